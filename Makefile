@@ -1,0 +1,47 @@
+# `make demo` and `make test` need only Python 3.10 or later, pip and make; the rest is set up in .venv.
+PYTHON ?= python3
+FIXTURE ?= base_parallel
+
+BIN := .venv/bin
+DEMO := build/demo
+SOURCES := pyproject.toml README.md LICENSE
+
+.PHONY: demo test runtimes lint types clean
+
+demo: .venv/verify runtimes
+	rm -rf $(DEMO)
+	mkdir -p build
+	cp -R fixtures/$(FIXTURE)/before $(DEMO)
+	$(BIN)/tfmigrate check $(DEMO) || test $$? -eq 1
+	$(BIN)/tfmigrate fix $(DEMO)
+	$(BIN)/tfmigrate verify fixtures/$(FIXTURE)/before/train.py $(DEMO)/train.py --report $(DEMO)/report
+	@echo "The report is $(CURDIR)/$(DEMO)/report/report.html"
+
+test: .venv/dev runtimes lint types
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+
+types: .venv/dev
+	$(BIN)/mypy
+
+# TensorFlow 1.15 and 2.3, for the old side of verify. Where no Python old enough is installed, verify does without.
+runtimes: .venv/verify
+	$(BIN)/tfmigrate runtimes --make all || echo "Going on without the runtimes that could not be made."
+
+.venv/bin/python:
+	$(PYTHON) -c "import sys; sys.exit('tfmigrate needs Python 3.10 or later: make PYTHON=python3.12 ...' if sys.version_info < (3, 10) else 0)"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/verify: .venv/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --editable '.[verify]'
+	touch $@
+
+.venv/dev: .venv/verify
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,116 @@
+"""Shared by all tests: the command line in-process, and a stand-in for the codemod where only the house is tested."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tfmigrate import cli, rules
+from tfmigrate.errors import UserError
+from tfmigrate.files.source import explain_syntax_error
+from tfmigrate.result import FileResult, Finding
+from tfmigrate.settings import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left behind."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out.decode()
+
+
+@pytest.fixture
+def tfmigrate(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """`tfmigrate("check", "x.py", stdin=b"...")` runs the command line in this process."""
+
+    def run(*arguments: object, stdin: bytes = b"") -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = cli.run([str(argument) for argument in arguments])
+        out, err = capsysbinary.readouterr()
+        return Outcome(code, out, err.decode())
+
+    return run
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder, inside a repository's boundary so that nothing above it counts."""
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def fake_migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[FileResult, ...]:
+    """A toy codemod with the contract of tfmigrate.rewrite: each line that holds the needle becomes `scope()`.
+
+    A line with `refuse` is refused, one with `suppressed` left; `syntax!` does not parse, `crash!` raises.
+    """
+    results = []
+    for path, text in sources.items():
+        if "syntax!" in text:
+            error = explain_syntax_error(text, 1, "invalid syntax")
+            results.append(FileResult(path, "error", error=error, before=text, after=text))
+            continue
+        if "crash!" in text:
+            raise KeyError("lost")
+        lines, findings = text.splitlines(keepends=True), []
+        for number, line in enumerate(lines):
+            if "multi_gpu_model" not in line:
+                continue
+            code, action = "TFM001", "rewrite"
+            if "refuse" in line:
+                code, action = "TFM101", "refuse"
+            elif "suppressed" in line:
+                action = "suppressed"
+            else:
+                lines[number] = line.replace("multi_gpu_model", "scope")
+            if settings.wants(code):
+                findings.append(
+                    Finding(number + 1, line.index("multi_gpu_model") + 1, code, f"say, {action}: 5%", action)
+                )
+        actions = {finding.action for finding in findings}
+        status = "refused" if "refuse" in actions else "migrated" if "rewrite" in actions else "unchanged"
+        results.append(FileResult(path, status, tuple(findings), before=text, after="".join(lines)))
+    return tuple(results)
+
+
+@pytest.fixture
+def fake_rewrite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put `fake_migrate_sources` in the place of the codemod, with two rules of its own."""
+    module = types.ModuleType("tfmigrate.rewrite")
+    module.migrate_sources = fake_migrate_sources  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tfmigrate.rewrite", module)
+    monkeypatch.setattr(rules, "needles", lambda: (b"multi_gpu_model",))
+    known = {
+        "TFM001": rules.Rule("TFM001", "wrap", "safe", (), Path("x.md"), "Wrap", "# Wrap\n\nIt wraps.\n\nWhy.\n", ()),
+        "TFM101": rules.Rule("TFM101", "far-away", "refuse", (), Path("y.md"), "Far", "# Far\n\nToo far.\n", ()),
+    }
+    monkeypatch.setattr(rules, "by_code", lambda: known)
+
+
+def git(*arguments: str, cwd: Path | None = None) -> str:
+    """Run git without the machine's own configuration."""
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    command = ["git", *identity, *arguments]
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(done.stderr)
+    return done.stdout

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.files.scan import search
+
+HIT = "from keras.utils import multi_gpu_model\n"
+NEEDLES = (b"multi_gpu_model",)
+
+
+def put(path: str, text: str = HIT) -> Path:
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def found(*paths: str, **options: object) -> list[str]:
+    return [one.path for one in search(paths or (".",), NEEDLES, **options).found]  # type: ignore[arg-type]
+
+
+def test_finds_needles_in_python_files_only(project: Path) -> None:
+    put("a.py")
+    put("sub/b.py")
+    put("c.py", "x = 1\n")
+    put("d.txt")
+    scan = search(["."], NEEDLES)
+    assert [one.path for one in scan.found] == ["a.py", os.path.join("sub", "b.py")]
+    assert scan.found[0].data == HIT.encode()
+    assert scan.scanned == 3
+    assert scan.errors == ()
+
+
+def test_any_of_several_needles_is_enough(project: Path) -> None:
+    put("a.py", "fit_generator")
+    put("b.py", "multi_gpu_model")
+    put("c.py", "nothing")
+    assert [one.path for one in search(["."], (b"multi_gpu_model", b"fit_generator")).found] == ["a.py", "b.py"]
+
+
+@pytest.mark.parametrize("folder", [".git/hooks", "node_modules/x", "__pycache__", "a/node_modules/b", ".tox/py"])
+def test_never_walks(project: Path, folder: str) -> None:
+    put(f"{folder}/x.py")
+    assert found() == []
+
+
+def test_never_walks_a_virtual_environment_under_any_name(project: Path) -> None:
+    put("env37/lib/x.py")
+    put("env37/pyvenv.cfg", "")
+    put("conda/y.py")
+    put("conda/conda-meta/history", "")
+    put("lib/z.py")
+    assert found() == [os.path.join("lib", "z.py")]
+
+
+def test_naming_a_virtual_environment_says_why_it_is_not_walked(project: Path) -> None:
+    put("env/pyvenv.cfg", "")
+    put("env/lib/x.py")
+    scan = search(["env"], NEEDLES)
+    assert scan.found == ()
+    assert [(error.path, error.status) for error in scan.errors] == [("env", "error")]
+    assert "never walked" in (scan.errors[0].error or "")
+    assert found("env/lib/x.py") == ["env/lib/x.py"]
+
+
+def test_gitignore_at_every_level(project: Path) -> None:
+    put(".gitignore", "generated_*.py\nout/\n/top.py\n")
+    put("sub/.gitignore", "!generated_keep.py\nlocal.py\n")
+    for path in ("generated_a.py", "out/x.py", "top.py", "sub/top.py", "sub/local.py", "local.py"):
+        put(path)
+    put("sub/generated_keep.py")
+    put("sub/deep/generated_b.py")
+    assert found() == ["local.py", "sub/generated_keep.py", "sub/top.py"]
+
+
+def test_gitignore_of_the_repository_counts_when_a_folder_in_it_is_walked(project: Path) -> None:
+    put(".gitignore", "generated.py\n")
+    put(".git/info/exclude", "mine.py\n")
+    put("src/pkg/generated.py")
+    put("src/pkg/mine.py")
+    put("src/pkg/kept.py")
+    assert found("src/pkg") == ["src/pkg/kept.py"]
+
+
+def test_an_ignored_file_or_folder_that_is_named_is_handled(project: Path) -> None:
+    put(".gitignore", "skip.py\nout/\n")
+    put("skip.py")
+    put("out/x.py")
+    assert found() == []
+    assert found("skip.py") == ["skip.py"]
+    assert found("out") == ["out/x.py"]
+
+
+def test_exclude_is_relative_to_the_configuration(project: Path) -> None:
+    put("legacy/a.py")
+    put("src/legacy/b.py")
+    put("src/c.py")
+    assert found("src", exclude=["/legacy/"], root=project) == ["src/c.py", "src/legacy/b.py"]
+    assert found(".", exclude=["/legacy/"], root=project) == ["src/c.py", "src/legacy/b.py"]
+    assert found(".", exclude=["legacy/"], root=project) == ["src/c.py"]
+
+
+def test_a_named_file_needs_no_suffix(project: Path) -> None:
+    put("train")
+    assert found("train") == ["train"]
+
+
+def test_a_missing_path_is_an_error_and_the_others_go_on(project: Path) -> None:
+    put("a.py")
+    scan = search(["gone.py", "a.py", "also/gone"], NEEDLES)
+    assert [one.path for one in scan.found] == ["a.py"]
+    assert [error.path for error in scan.errors] == ["also/gone", "gone.py"]
+    assert all("does not exist" in (error.error or "") for error in scan.errors)
+
+
+def test_what_is_no_file_and_no_folder_is_an_error_not_a_wait(project: Path) -> None:
+    os.mkfifo("pipe.py")
+    scan = search(["pipe.py"], NEEDLES)
+    assert "regular file" in (scan.errors[0].error or "")
+    assert found(".") == []
+
+
+def test_a_file_found_twice_is_handled_once(project: Path) -> None:
+    put("src/a.py")
+    assert found(".", "src", "src/a.py", str(project / "src")) == ["src/a.py"]
+    os.symlink("a.py", "src/z_link.py")
+    os.symlink("a.py", "src/A_link.py")
+    assert found("src") == ["src/a.py"]
+
+
+def test_a_link_inside_the_paths_leads_to_its_target(project: Path) -> None:
+    put("src/real.txt")
+    os.symlink("real.txt", "src/link.py")
+    (one,) = search(["src"], NEEDLES).found
+    assert (one.path, one.real) == ("src/link.py", str(project / "src" / "real.txt"))
+
+
+def test_a_link_out_of_the_paths_is_an_error(project: Path) -> None:
+    put("other/real.py")
+    Path("src").mkdir()
+    os.symlink("../other/real.py", "src/link.py")
+    scan = search(["src"], NEEDLES)
+    assert scan.found == ()
+    assert scan.errors[0].path == "src/link.py"
+    assert "outside the given paths" in (scan.errors[0].error or "")
+    assert "outside" in (search(["src/link.py"], NEEDLES).errors[0].error or "")
+    assert found("src", "other") == ["other/real.py"]
+
+
+def test_links_to_folders_are_not_followed(project: Path) -> None:
+    put("src/a.py")
+    os.symlink("..", "src/up")
+    assert found("src") == ["src/a.py"]
+
+
+def test_a_link_to_nothing(project: Path) -> None:
+    os.symlink("nowhere", "dangling.py")
+    assert "link to nothing" in (search(["dangling.py"], NEEDLES).errors[0].error or "")
+    assert search(["."], NEEDLES).errors == ()
+
+
+def test_an_unreadable_file_or_folder_is_an_error_and_the_others_go_on(unprivileged: Path) -> None:
+    put("a.py").chmod(0)
+    put("b.py")
+    put("closed/c.py").parent.chmod(0)
+    scan = search(["."], NEEDLES)
+    assert [one.path for one in scan.found] == ["b.py"]
+    assert [(error.path, error.error) for error in scan.errors] == [
+        ("a.py", "cannot be read: Permission denied"),
+        ("closed", "cannot be read: Permission denied"),
+    ]
+    assert "cannot be read" in (search(["closed"], NEEDLES).errors[0].error or "")
+    Path("closed").chmod(0o755)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tfmigrate.report import terminal, text
+from tfmigrate.result import FileResult, Finding, Result
+from tfmigrate.settings import Settings
+
+
+def test_one_line_a_finding_then_the_counts(result: Result) -> None:
+    assert text.render(result, Settings()).splitlines() == [
+        "a b.py:2:5: TFM001 the wrap goes: 100% sure, see above [can be rewritten]",
+        "a b.py:3:1: TFM001 someone said so [suppressed]",
+        "broken.py: error: line 3: syntax error: invalid syntax; mend it",
+        "far.py:1:1: TFM101 unknown callers [refused]",
+        "far.py:9:2: TFM401 look [warning]",
+        "12 files looked at: 1 file can be migrated, 1 file with something refused, 1 file could not be handled, "
+        "1 warning, 1 suppressed use.",
+    ]
+
+
+def test_after_fix(result: Result) -> None:
+    finding = Finding(2, 5, "TFM001", "m", "rewrite", applied=True)
+    done = Result((FileResult("a.py", "migrated", (finding,)),), scanned=1)
+    assert text.render(done, Settings()) == "a.py:2:5: TFM001 m [rewritten]\n1 file looked at: 1 file migrated.\n"
+
+
+@pytest.mark.parametrize(("scanned", "told"), [(0, "0 files"), (1, "1 file"), (2, "2 files")])
+def test_nothing_found(scanned: int, told: str) -> None:
+    assert text.render(Result((), scanned), Settings()) == f"{told} looked at, nothing to migrate.\n"
+
+
+def test_terminal_says_the_same_with_the_source_line(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = terminal.render(result, Settings())
+    assert "\x1b[" in coloured
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert "2:5 TFM001 the wrap goes: 100% sure, see above [can be rewritten]" in plain
+    assert "      y = wrap(m)" in plain
+    assert "error line 3: syntax error" in plain
+    assert text.counts(result) in plain
+
+
+def test_terminal_takes_no_source_for_markup(result: Result) -> None:
+    file = replace(result.files[2], before="x = m[bold]  # [/red] :smile:\n", path="[red].py")
+    shown = terminal.render(Result((file,), 1), Settings())
+    assert "m[bold]  # [/red] :smile:" in shown
+    assert "[red].py" in shown
+
+
+def test_terminal_honours_no_color(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", terminal.render(result, Settings()))

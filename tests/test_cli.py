@@ -1,0 +1,314 @@
+"""The command line: options in, exit codes and streams out, and never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, Outcome, git
+from tfmigrate import cli, migrate
+
+Tfmigrate = Callable[..., Outcome]
+
+PLAIN = b"x = 1\n"
+HIT = b"p = multi_gpu_model(m)\n"
+REFUSED = b"multi_gpu_model # refuse\n"
+
+
+def put(name: str, data: bytes) -> Path:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.usefixtures("fake_rewrite")
+class TestExitCodes:
+    @pytest.mark.parametrize(
+        ("data", "check", "fix", "diff"),
+        [
+            (PLAIN, 0, 0, 0),
+            (HIT, 1, 0, 1),
+            (REFUSED, 1, 1, 1),
+            (HIT + REFUSED, 1, 1, 1),
+            (b"multi_gpu_model # suppressed\n", 0, 0, 0),
+            (b"syntax! multi_gpu_model\n", 2, 2, 2),
+            (b"crash! multi_gpu_model\n", 2, 2, 2),
+            (b"multi_gpu_model # \xe9\n", 2, 2, 2),
+        ],
+    )
+    def test_of_check_diff_and_fix(
+        self, project: Path, tfmigrate: Tfmigrate, data: bytes, check: int, fix: int, diff: int
+    ) -> None:
+        path = put("a.py", data)
+        assert tfmigrate("check").code == check
+        assert tfmigrate("fix", "--diff").code == diff
+        assert path.read_bytes() == data
+        assert tfmigrate("fix").code == fix
+
+    @pytest.mark.parametrize("command", ["check", "fix"])
+    def test_a_missing_path_among_good_ones(self, project: Path, tfmigrate: Tfmigrate, command: str) -> None:
+        put("a.py", HIT)
+        done = tfmigrate(command, "a.py", "gone.py", "--format", "json")
+        assert done.code == 2
+        files = json.loads(done.out)["files"]
+        assert [(file["path"], file["status"]) for file in files] == [("a.py", "migrated"), ("gone.py", "error")]
+        assert (Path("a.py").read_bytes() == HIT) == (command == "check")
+
+
+@pytest.mark.usefixtures("fake_rewrite")
+class TestOutput:
+    def test_check_and_fix_report_the_same_places(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        put("a.py", HIT + b"# suppressed multi_gpu_model\n" + REFUSED + HIT)
+
+        def places(*arguments: str) -> list[tuple[str, str, int]]:
+            (file,) = json.loads(tfmigrate(*arguments, "--format", "json").out)["files"]
+            return [(file["path"], one["code"], one["line"]) for one in file["findings"]]
+
+        assert places("check") == places("fix") != []
+
+    def test_text(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        put("sub/a.py", HIT)
+        assert tfmigrate("check", "sub").text.splitlines()[0].startswith("sub/a.py:1:5: TFM001 ")
+        assert tfmigrate("check").text.splitlines()[-1] == "1 file looked at: 1 file can be migrated."
+        assert tfmigrate("fix").text.splitlines()[-1] == "1 file looked at: 1 file migrated."
+        assert tfmigrate("fix").text == "1 file looked at, nothing to migrate.\n"
+
+    @pytest.mark.parametrize("form", ["sarif", "github", "junit"])
+    def test_every_form_is_reachable(self, project: Path, tfmigrate: Tfmigrate, form: str) -> None:
+        put("a.py", HIT)
+        done = tfmigrate("check", "--format", form)
+        assert done.code == 1
+        assert "TFM001" in done.text
+
+    def test_the_configuration_counts(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        put("a.py", HIT)
+        put("pyproject.toml", b"[tool.tfmigrate]\nformat = 'json'\nexclude = ['a.py']\n")
+        assert json.loads(tfmigrate("check").out)["files"] == []
+        assert "nothing" in tfmigrate("check", "--format", "text").text
+
+    def test_diff_is_a_patch_on_stdout_and_a_report_on_stderr(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        put("a.py", b"# coding: latin-1\n# \xe9\n" + HIT)
+        done = tfmigrate("fix", "--diff")
+        put("the.patch", done.out)
+        assert "can be migrated" in done.err
+        git("init", "-q")
+        git("apply", "the.patch")
+        assert Path("a.py").read_bytes() == b"# coding: latin-1\n# \xe9\np = scope(m)\n"
+
+    def test_diff_and_format_do_not_mix(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        done = tfmigrate("fix", "--diff", "--format", "json")
+        assert done.code == 2
+        assert "--diff prints a patch" in done.err
+
+
+@pytest.mark.usefixtures("fake_rewrite")
+class TestStdin:
+    def test_check(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        done = tfmigrate("check", "-", stdin=HIT)
+        assert (done.code, done.text.split(":")[0]) == (1, "<stdin>")
+        assert tfmigrate("check", "-", stdin=PLAIN).code == 0
+
+    @pytest.mark.parametrize(
+        ("data", "code", "out"),
+        [
+            (HIT, 0, b"p = scope(m)\n"),
+            (b"\xef\xbb\xbf" + HIT, 0, b"\xef\xbb\xbfp = scope(m)\n"),
+            (b"a\r\n# \xc3\xa9", 0, b"a\r\n# \xc3\xa9"),
+            (REFUSED, 1, REFUSED),
+            (b"\xe9", 2, b"\xe9"),
+        ],
+    )
+    def test_fix_writes_the_program_to_stdout_and_the_report_to_stderr(
+        self, project: Path, tfmigrate: Tfmigrate, data: bytes, code: int, out: bytes
+    ) -> None:
+        done = tfmigrate("fix", "-", stdin=data)
+        assert (done.code, done.out) == (code, out)
+        assert done.err
+
+    def test_comes_alone(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        done = tfmigrate("check", "-", "a.py")
+        assert done.code == 2
+        assert "comes alone" in done.err
+
+
+@pytest.mark.usefixtures("fake_rewrite")
+class TestErrors:
+    """One line on stderr, exit 2, nothing on stdout."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["check", "--select", "TFM9"], "select: there is no code 'TFM9'"),
+            (["check", "--ignore", "TFM001,TFM11"], "ignore: there is no code 'TFM11'; did you mean 'TFM101'?"),
+            (["check", "--target", "1.15"], "command line: target = '1.15' is older than 2.4"),
+            (["check", "--from", "x"], "command line: from = 'x' is not understood"),
+            (["check", "--format", "yaml"], "'yaml' is not one of"),
+            (["check", "--jobs", "0"], "--jobs"),
+            (["chekc"], "No such command"),
+            (["explain", "TFM100"], "'TFM100' is no code and no FILE:LINE; did you mean"),
+            (["explain", "gone.py:3"], "gone.py: does not exist"),
+        ],
+    )
+    def test_wrong_options(self, project: Path, tfmigrate: Tfmigrate, arguments: list[str], message: str) -> None:
+        done = tfmigrate(*arguments)
+        assert (done.code, done.out) == (2, b"")
+        assert message in done.err
+        assert "Traceback" not in done.err
+
+    def test_a_broken_configuration(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        put("pyproject.toml", b"[tool.tfmigrate\n")
+        done = tfmigrate("check")
+        assert (done.code, done.out) == (2, b"")
+        assert done.err.startswith(f"tfmigrate: {project / 'pyproject.toml'}: cannot be read: ")
+        assert done.err.count("\n") == 1
+
+    def test_the_unexpected(self, project: Path, tfmigrate: Tfmigrate, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: object) -> None:
+            raise ZeroDivisionError("oops")
+
+        monkeypatch.setattr(migrate, "check", fail)
+        done = tfmigrate("check")
+        assert done.code == 2
+        assert done.err.startswith("tfmigrate: internal error: ZeroDivisionError: oops (test_cli.py:")
+        assert "report it" in done.err
+
+    def test_control_c(self, project: Path, tfmigrate: Tfmigrate, monkeypatch: pytest.MonkeyPatch) -> None:
+        def stop(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(migrate, "check", stop)
+        done = tfmigrate("check")
+        assert (done.code, done.err.strip()) == (cli.INTERRUPTED, "tfmigrate: stopped")
+
+    def test_a_reader_that_went_away(self, project: Path) -> None:
+        put("a.py", PLAIN)
+        command = f"{sys.executable} -m tfmigrate check --format json . 2>err.txt | true"
+        subprocess.run(["bash", "-c", command], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        assert "Traceback" not in Path("err.txt").read_text()
+
+
+@pytest.mark.usefixtures("fake_rewrite")
+class TestChoices:
+    def test_select_and_ignore(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        put("a.py", HIT + REFUSED)
+
+        def codes(*options: str) -> set[str]:
+            files = json.loads(tfmigrate("check", "--format", "json", *options).out)["files"]
+            return {finding["code"] for file in files for finding in file["findings"]}
+
+        assert codes() == {"TFM001", "TFM101"}
+        assert codes("--select", "TFM1") == {"TFM101"}
+        assert codes("--ignore", "TFM1,TFM001") == set()
+        assert codes("--ignore", "TFM1", "--select", "TFM") == {"TFM001"}
+
+    def test_changed(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        (project / ".git").rmdir()
+        git("init", "-q", "-b", "main")
+        put("old.py", HIT)
+        git("add", ".")
+        git("commit", "-q", "-m", "old")
+        put("new.py", HIT)
+        assert [line.split(":")[0] for line in tfmigrate("check", "--changed").text.splitlines()[:-1]] == ["new.py"]
+        assert "old.py" in tfmigrate("check").text
+        done = tfmigrate("check", "--changed", "new.py")
+        assert done.code == 2
+        assert "write --changed=REV" in done.err
+
+    def test_nothing_changed_means_nothing_is_looked_at(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        (project / ".git").rmdir()
+        git("init", "-q", "-b", "main")
+        put("old.py", HIT)
+        git("add", ".")
+        git("commit", "-q", "-m", "old")
+        assert tfmigrate("check", "--changed").text == "0 files looked at, nothing to migrate.\n"
+
+
+@pytest.mark.usefixtures("fake_rewrite")
+class TestExplain:
+    def test_a_code(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        done = tfmigrate("explain", "tfm001")
+        assert (done.code, done.text) == (0, "# Wrap\n\nIt wraps.\n\nWhy.\n")
+
+    def test_the_list(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        assert tfmigrate("explain").text == "TFM001  Wrap\nTFM101  Far\n"
+
+    def test_a_place(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        put("a.py", PLAIN + REFUSED + HIT)
+        done = tfmigrate("explain", "a.py:2")
+        assert done.code == 0
+        assert done.text.startswith("a.py:2:1: TFM101 say, refuse: 5% [refused]\n\n# Far\n")
+        assert "TFM001" not in done.text
+        nothing = tfmigrate("explain", "a.py:1")
+        assert (nothing.code, nothing.text) == (1, "a.py:1: nothing to explain; this file has findings at line 2, 3\n")
+        put("b.py", PLAIN)
+        assert "no findings" in tfmigrate("explain", "b.py:1").text
+
+
+LIGHT = """
+import sys
+from tfmigrate.cli import run
+code = run(sys.argv[1:])
+heavy = {"libcst", "rich", "numpy", "tensorflow", "matplotlib", "jinja2"} & {name.split(".")[0] for name in sys.modules}
+sys.exit(f"exit code {code}, loaded {heavy}" if code or heavy else 0)
+"""
+
+
+@pytest.mark.parametrize("arguments", [["check", "."], ["fix", "."], ["explain"], ["--version"], ["check", "--help"]])
+def test_a_run_without_a_hit_loads_nothing_heavy(project: Path, arguments: list[str]) -> None:
+    put("a.py", PLAIN)
+    put(".gitignore", b"b.py\n")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", LIGHT, *arguments], env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_python_dash_m(project: Path) -> None:
+    put("a.py", PLAIN)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-m", "tfmigrate", "check"], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "1 file looked at, nothing to migrate.\n")
+
+
+class TestRuntimes:
+    """`runtimes` with the search for interpreters replaced; the search itself is tested in tests/verify."""
+
+    @pytest.fixture
+    def made(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        from tfmigrate.verify import runtimes
+
+        made: list[str] = []
+
+        def make(name: str) -> None:
+            if name == "tf2.3":
+                raise runtimes.CannotMake("Python 3.8 is needed for tf2.3 and was not found. Install it")
+            made.append(name)
+
+        old = runtimes.Runtime(Path("/opt/py37"), (3, 7, 17), "1.15.0", "2.3.1", origin="made")
+        monkeypatch.setattr(runtimes, "make", make)
+        monkeypatch.setattr(runtimes, "discover", lambda: (old,) if made else ())
+        return made
+
+    def test_the_table_says_what_is_missing(self, tfmigrate: Tfmigrate, made: list[str]) -> None:
+        done = tfmigrate("runtimes")
+        assert done.code == 0
+        assert "`tfmigrate runtimes --make tf1.15` builds one" in done.text
+        assert "pip install 'tfmigrate[verify]'" in done.text
+
+    def test_make_one(self, tfmigrate: Tfmigrate, made: list[str]) -> None:
+        done = tfmigrate("runtimes", "--make", "tf1.15", "--format", "json")
+        assert (done.code, made) == (0, ["tf1.15"])
+        (row,) = json.loads(done.out)["runtimes"]
+        assert (row["python"], row["tensorflow"], row["serves"][0]) == ("/opt/py37", "1.15.0", "genuine keras")
+
+    def test_one_that_cannot_be_made_stops_no_other(self, tfmigrate: Tfmigrate, made: list[str]) -> None:
+        done = tfmigrate("runtimes", "--make", "all")
+        assert (done.code, made) == (2, ["tf1.15"])
+        assert "tfmigrate: Python 3.8 is needed for tf2.3" in done.err
+        assert "/opt/py37" in done.text

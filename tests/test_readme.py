@@ -1,0 +1,71 @@
+"""What the README says is true: its example is the tool's output, its commands and options exist."""
+
+from __future__ import annotations
+
+import re
+
+import click
+import pytest
+
+from tests.conftest import ROOT
+from tfmigrate import cli
+from tfmigrate.migrate import migrate_bytes
+from tfmigrate.settings import Settings
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(info: str) -> list[str]:
+    return re.findall(rf"^```{info}\n(.*?)^```$", README, flags=re.M | re.S)
+
+
+def test_the_example_is_what_the_tool_does() -> None:
+    (before,), (after,) = blocks("python before"), blocks("python after")
+    file = migrate_bytes(before.encode(), "example.py", Settings())
+    assert file.error is None
+    assert {finding.action for finding in file.findings} == {"rewrite"}
+    assert file.after == after
+
+
+def test_the_configuration_is_valid(tmp_path: object) -> None:
+    from pathlib import Path
+
+    from tfmigrate import settings
+
+    folder = Path(str(tmp_path))
+    (block,) = blocks("toml")
+    (folder / "pyproject.toml").write_text(block)
+    assert settings.load(folder, {}).aliases == ("mylib.gpu.multi_gpu_model",)
+
+
+@pytest.mark.parametrize(
+    "command",
+    sorted(set(re.findall(r"tfmigrate ((?:check|fix|verify|explain|runtimes)\b.*?)(?: #|`|$)", README, re.M))),
+)
+def test_every_command_is_understood(command: str) -> None:
+    name, *arguments = command.split()
+    parsed = cli.cli.commands[name].make_context(name, arguments, resilient_parsing=False) if arguments else None
+    assert parsed is None or parsed.args == []
+
+
+def test_every_option_exists() -> None:
+    known = {
+        option
+        for command in cli.cli.commands.values()
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for option in parameter.opts
+    }
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))
+    assert told <= known
+    assert told >= {"--format", "--select", "--diff", "--report", "--make", "--synthetic-data"}
+
+
+def test_every_command_is_told() -> None:
+    assert all(f"tfmigrate {name}" in README for name in cli.cli.commands)
+
+
+def test_the_make_targets_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), flags=re.M))
+    assert set(re.findall(r"^make (\w+)", README, flags=re.M)) <= targets
+    assert "make test" in (ROOT / ".ci" / "run").read_text()

@@ -1,0 +1,96 @@
+"""Every block in rules/ is run: each claim of a rule is a test, in every form that `variants` knows."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.variants import Variant, comments, decoded, variants, with_comments, with_suppressions
+from tfmigrate import rules
+from tfmigrate.migrate import migrate_bytes
+from tfmigrate.result import FileResult
+from tfmigrate.rules import Example, Rule
+from tfmigrate.settings import Settings
+
+RULES = rules.all_rules()
+EXAMPLES = [
+    pytest.param(rule, example, id=f"{rule.path.name}:{example.line}") for rule in RULES for example in rule.examples
+]
+REWRITES = [
+    pytest.param(rule, example, id=f"{rule.path.name}:{example.line}")
+    for rule in RULES
+    for example in rule.examples
+    if example.kind == "rewrite"
+]
+VARIANTS = [
+    pytest.param(rule, example, variant, id=f"{rule.path.name}:{example.line} {variant.form}")
+    for rule in RULES
+    for example in rule.examples
+    for variant in variants(example)
+]
+
+
+def migrated(data: bytes) -> FileResult:
+    file = migrate_bytes(data, "example.py", Settings())
+    assert file.error is None, file.error
+    return file
+
+
+def codes(file: FileResult, *actions: str) -> set[str]:
+    return {finding.code for finding in file.findings if finding.action in actions}
+
+
+def test_every_code_has_a_rule_and_every_rule_a_code() -> None:
+    from tfmigrate.plan.codes import CODES
+
+    assert {rule.code for rule in RULES} == set(CODES)
+
+
+@pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.path.name) for rule in RULES])
+def test_every_rule_has_an_example_that_provokes_it(rule: Rule) -> None:
+    assert {"refuse": "refuse"}.get(rule.safety, "rewrite") in {example.kind for example in rule.examples} or (
+        rule.safety == "warn" and rule.examples
+    ), f"{rule.path.name} shows no program that it applies to"
+    assert any(rule.code in {f.code for f in migrated(e.before.encode()).findings} for e in rule.examples)
+
+
+@pytest.mark.parametrize(("rule", "example", "variant"), VARIANTS)
+def test_an_example_becomes_what_the_rule_says(rule: Rule, example: Example, variant: Variant) -> None:
+    file = migrated(variant.before)
+    assert file.after == decoded(variant.after)
+    assert file.after.encode(file.encoding) == variant.after
+    ast.parse(file.after)
+    if example.kind == "refuse":
+        assert rule.code in codes(file, "refuse", "warn")
+    elif example.kind == "unchanged":
+        assert rule.code not in codes(file, "rewrite", "refuse")
+    else:
+        assert rule.code in codes(file, "rewrite", "warn")
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_a_second_run_changes_nothing(rule: Rule, example: Example) -> None:
+    again = migrated(example.after.encode())
+    assert again.after == example.after
+    assert not codes(again, "rewrite")
+
+
+@pytest.mark.parametrize(("rule", "example"), REWRITES)
+def test_comments_are_kept_and_change_nothing(rule: Rule, example: Example) -> None:
+    commented = with_comments(example.before)
+    file = migrated(commented.encode())
+    assert ast.unparse(ast.parse(file.after)) == ast.unparse(ast.parse(example.after))
+    lost = [comment for comment in comments(commented) if comment not in comments(file.after)]
+    assert not lost, f"lost from\n{commented}\ngiving\n{file.after}"
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_suppression_makes_it_a_no_op(rule: Rule, example: Example) -> None:
+    found = migrated(example.before.encode()).findings
+    lines = {finding.line for finding in found if finding.action != "suppressed"}
+    text = with_suppressions(example.before, lines)
+    file = migrated(text.encode())
+    assert file.after == text
+    assert not codes(file, "rewrite", "refuse")
+    assert {finding.code for finding in found} <= codes(file, "suppressed")

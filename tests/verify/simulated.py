@@ -1,0 +1,152 @@
+"""Traces of a real, if small, training: softmax regression with SGD in numpy, on one or more replicas.
+
+The two worlds' arithmetic is the real one (slices with the remainder on the last replica and an exact mean; an even
+split and a mean of means), so what `compare` and `cause` see here is what the mistakes really do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from tfmigrate.verify.trace import Compile, End, Epoch, Fit, Model, Start, Step, Trace, Weights
+
+FEATURES, CLASSES = 12, 4
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a script asks for, and how its world works."""
+
+    world: Literal["parallel", "mirrored"] = "parallel"
+    replicas: int = 2
+    samples: int = 256
+    batch_size: int = 64
+    epochs: int = 3
+    learning_rate: float = 0.5
+    drop_rate_after: int | None = None
+    """Halve the learning rate from this epoch on."""
+    optimizer: str = "sgd"
+    config: tuple[tuple[str, object], ...] = ()
+    gradient_scale: float = 1.0
+    """As a loss summed over the replicas has it, with the loss itself."""
+    class_weight: bool = False
+    shuffle: str = "full"
+    data_seed: int = 0
+    initial_seed: int = 1
+    validation_samples: int = 64
+    rounding: float = 0.0
+    """Relative noise on each step's loss and gradient."""
+    moving_averages: bool = False
+    """Adds batch norm's non-trainable pair, updated once a replica and once more in the parallel world."""
+
+
+def train(folder: Path, how: Training) -> Trace:
+    """Trains, writes the snapshots into `folder` and returns the trace."""
+    folder.mkdir(parents=True, exist_ok=True)
+    random = np.random.RandomState(how.data_seed)
+    truth = random.randn(FEATURES, CLASSES)
+    x = random.randn(2048, FEATURES).astype("float32")
+    y = np.argmax(x @ truth + 0.3 * random.randn(len(x), CLASSES), axis=1)
+    start = np.random.RandomState(how.initial_seed)
+    weights = [0.1 * start.randn(FEATURES, CLASSES), np.zeros(CLASSES)]
+    moving = [np.zeros(FEATURES), np.ones(FEATURES)]
+    noise = np.random.RandomState(len(str(folder)))
+    sample_weight = np.where(y == 0, 3.0, 1.0) if how.class_weight else np.ones(len(y))
+
+    def save(moment: str) -> Weights:
+        file = f"0-{moment}.npz"
+        arrays = [*weights, *moving] if how.moving_averages else weights
+        np.savez(folder / file, **{str(i): a.astype("float32") for i, a in enumerate(arrays)})
+        return Weights(0, 0, moment, file)  # type: ignore[arg-type]
+
+    def loss_and_gradient(part: slice) -> tuple[float, list[np.ndarray]]:
+        logits = x[part] @ weights[0] + weights[1]
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        w = sample_weight[part]
+        n = len(p)
+        loss = float(np.mean(-w * np.log(p[np.arange(n), y[part]])))
+        p[np.arange(n), y[part]] -= 1.0
+        p *= w[:, None] / n
+        return loss, [x[part].T @ p, p.sum(axis=0)]
+
+    def batch_step(first: int, last: int) -> tuple[float, list[np.ndarray]]:
+        if how.world == "parallel":
+            loss, gradient = loss_and_gradient(slice(first, last))
+        else:
+            parts = np.array_split(np.arange(first, last), how.replicas)
+            found = [loss_and_gradient(slice(p[0], p[-1] + 1)) for p in parts if len(p)]
+            loss = float(np.mean([f[0] for f in found]))
+            gradient = [np.mean([f[1][i] for f in found], axis=0) for i in range(2)]
+        shake = 1.0 + how.rounding * noise.randn()
+        return loss * shake * how.gradient_scale, [g * shake * how.gradient_scale for g in gradient]
+
+    snapshots = [save("initial")]
+    _, gradient = batch_step(0, min(how.batch_size, how.samples))
+    kept = [w.copy() for w in weights]
+    weights = [w - 0.01 * g for w, g in zip(weights, gradient)]
+    snapshots.append(save("sgd_probe"))
+    weights = kept
+
+    steps, epochs = [], []
+    for epoch in range(how.epochs):
+        rate = how.learning_rate
+        if how.drop_rate_after is not None and epoch >= how.drop_rate_after:
+            rate /= 2
+        losses = []
+        for index, first in enumerate(range(0, how.samples, how.batch_size)):
+            last = min(first + how.batch_size, how.samples)
+            loss, gradient = batch_step(first, last)
+            weights = [w - rate * g for w, g in zip(weights, gradient)]
+            for _ in range(how.replicas + 1 if how.world == "parallel" else 1):
+                moving = [0.9 * moving[0] + 0.1 * x[first:last].mean(axis=0), 0.9 * moving[1] + 0.1]
+            losses.append((loss, last - first))
+            content = hashlib.sha1(x[first:last].tobytes() + y[first:last].astype("float32").tobytes()).hexdigest()
+            steps.append(Step(0, epoch, index, loss, last - first, content, rate))
+        mean = sum(loss * n for loss, n in losses) / sum(n for _, n in losses)
+        validated = loss_and_gradient(slice(how.samples, how.samples + how.validation_samples))[0]
+        if how.moving_averages:
+            validated *= 1.0 + float(np.abs(moving[0]).mean())  # inference reads the moving averages
+        epochs.append(Epoch(0, epoch, {"loss": mean, "val_loss": validated}))
+    snapshots.append(save("final"))
+
+    tensors = [("kernel", (FEATURES, CLASSES), True), ("bias", (CLASSES,), True)]
+    if how.moving_averages:
+        tensors += [("bn/moving_mean", (FEATURES,), False), ("bn/moving_variance", (FEATURES,), False)]
+    old = how.world == "parallel"
+    config = {"lr" if old else "learning_rate": how.learning_rate, "momentum": 0.0, **dict(how.config)}
+    calls = -(-how.samples // how.batch_size)
+    return Trace(
+        folder=folder,
+        start=Start(
+            python="3.7.16" if old else "3.12.3",
+            tensorflow="1.15.0" if old else "2.21.0",
+            keras="2.3.1" if old else "3.15.1",
+            flavour="keras" if old else "tf.keras",
+            devices=tuple(f"/device:CPU:{i}" for i in range(how.replicas)),
+            device_kind="logical CPU",
+            replicas=how.replicas,
+        ),
+        models=(Model(0, "model", how.replicas, tuple(tensors)),),
+        compiles=(Compile(0, 0, how.optimizer, config, "categorical_crossentropy", ("accuracy",)),),
+        fits=(
+            Fit(
+                0, 0, "fit", "arrays" if old else "dataset", how.epochs, how.batch_size, calls, how.samples,
+                how.shuffle, how.validation_samples, how.class_weight, False,
+            ),
+        ),  # fmt: skip
+        steps=tuple(steps),
+        epochs=tuple(epochs),
+        weights=tuple(snapshots),
+        end=End(True, None, 10.0, 4.0, 5120.0 if old else 4096.0, 512 * 2**20),
+    )
+
+
+def migrated(how: Training) -> Training:
+    """The same training in the new world."""
+    return replace(how, world="mirrored")

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.verify import cause
+from tfmigrate.verify.align import tolerance
+from tfmigrate.verify.cause import Divergence
+from tfmigrate.verify.compare import compare
+from tfmigrate.verify.trace import Trace
+
+from .simulated import Training, migrated, train
+
+OLD = Training()
+
+
+def find(old: Trace, new: Trace) -> Divergence | None:
+    return cause.find(old, new, compare(old, new, tolerance(0.0, len(old.steps))))
+
+
+def between(folder: Path, old: Training, new: Training) -> Divergence:
+    found = find(train(folder / "old", old), train(folder / "new", new))
+    assert found is not None
+    return found
+
+
+def test_equivalent_runs_have_no_cause(tmp_path: Path) -> None:
+    assert find(train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "words", "at"),
+    [
+        ({"initial_seed": 3}, "initial weights", "kernel", (0, 0)),
+        ({"batch_size": 128}, "batch size", "batches of 128 where 64 was asked for: x2", (0, 0)),
+        ({"batch_size": 32}, "batch size", "1/2", (0, 0)),
+        ({"data_seed": 3}, "data", "other content", (0, 0)),
+        ({"samples": 192}, "data", "256 samples an epoch became 192", (0, 3)),
+        ({"epochs": 1}, "data", "", (1, 0)),
+        ({"class_weight": True}, "loss weights", "class weights were added", (0, 0)),
+        ({"gradient_scale": 2.0}, "loss scale", "2 times", (0, 0)),
+        ({"gradient_scale": 0.25}, "loss scale", "1/4 of", (0, 0)),
+        ({"learning_rate": 0.25}, "learning rate", "learning_rate 0.5 -> 0.25: 1/2 of it", (0, 1)),
+        ({"drop_rate_after": 1}, "learning rate", "0.5 -> 0.25: 1/2 of it from epoch 1, step 0 on", (1, 0)),
+        ({"optimizer": "adam"}, "update rule", "sgd(learning_rate=0.5) became adam(learning_rate=0.5)", (0, 0)),
+        ({"config": (("momentum", 0.9),)}, "update rule", "momentum None -> 0.9", (0, 0)),
+        ({"replicas": 1}, "scope", "1 replicas where 2", (0, 0)),
+        ({"shuffle": "none"}, "shuffle", "no longer shuffled (full -> none)", (None, None)),
+        ({"shuffle": "buffer 64"}, "shuffle", "full -> buffer 64", (None, None)),
+        ({"validation_samples": 16}, "validation", "64 validation samples became 16", (None, None)),
+    ],
+)
+def test_each_mistake_is_named(
+    tmp_path: Path, change: dict[str, object], kind: str, words: str, at: tuple[int | None, int | None]
+) -> None:
+    found = between(tmp_path, OLD, replace(migrated(OLD), **change))
+    assert (found.kind, (found.epoch, found.step)) == (kind, at)
+    assert words in found.cause
+
+
+def test_a_changed_default_is_called_one(tmp_path: Path) -> None:
+    old = Training(optimizer="adadelta", learning_rate=1.0)
+    found = between(tmp_path, old, replace(migrated(old), learning_rate=0.001))
+    assert found.kind == "learning rate"
+    assert found.cause == "adadelta learning_rate 1 -> 0.001: changed default"
+
+
+def test_the_changed_default_is_found_behind_float32(tmp_path: Path) -> None:
+    old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", replace(migrated(OLD), learning_rate=0.25))
+    a = replace(old.compiles[0], optimizer="Nadam", config={"lr": 0.0020000000949949026})
+    b = replace(new.compiles[0], optimizer="nadam", config={"learning_rate": 0.0010000000474974513})
+    found = find(replace(old, compiles=(a,)), replace(new, compiles=(b,)))
+    assert found is not None
+    assert found.cause == "nadam learning_rate 0.002 -> 0.001: changed default"
+
+
+def test_a_squared_epsilon_of_rmsprop_is_the_same_rule(tmp_path: Path) -> None:
+    old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
+
+    def with_epsilon(trace: Trace, name: str, epsilon: float) -> Trace:
+        return replace(trace, compiles=(replace(trace.compiles[0], optimizer=name, config={"epsilon": epsilon}),))
+
+    assert find(with_epsilon(old, "rmsprop", 1e-7), with_epsilon(new, "rmsprop", 1e-14)) is None
+    left = find(with_epsilon(old, "adam", 1e-7), with_epsilon(new, "adam", 1e-14))
+    assert left is not None
+    assert left.kind == "update rule"
+
+
+def test_a_large_remainder_drift_is_put_down_to_the_remainder(tmp_path: Path) -> None:
+    old = Training(samples=64 + 3, class_weight=True, epochs=2, learning_rate=40.0)
+    found = between(tmp_path, old, migrated(old))
+    assert found.kind == "remainder batch"
+    assert (found.epoch, found.step) == (0, 1)
+
+
+def test_a_trace_without_steps(tmp_path: Path) -> None:
+    old = train(tmp_path / "old", OLD)
+    found = find(old, Trace(tmp_path))
+    assert found is not None
+    assert found.kind == "no training"
+    assert "12 steps" in found.cause
+
+
+def test_what_nothing_explains_is_said_to_be_unknown(tmp_path: Path) -> None:
+    old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
+    steps = tuple(replace(s, loss=s.loss * 1.01) if (s.epoch, s.step) >= (1, 2) else s for s in new.steps)
+    found = find(old, replace(new, steps=steps))
+    assert found is not None
+    assert found == Divergence("unknown", "unknown: losses first differ at epoch 1, step 2", 1, 2)
+
+
+def test_data_comes_before_what_follows_from_it(tmp_path: Path) -> None:
+    """A doubled batch also changes every loss, the gradient and the final weights."""
+    found = between(tmp_path, OLD, replace(migrated(OLD), batch_size=128, learning_rate=1.0))
+    assert found.kind == "batch size"
+
+
+def test_a_crash_in_the_wrong_scope_is_the_scope() -> None:
+    text = "RuntimeError: Mixing different tf.distribute.Strategy objects: <A> is not <B> (train.py:31)"
+    assert cause.of_crash(text).kind == "scope"
+    assert text in cause.of_crash(text).cause
+    assert cause.of_crash("ValueError: no such file (train.py:3)").kind == "crash"

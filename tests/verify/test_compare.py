@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.verify.align import CEILING, noise, pair_steps, relative_difference, tolerance
+from tfmigrate.verify.compare import Comparison, compare, through_epoch
+from tfmigrate.verify.contract import BATCH_NORM, REMAINDER, Row
+
+from .simulated import Training, migrated, train
+
+
+def both(folder: Path, old: Training, new: Training) -> Comparison:
+    return compare(train(folder / "old", old), train(folder / "new", new), tolerance(0.0, 12))
+
+
+def row(comparison: Comparison, start: str) -> Row:
+    return next(row for row in comparison.contract if row.what.startswith(start))
+
+
+def test_a_right_migration_is_equivalent_row_by_row(tmp_path: Path) -> None:
+    old = Training(rounding=2e-7)
+    comparison = both(tmp_path, old, migrated(old))
+    assert comparison.equivalent
+    assert 0 < comparison.max_relative_difference < 1e-5
+    assert len(comparison.steps) == 12
+    assert [r.what for r in comparison.contract if not r.same] == []
+    assert comparison.not_compared == ()
+    assert comparison.known == ()
+
+
+def test_every_promised_row_is_there(tmp_path: Path) -> None:
+    old = Training(moving_averages=True)
+    names = " | ".join(r.what for r in both(tmp_path, old, migrated(old)).contract)
+    for what in (
+        "trained models", "replicas", "steps", "samples per epoch", "global batch size", "batches with the same content",
+        "shuffle asked for", "class weights", "sample weights", "learning rate at each step", "optimizer",
+        "validation samples", "validation loss", "initial weights", "first gradient", "final trainable weights",
+        "final non-trainable weights",
+    ):  # fmt: skip
+        assert what in names
+
+
+@pytest.mark.parametrize(
+    ("change", "broken"),
+    [
+        ({"batch_size": 128}, "global batch size"),
+        ({"batch_size": 128}, "steps"),
+        ({"samples": 320}, "samples per epoch"),
+        ({"data_seed": 5}, "batches with the same content"),
+        ({"initial_seed": 5}, "initial weights"),
+        ({"learning_rate": 0.501}, "learning rate at each step"),
+        ({"learning_rate": 0.501}, "optimizer"),
+        ({"drop_rate_after": 2}, "learning rate at each step"),
+        ({"shuffle": "none"}, "shuffle asked for"),
+        ({"shuffle": "buffer 64"}, "shuffle asked for"),
+        ({"replicas": 1}, "replicas"),
+        ({"class_weight": True}, "class weights"),
+        ({"validation_samples": 32}, "validation samples"),
+        ({"gradient_scale": 2.0}, "first gradient"),
+        ({"epochs": 2}, "steps"),
+        ({"optimizer": "adam"}, "optimizer"),
+    ],
+)
+def test_each_mistake_breaks_its_row(tmp_path: Path, change: dict[str, object], broken: str) -> None:
+    old = Training()
+    comparison = both(tmp_path, old, replace(migrated(old), **change))
+    assert not comparison.equivalent
+    assert row(comparison, broken).broken
+
+
+def test_a_drift_of_one_in_a_thousand_is_seen(tmp_path: Path) -> None:
+    old = Training(epochs=1)
+    comparison = both(tmp_path, old, replace(migrated(old), learning_rate=0.5 * 1.004))
+    assert 1e-4 < comparison.max_relative_difference < 2e-3
+    assert not comparison.losses_agree
+
+
+def test_a_remainder_batch_is_known_and_sized_and_does_not_fail(tmp_path: Path) -> None:
+    old = Training(samples=256 - 64 + 29)
+    comparison = both(tmp_path, old, migrated(old))
+    assert comparison.equivalent
+    (known,) = comparison.known
+    assert known.name == REMAINDER
+    assert comparison.tolerance < known.size < 0.1
+    assert len(comparison.judged_steps) == 3, "the three full batches before the first remainder"
+    assert comparison.max_relative_difference < 1e-6
+    assert "epoch 0, step 3" in known.what
+
+
+def test_a_remainder_hides_no_mistake(tmp_path: Path) -> None:
+    old = Training(samples=256 - 64 + 29)
+    assert not both(tmp_path, old, replace(migrated(old), learning_rate=1.0)).equivalent
+    assert not both(tmp_path, old, replace(migrated(old), drop_rate_after=1)).equivalent
+
+
+def test_a_remainder_that_divides_makes_no_difference(tmp_path: Path) -> None:
+    old = Training(samples=256 - 64 + 30)
+    comparison = both(tmp_path, old, migrated(old))
+    assert comparison.equivalent
+    assert comparison.known == ()
+    assert len(comparison.judged_steps) == len(comparison.steps)
+
+
+def test_moving_averages_are_known_and_sized_and_excuse_validation_only(tmp_path: Path) -> None:
+    old = Training(moving_averages=True)
+    comparison = both(tmp_path, old, migrated(old))
+    assert comparison.equivalent
+    (known,) = comparison.known
+    assert known.name == BATCH_NORM
+    assert known.size > 0.01
+    assert "moving_" in known.what
+    assert row(comparison, "final non-trainable weights").known == BATCH_NORM
+    assert row(comparison, "validation loss").known == BATCH_NORM
+    assert row(comparison, "final trainable weights").same
+
+
+def test_validation_that_differs_without_batch_norm_is_a_failure(tmp_path: Path) -> None:
+    old = Training()
+    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    wrong = [replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.01}) for e in b.epochs]
+    comparison = compare(a, replace(b, epochs=tuple(wrong)), 1e-5)
+    assert comparison.losses_agree
+    assert row(comparison, "validation loss").broken
+
+
+def test_validation_gone_is_a_failure(tmp_path: Path) -> None:
+    old = Training()
+    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    silent = replace(b, epochs=tuple(replace(e, logs={"loss": e.logs["loss"]}) for e in b.epochs))
+    assert row(compare(a, silent, 1e-5), "validation loss").broken
+
+
+def test_keras_23_logs_the_last_validation_batch_from_generators(tmp_path: Path) -> None:
+    old = Training()
+    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    a = replace(a, fits=(replace(a.fits[0], call="fit_generator"),))
+    other = [replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.1}) for e in a.epochs]
+    comparison = compare(replace(a, epochs=tuple(other)), b, 1e-5)
+    assert comparison.equivalent
+    assert row(comparison, "validation loss").known == "validation of the last batch alone"
+
+
+def test_what_was_not_recorded_is_named_and_has_no_row(tmp_path: Path) -> None:
+    old = Training()
+    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    bare = replace(
+        b,
+        weights=(),
+        compiles=(),
+        fits=(replace(b.fits[0], shuffle="unknown"),),
+        steps=tuple(replace(s, fingerprint=None, learning_rate=None) for s in b.steps),
+    )
+    comparison = compare(a, bare, 1e-5)
+    assert set(comparison.not_compared) == {
+        "batches", "shuffling", "learning rate", "optimizer settings", "initial weights", "first gradient",
+        "final weights",
+    }  # fmt: skip
+    assert not [r for r in comparison.contract if r.what.startswith("batches")]
+
+
+def test_no_common_step_is_never_equivalent(tmp_path: Path) -> None:
+    old = Training()
+    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    comparison = compare(a, replace(b, steps=()), 1e-5)
+    assert math.isinf(comparison.max_relative_difference)
+    assert not comparison.equivalent
+
+
+def test_a_loss_that_becomes_nan_on_one_side_is_infinitely_far(tmp_path: Path) -> None:
+    old = Training()
+    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    broken = (*b.steps[:5], replace(b.steps[5], loss=math.nan), *b.steps[6:])
+    assert math.isinf(compare(a, replace(b, steps=broken), 1e-5).max_relative_difference)
+
+
+def test_a_bias_without_gradient_is_not_judged(tmp_path: Path) -> None:
+    """Adam moves a bias before batch norm by full steps of random sign: its gradient is rounding."""
+    import numpy as np
+
+    old = Training()
+    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    for trace, last in ((a, 0.01), (b, -0.01)):
+        for moment, value in (("initial", 0.0), ("sgd_probe", 1e-12), ("final", last)):
+            file = trace.folder / f"0-{moment}.npz"
+            with np.load(file) as arrays:
+                kept = dict(arrays)
+            np.savez(file, **kept, **{"2": np.full(7, value, dtype="float32")})
+    facts = replace(a.models[0], weights=(*a.models[0].weights, ("conv/bias", (7,), True)))
+    assert compare(replace(a, models=(facts,)), replace(b, models=(facts,)), 1e-5).equivalent
+
+    judged = compare(replace(a, models=(facts,), weights=a.weights[:1] + a.weights[2:]), replace(b, models=(facts,)), 1e-5)
+    assert row(judged, "final trainable weights").broken, "without the first gradient nothing excuses it"
+
+
+def test_one_epoch_of_a_long_run_can_be_compared_alone(tmp_path: Path) -> None:
+    old = Training()
+    a = train(tmp_path / "a", old)
+    b = train(tmp_path / "b", replace(migrated(old), epochs=1))
+    assert not compare(a, b, 1e-5).equivalent
+    assert compare(through_epoch(a, 1), through_epoch(b, 1), 1e-5).equivalent
+
+
+def test_tolerance_follows_noise_and_steps_and_stops() -> None:
+    assert tolerance(0.0, 60) == pytest.approx(1e-5)
+    assert tolerance(2.5e-6, 60) == pytest.approx(2.5e-5)
+    assert tolerance(0.0, 500) == pytest.approx(5e-5)
+    assert tolerance(1.0, 10**6) == CEILING < 1e-3
+
+
+def test_noise_is_what_two_runs_of_one_script_differ_by(tmp_path: Path) -> None:
+    a = train(tmp_path / "one", Training(rounding=1e-7))
+    b = train(tmp_path / "another", Training(rounding=1e-7))
+    assert 1e-8 < noise(a, b) < 1e-5
+    assert noise(a, a) == 0.0
+
+
+def test_relative_difference() -> None:
+    assert relative_difference(2.0, 1.0) == 0.5
+    assert relative_difference(0.0, 1e-9, scale=0.01) == pytest.approx(1e-7)
+    assert relative_difference(math.nan, math.nan) == 0.0
+    assert relative_difference(math.nan, 1.0) == math.inf
+    assert relative_difference(math.inf, math.inf) == 0.0
+
+
+def test_uneven_is_judged_by_the_larger_number_of_replicas(tmp_path: Path) -> None:
+    old = train(tmp_path / "old", Training(replicas=2, samples=3, batch_size=3, epochs=1))
+    new = train(tmp_path / "new", replace(migrated(Training(samples=3, batch_size=3, epochs=1)), replicas=1))
+    assert [pair.uneven for pair in pair_steps(old, new)] == [True]

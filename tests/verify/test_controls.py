@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.verify.controls import CONTROLS, Mutant, mutants
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+SCRIPT = '''"""Docstring."""
+from __future__ import annotations
+import random
+import re
+import tensorflow as tf
+from tensorflow import keras
+
+PATTERN = re.compile("loss")
+random.shuffle(names)
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = build()  # kept
+    model.compile(optimizer=keras.optimizers.Adagrad(learning_rate=0.01, clipnorm=1.0), loss="mse")
+data = tf.data.Dataset.from_tensor_slices((x, y, w)).shuffle(len(x)).batch(64).prefetch(2)
+model.fit(data, epochs=2, steps_per_epoch=10, validation_data=(a, b), class_weight={0: 2.0})
+'''
+
+
+def mutant(source: str, name: str, keras: int = 3) -> Mutant | None:
+    found = [m for m in mutants(source, 4, keras) if m.mutation == name]  # type: ignore[arg-type]
+    assert len(found) < 2
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize(
+    ("name", "gone", "there"),
+    [
+        ("batch x4", ".batch(64)", ".batch((64) * 4)"),
+        ("learning rate x4", "", "_tfmigrate_scaled(keras.optimizers.Adagrad(learning_rate=0.01, clipnorm=1.0), 4)"),
+        ("changed default left unwritten", "learning_rate=0.01, ", "Adagrad(clipnorm=1.0)"),
+        ("shuffle lost", ".shuffle(len(x))", "(x, y, w)).batch(64)"),
+        ("scope missing", "with strategy.scope():", "if True:"),
+        ("compile outside the scope", "    model.compile", "\nmodel.compile"),
+        ("class or sample weights dropped", "class_weight", "from_tensor_slices((x, y))"),
+        ("validated on the training data", "(a, b)", "validation_data=data"),
+        ("loss that takes the mean itself", 'loss="mse"', 'loss=_tfmigrate_scalar("mse")'),
+        ("steps an epoch / 4", "steps_per_epoch=10", "steps_per_epoch=max(1, int(10) // 4)"),
+    ],
+)
+def test_each_control_makes_its_one_mistake(name: str, gone: str, there: str) -> None:
+    found = mutant(SCRIPT, name)
+    assert found is not None
+    ast.parse(found.source)
+    assert there in found.source
+    assert not gone or gone not in found.source
+    assert "random.shuffle(names)" in found.source
+    assert 're.compile("loss")' in found.source
+    assert "# kept" in found.source
+
+
+def test_all_controls_are_tested_above() -> None:
+    assert len(list(mutants(SCRIPT, 4, 3))) == len(CONTROLS) == 10
+
+
+def test_no_mistake_that_cannot_be_made() -> None:
+    assert list(mutants("print('hello')\n", 4, 3)) == []
+    assert mutant(SCRIPT.replace("0.01", "0.02"), "changed default left unwritten") is None
+    assert mutant(SCRIPT.replace(".shuffle(len(x))", ""), "shuffle lost") is None
+    assert mutant(SCRIPT.replace('loss="mse"', 'loss={"a": "mse"}'), "loss that takes the mean itself") is None
+    assert mutant(SCRIPT.replace("keras.optimizers.Adagrad(learning_rate=0.01, clipnorm=1.0)", "made_before"),
+                  "compile outside the scope") is None  # fmt: skip
+
+
+def test_keras_2_copes_with_what_keras_3_does_not() -> None:
+    for name in ("compile outside the scope", "loss that takes the mean itself"):
+        assert mutant(SCRIPT, name, keras=2) is None
+        assert mutant(SCRIPT, name, keras=3) is not None
+
+
+def test_a_helper_goes_behind_docstring_and_future_imports() -> None:
+    found = mutant(SCRIPT, "learning rate x4")
+    assert found is not None
+    assert ast.get_docstring(ast.parse(found.source)) == "Docstring."
+    compile(found.source, "script", "exec")
+
+
+def test_arrays_given_to_fit() -> None:
+    source = "model.fit(x, y, batch_size=64, validation_data=(a, b))\n"
+    batch, validation = mutant(source, "batch x4"), mutant(source, "validated on the training data")
+    assert batch is not None
+    assert "batch_size=(64) * 4" in batch.source
+    assert validation is not None
+    assert "validation_data=(x, y)" in validation.source
+
+
+def test_crlf_and_tabs_survive() -> None:
+    source = SCRIPT.replace("    ", "\t").replace("\n", "\r\n")
+    for found in mutants(source, 2, 3):
+        ast.parse(found.source)
+        assert found.source.count("\r\n") > 10
+
+
+@pytest.mark.parametrize("script", sorted(FIXTURES.glob("*/after/*.py")), ids=lambda p: p.parts[-3])
+@pytest.mark.parametrize("keras", [2, 3])
+def test_every_fixture_offers_at_least_three(script: Path, keras: int) -> None:
+    found = list(mutants(script.read_text(), 2, keras))  # type: ignore[arg-type]
+    assert len(found) >= 3
+    for each in found:
+        compile(each.source, str(script), "exec")
+        assert each.expected

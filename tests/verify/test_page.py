@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tfmigrate.verify import cause, page, terminal
+from tfmigrate.verify.align import tolerance
+from tfmigrate.verify.compare import compare
+from tfmigrate.verify.report import ControlResult, Pair, Report, Verdict, summarize
+
+from .simulated import Training, migrated, train
+
+
+def build(folder: Path, old: Training, new: Training, verdict: Verdict = "EQUIVALENT") -> Report:
+    a = train(folder / "old", old)
+    restored = train(folder / "restored", replace(old, rounding=1e-7))
+    b = train(folder / "new", replace(new, rounding=2e-7))
+    again = train(folder / "new on Keras 2", replace(new, rounding=2e-7))
+    wrong = train(folder / "wrong", replace(new, learning_rate=new.learning_rate * 2))
+    band = tolerance(0.0, len(a.steps))
+    pairs = []
+    for title, trace, decides in (("genuine", a, True), ("restored on Keras 3", restored, False)):
+        for name, other in (("migrated on Keras 3", b), ("migrated on Keras 2", again)):
+            comparison = compare(trace, other, band)
+            pairs.append(Pair(title, name, comparison, cause.find(trace, other, comparison), decides))
+    comparison = compare(a, wrong, band)
+    found = cause.find(a, wrong, comparison)
+    assert found is not None
+    controls = (
+        ControlResult(
+            "learning rate x2", comparison.max_relative_difference, True, found.cause, comparison.steps
+        ),
+        ControlResult("compile outside the scope", None, True, "RuntimeError: Mixing different <Strategy>"),
+    )
+    runs = (
+        summarize("genuine", "Python 3.7.16", a, 12.3, "ok"),
+        summarize("migrated on Keras 3", "Python 3.12.3", b, 22.3, "ok"),
+    )
+    return Report(verdict, "because", "before/train.py -> after/train.py", runs, tuple(pairs), controls, 1.2e-7, ("a note",))
+
+
+class Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for name, value in attrs if name in ("src", "href")]
+        if tag not in ("meta", "img", "br", "link"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_needs_no_other_file_and_is_well_formed(tmp_path: Path) -> None:
+    report = build(tmp_path, Training(), migrated(Training()))
+    written = page.write(report, tmp_path / "made" / "report")
+    text = written.read_text(encoding="utf-8")
+    links = Links()
+    links.feed(text)
+    assert links.open == []
+    assert len(links.found) == 2
+    assert all(link.startswith("data:image/png;base64,") for link in links.found)
+    for name in ("curves.png", "residuals.png"):
+        assert (written.parent / name).read_bytes().startswith(b"\x89PNG")
+    assert "Mixing different &lt;Strategy&gt;" in text, "what scripts say is escaped"
+    assert "1 of 2" not in text
+    assert "2 of 2" in text
+
+
+def test_report_json_has_the_keys_of_the_design(tmp_path: Path) -> None:
+    old = Training(samples=256 - 64 + 29)
+    report = build(tmp_path, old, migrated(old))
+    data = json.loads((page.write(report, tmp_path / "report").parent / "report.json").read_text())
+    assert data["verdict"] == "EQUIVALENT"
+    assert data["reason"] == "because"
+    assert set(data["runs"][0]) >= {
+        "role", "runtime", "tensorflow", "keras", "devices", "replicas", "global_batch_size", "steps",
+        "samples_per_second", "peak_memory_bytes",
+    }  # fmt: skip
+    assert data["runs"][0]["replicas"] == 2
+    assert data["runs"][0]["global_batch_size"] == 64
+    assert data["runs"][0]["steps"] == 12
+    assert set(data["loss"]) == {"max_relative_difference", "tolerance", "first_divergence"}
+    assert 0 < data["loss"]["max_relative_difference"] <= data["loss"]["tolerance"] == pytest.approx(1e-5)
+    assert data["loss"]["first_divergence"] is None
+    assert all(set(row) == {"what", "old", "new", "same"} for row in data["contract"])
+    assert set(data["controls"][0]) >= {"mutation", "max_relative_difference", "detected"}
+    assert data["controls"][1]["max_relative_difference"] is None
+    assert data["known_differences"][0]["name"] == "remainder batch"
+
+
+def test_a_difference_shows_its_cause_in_every_format(tmp_path: Path) -> None:
+    old = Training(optimizer="adadelta", learning_rate=1.0)
+    report = build(tmp_path, old, replace(migrated(old), learning_rate=0.001), "DIFFERENT")
+    words = "adadelta learning_rate 1 -> 0.001: changed default"
+    data = report.to_json()
+    assert data["loss"]["first_divergence"]["cause"] == words
+    assert data["loss"]["first_divergence"]["epoch"] == 0
+    assert report.exit_code == 1
+    text = page.write(report, tmp_path / "report").read_text(encoding="utf-8")
+    assert "adadelta learning_rate 1 -&gt; 0.001: changed default" in text
+    assert re.search(r'class="broken"><td>learning rate at each step', text)
+    out = io.StringIO()
+    terminal.show(report, Console(file=out, width=200))
+    assert words in out.getvalue()
+    assert "DIFFERENT  because" in out.getvalue()
+
+
+def test_infinite_differences_are_null_in_json(tmp_path: Path) -> None:
+    report = build(tmp_path, Training(), migrated(Training()))
+    first = report.pairs[0]
+    assert first.comparison is not None
+    steps = (replace(first.comparison.steps[0], new=float("nan"), difference=float("inf")), *first.comparison.steps[1:])
+    broken = replace(first, comparison=replace(first.comparison, steps=steps))
+    text = page.write(replace(report, pairs=(broken,)), tmp_path / "report").with_name("report.json").read_text()
+    assert json.loads(text)["loss"]["max_relative_difference"] is None
+
+
+def test_a_report_without_any_run(tmp_path: Path) -> None:
+    report = Report("COULD NOT RUN", "no TensorFlow: pip install tensorflow", "train.py")
+    text = page.write(report, tmp_path).read_text(encoding="utf-8")
+    assert "COULD NOT RUN" in text
+    assert not (tmp_path / "curves.png").exists()
+    assert report.exit_code == 2
+    out = io.StringIO()
+    terminal.show(report, Console(file=out, width=120))
+    assert "pip install tensorflow" in out.getvalue()
+
+
+def test_the_four_exit_codes() -> None:
+    codes = {v: Report(v, "", "").exit_code for v in ("EQUIVALENT", "DIFFERENT", "INCONCLUSIVE", "COULD NOT RUN")}
+    assert codes == {"EQUIVALENT": 0, "DIFFERENT": 1, "INCONCLUSIVE": 3, "COULD NOT RUN": 2}
+
+
+def test_the_terminal_table_names_each_pair_and_control(tmp_path: Path) -> None:
+    out = io.StringIO()
+    terminal.show(build(tmp_path, Training(), migrated(Training())), Console(file=out, width=160))
+    for word in ("genuine", "restored on Keras 3", "migrated on Keras 2", "learning rate x2", "samples/s", "EQUIVALENT"):
+        assert word in out.getvalue()

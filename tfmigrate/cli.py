@@ -1,0 +1,305 @@
+"""Options in, exit code out. Nothing heavy is imported at the top: most runs hit nothing and end here."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar, get_args
+
+import click
+
+from tfmigrate import __version__, migrate, rules, settings
+from tfmigrate.errors import UserError, suggestion
+from tfmigrate.report import summary
+from tfmigrate.result import FileResult, Result
+from tfmigrate.settings import Settings
+
+COULD_NOT_RUN = 2
+INTERRUPTED = 130
+STDIN = "<stdin>"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command and exit; every error is one clear line on stderr, never a traceback."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    try:
+        return int(cli.main(arguments, prog_name="tfmigrate", standalone_mode=False) or 0)
+    except click.UsageError as error:
+        error.show()
+    except click.ClickException as error:
+        _complain(error.format_message())
+    except UserError as error:
+        _complain(str(error))
+    except (KeyboardInterrupt, click.Abort):
+        _complain("stopped")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) went away. Nobody reads on, so give Python's own flush at exit nothing to fail on.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(frame.filename).name}:{frame.lineno}"
+        what = f"{type(error).__name__}: {error} ({place})"
+        _complain(f"internal error: {what}; please report it with the command you ran")
+    return COULD_NOT_RUN
+
+
+def _complain(message: str) -> None:
+    click.echo(f"tfmigrate: {message}", err=True)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tfmigrate")
+def cli() -> None:
+    """Take Keras multi_gpu_model out, put tf.distribute.MirroredStrategy in, and prove that training is the same."""
+
+
+def _codes(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    codes = tuple(code.strip() for value in values for code in value.split(",") if code.strip())
+    return codes or None  # None: not given, so that pyproject.toml counts.
+
+
+_PIPELINE_OPTIONS = (
+    click.argument("paths", nargs=-1, metavar="[PATHS]..."),
+    click.option("--target", metavar="VERSION", help="Oldest TensorFlow the output must run on (2.4 or later)."),
+    click.option(
+        "--from",
+        "from_version",
+        metavar="VERSION",
+        help="What the code was written for, e.g. keras==2.2.4; read from the project's pins when not given.",
+    ),
+    click.option("--strategy", type=click.Choice(get_args(settings.Strategy)), help="Which strategy to write."),
+    click.option(
+        "--batch",
+        type=click.Choice(get_args(settings.Batch)),
+        help="How to write batch sizes: 64 * num_replicas_in_sync (seed), as they are (keep), or what fits (auto).",
+    ),
+    click.option("--select", multiple=True, callback=_codes, metavar="CODE", help="Only these (TFM2: all TFM2xx)."),
+    click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="Not these."),
+    click.option(
+        "--exclude", multiple=True, callback=_codes, metavar="PATTERN", help="Leave out, as .gitignore would."
+    ),
+    click.option("--format", type=click.Choice(get_args(settings.Format)), help="Form of the report."),
+    click.option(
+        "--changed",
+        is_flag=False,
+        flag_value="",
+        metavar="[=REV]",
+        help="Only files changed since this branch left REV (default: the main branch).",
+    ),
+    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that may work at once."),
+)
+
+
+def _pipeline_options(command: Command) -> Command:
+    for option in reversed(_PIPELINE_OPTIONS):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@_pipeline_options
+def check(paths: tuple[str, ...], changed: str | None, **options: Any) -> int:
+    """Say what is there and what would be done; write nothing. `-` reads stdin.
+
+    Exit code: 0 nothing, 1 something, 2 could not run.
+    """
+    chosen = _settings(paths, options)
+    if paths == ("-",):
+        result = _of_one(migrate.migrate_bytes(_stdin(), STDIN, chosen))
+    else:
+        result = migrate.check(_paths(paths, changed), chosen)
+    _write(_rendered(result, chosen))
+    return summary.check_exit_code(result)
+
+
+@cli.command()
+@_pipeline_options
+@click.option("--diff", is_flag=True, help="Print a patch that `git apply` takes; write nothing.")
+def fix(paths: tuple[str, ...], changed: str | None, diff: bool, **options: Any) -> int:
+    """Migrate in place. `-` migrates stdin to stdout and reports on stderr.
+
+    Exit code: 0 all done, 1 something refused or left (--diff: a patch exists), 2 could not run.
+    """
+    if diff and options["format"] is not None:
+        raise click.UsageError("--diff prints a patch; leave --format out, or use check for a report")
+    chosen = _settings(paths, options)
+    if diff:
+        return _print_patch(paths, changed, chosen)
+    if paths == ("-",):
+        return _fix_stdin(chosen)
+    result = migrate.fix(_paths(paths, changed), chosen)
+    _write(_rendered(result, chosen))
+    return summary.fix_exit_code(result)
+
+
+def _print_patch(paths: tuple[str, ...], changed: str | None, chosen: Settings) -> int:
+    from tfmigrate.report import diff, text
+
+    if paths == ("-",):
+        result = _of_one(migrate.migrate_bytes(_stdin(), STDIN, chosen))
+    else:
+        result = migrate.check(_paths(paths, changed), chosen)
+    _write(diff.render(result, chosen))
+    click.echo(text.render(result, chosen), err=True, nl=False)
+    return summary.diff_exit_code(result)
+
+
+def _fix_stdin(chosen: Settings) -> int:
+    data = _stdin()
+    file = migrate.migrate_bytes(data, STDIN, chosen)
+    result = _of_one(migrate.applied(file) if file.changed else file)
+    _write_bytes(file.after.encode(file.encoding) if file.changed else data)
+    click.echo(_rendered(result, chosen), err=True, nl=False)
+    return summary.fix_exit_code(result)
+
+
+@cli.command()
+@click.argument("what", metavar="CODE|FILE:LINE", required=False)
+def explain(what: str | None) -> int:
+    """Show a rule's page; or why the use at FILE:LINE is rewritten so, or refused. Without either, list the rules."""
+    known = rules.by_code()
+    if what is None:
+        _write("".join(f"{rule.code}  {rule.title}\n" for rule in known.values()))
+        return 0
+    if what.upper() in known:
+        _write(_page(known[what.upper()].text))
+        return 0
+    path, _, line = what.rpartition(":")
+    if not path or not line.isdigit():
+        raise UserError(f"explain: {what!r} is no code and no FILE:LINE{suggestion(what.upper(), known)}")
+    (file,) = migrate.check([path], settings.load(Path(path).parent, {})).files or (FileResult(path, "unchanged"),)
+    if file.error:
+        raise UserError(f"{file.path}: {file.error}")
+    return _explain_line(file, int(line), known)
+
+
+def _explain_line(file: FileResult, line: int, known: dict[str, rules.Rule]) -> int:
+    from tfmigrate.report.text import outcome
+
+    here = [finding for finding in file.findings if finding.line == line]
+    if not here:
+        others = ", ".join(f"{number}" for number in sorted({finding.line for finding in file.findings}))
+        told = f"; this file has findings at line {others}" if others else "; this file has no findings"
+        _write(f"{file.path}:{line}: nothing to explain{told}\n")
+        return 1
+    for finding in here:
+        _write(f"{file.path}:{line}:{finding.column}: {finding.code} {finding.message} [{outcome(finding)}]\n\n")
+    for code in sorted({finding.code for finding in here}):
+        _write(_page(known[code].text) + "\n")
+    return 0
+
+
+def _page(markdown: str) -> str:
+    if not sys.stdout.isatty():
+        return markdown
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    with console.capture() as captured:
+        console.print(Markdown(markdown))
+    return captured.get()
+
+
+@cli.command()
+@click.option("--make", metavar="NAME|all", help="Build a legacy runtime first: tf1.15, tf2.3, or all.")
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Form of the table.")
+def runtimes(make: str | None, form: str) -> int:
+    """Which interpreters, TensorFlows and devices verify can use.
+
+    Exit code: 0, or 2 when a runtime could not be made.
+    """
+    from tfmigrate.verify import runtimes as known
+
+    code = 0
+    for name in known.RECIPES if make == "all" else [make] if make else []:
+        click.echo(f"Making {name} (or finding the one made before) ...", err=True)
+        try:
+            known.make(name)
+        except known.CannotMake as error:
+            _complain(str(error))
+            code = COULD_NOT_RUN
+    found = known.discover()
+    if form == "json":
+        rows = [
+            {
+                "python": str(runtime.python),
+                "version": ".".join(map(str, runtime.version)),
+                "tensorflow": runtime.tensorflow,
+                "keras": runtime.keras,
+                "tf_keras": runtime.tf_keras,
+                "origin": runtime.origin,
+                "serves": list(runtime.kinds),
+            }
+            for runtime in found
+        ]
+        _write(json.dumps({"version": 1, "runtimes": rows}, indent=2) + "\n")
+        return code
+    for runtime in found:
+        serves = ", ".join(runtime.kinds) or "nothing here"
+        _write(f"{runtime.label}\n    {runtime.python} ({runtime.origin})\n    serves: {serves}\n")
+    for kind, recipe in known.MAKES.items():
+        if not any(kind in runtime.kinds for runtime in found):
+            _write(f"No runtime for {kind}: `tfmigrate runtimes --make {recipe}` builds one.\n")
+    if not found:
+        _write("No TensorFlow found: pip install 'tfmigrate[verify]' brings today's.\n")
+    return code
+
+
+def _settings(paths: Sequence[str], options: dict[str, Any]) -> Settings:
+    start = Path(paths[0]) if paths and paths[0] != "-" else Path.cwd()
+    chosen = settings.load(start, options)
+    known = rules.by_code()
+    for option, codes in (("select", chosen.select), ("ignore", chosen.ignore)):
+        for code in codes:
+            if not any(one.startswith(code) for one in known):
+                raise settings.SettingsError(f"{option}: there is no code {code!r}{suggestion(code, known)}")
+    return chosen
+
+
+def _paths(paths: tuple[str, ...], changed: str | None) -> Sequence[str]:
+    if "-" in paths:
+        raise click.UsageError("`-` (stdin) comes alone, without other paths")
+    if changed is None:
+        return paths or (".",)
+    from tfmigrate.files.changed import changed_files
+
+    return changed_files(paths or (".",), changed or None)
+
+
+def _stdin() -> bytes:
+    return sys.stdin.buffer.read()
+
+
+def _of_one(file: FileResult) -> Result:
+    told = file.status != "unchanged" or bool(file.findings)
+    return Result((file,) if told else (), scanned=1)
+
+
+def _rendered(result: Result, chosen: Settings) -> str:
+    name: str = chosen.format
+    if name == "text" and sys.stdout.isatty() and result.files:
+        name = "terminal"  # Loads rich, which a run without a hit never needs.
+    return str(import_module(f"tfmigrate.report.{name}").render(result, chosen))
+
+
+def _write(text: str) -> None:
+    # A patch holds bytes of any encoding, and a path any byte; both travel as surrogates.
+    _write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def _write_bytes(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,336 @@
+"""Carries a plan out: one LibCST transformer that looks up each node's edit and applies it.
+
+Whatever disappears leaves its comments behind: they move to the next statement of the block.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import libcst as cst
+from libcst.helpers import parse_template_expression, parse_template_statement
+
+from tfmigrate.plan.edits import (
+    Argument,
+    Arguments,
+    Branch,
+    Edit,
+    ImportNames,
+    ImportPart,
+    Insert,
+    Remove,
+    Replace,
+    Scope,
+    Unwrap,
+)
+
+_Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
+_Pieces = list[cst.BaseStatement]
+
+
+def apply(tree: cst.Module, edits: Sequence[Edit]) -> cst.Module:
+    """The tree with all edits carried out; the tree itself where there are none."""
+    return tree.visit(_Editor(tree, edits)) if edits else tree
+
+
+def comments_in(node: cst.CSTNode) -> list[str]:
+    """The text of every comment in a node, in order."""
+    reader = _Comments()
+    node.visit(reader)
+    return reader.found
+
+
+class _Comments(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def visit_Comment(self, node: cst.Comment) -> None:
+        self.found.append(node.value)
+
+
+class _Editor(cst.CSTTransformer):
+    def __init__(self, tree: cst.Module, edits: Sequence[Edit]) -> None:
+        super().__init__()
+        self._config = tree.config_for_parsing
+        self._indent = tree.default_indent
+        self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
+        self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
+        self._calls = {edit.call: edit for edit in edits if isinstance(edit, Arguments)}
+        self._imports: dict[cst.CSTNode, ImportNames] = {e.node: e for e in edits if isinstance(e, ImportNames)}
+        self._compounds: dict[cst.CSTNode, Unwrap | Branch] = {
+            edit.unit: edit for edit in edits if isinstance(edit, Unwrap | Branch)
+        }
+        self._scopes = {edit.units[0]: edit for edit in edits if isinstance(edit, Scope)}
+        self._inserts: dict[cst.CSTNode, list[Insert]] = {}
+        for edit in edits:
+            if isinstance(edit, Insert):
+                self._inserts.setdefault(edit.before, []).append(edit)
+        self._moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
+        self._parts = {part for edit in self._replaced.values() for _, part in edit.parts} | {
+            argument.value
+            for call in self._calls.values()
+            for argument in call.arguments
+            if not isinstance(argument.value, str)
+        }
+        self._new_parts: dict[cst.CSTNode, cst.BaseExpression] = {}
+        self._pieces: dict[cst.CSTNode, _Pieces] = {}
+        self._suites: dict[cst.CSTNode, tuple[_Pieces, list[cst.EmptyLine]]] = {}
+
+    # libcst's own dispatch goes by class; edits go by node, so both hooks are overridden.
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
+        result = self._leave(original_node, updated_node)
+        if original_node in self._parts:
+            self._new_parts[original_node] = result  # type: ignore[assignment]
+        return result
+
+    def _leave(self, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
+        if isinstance(original, cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite):
+            return self._leave_block(original, updated)
+        if isinstance(original, cst.SimpleStatementLine):
+            self._pieces[original] = self._line(original, updated)  # type: ignore[arg-type]
+        elif isinstance(original, cst.BaseCompoundStatement):
+            self._pieces[original] = self._compound(original, updated)
+        elif original in self._calls:
+            return self._arguments(self._calls[original], updated)  # type: ignore[index, arg-type]
+        elif original in self._replaced:
+            return self._expression(self._replaced[original], updated)  # type: ignore[index]
+        return updated
+
+    # ---- expressions ----
+
+    def _expression(self, edit: Replace, updated: cst.CSTNode) -> cst.BaseExpression:
+        if len(edit.parts) == 1 and edit.template == "{" + edit.parts[0][0] + "}":
+            return self._new_parts[edit.parts[0][1]]
+        parts = {name: self._new_parts[node] for name, node in edit.parts}
+        return parse_template_expression(edit.template, self._config, **parts)  # type: ignore[arg-type]
+
+    def _arguments(self, edit: Arguments, updated: cst.Call) -> cst.Call:
+        changed = updated
+        if edit.method is not None and isinstance(updated.func, cst.Attribute):
+            changed = changed.with_changes(
+                func=updated.func.with_changes(attr=updated.func.attr.with_changes(value=edit.method))
+            )
+        separator = next(
+            (arg.comma for arg in edit.call.args[:-1] if isinstance(arg.comma, cst.Comma)),
+            cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")),
+        )
+        last_comma = edit.call.args[-1].comma if edit.call.args else cst.MaybeSentinel.DEFAULT
+        last_space = edit.call.args[-1].whitespace_after_arg if edit.call.args else cst.SimpleWhitespace("")
+        args = [self._argument(argument, separator) for argument in edit.arguments]
+        if args:
+            args[-1] = args[-1].with_changes(comma=last_comma, whitespace_after_arg=last_space)
+        return changed.with_changes(args=args)
+
+    def _argument(self, argument: Argument, separator: cst.Comma) -> cst.Arg:
+        value = argument.value
+        node = cst.parse_expression(value, self._config) if isinstance(value, str) else self._new_parts[value]
+        keyword = cst.Name(argument.keyword) if argument.keyword is not None else None
+        no_space = cst.SimpleWhitespace("")
+        equal = cst.AssignEqual(no_space, no_space) if keyword is not None else cst.MaybeSentinel.DEFAULT
+        if argument.source is None:
+            return cst.Arg(node, keyword, equal, comma=separator)
+        source = argument.source
+        if source.keyword is not None and keyword is not None:
+            equal = source.equal
+        comma = source.comma if isinstance(source.comma, cst.Comma) else separator
+        return cst.Arg(node, keyword, equal, comma=comma, star=source.star)
+
+    # ---- statements ----
+
+    def _line(self, original: cst.SimpleStatementLine, updated: cst.SimpleStatementLine) -> _Pieces:
+        body: list[cst.BaseSmallStatement] = []
+        for old, new in zip(original.body, updated.body, strict=True):
+            if old in self._removed:
+                continue
+            if old in self._imports:
+                body.extend(self._import(self._imports[old], new))
+            else:
+                body.append(new)
+        if not body:
+            return []
+        if len(original.body) == 1 and len(body) > 1:
+            lines = [cst.SimpleStatementLine([small]) for small in body]
+            lines[0] = lines[0].with_changes(leading_lines=updated.leading_lines)
+            lines[-1] = lines[-1].with_changes(trailing_whitespace=updated.trailing_whitespace)
+            return _keep_comments(original, list(lines))
+        if len(body) != len(original.body):
+            body[-1] = body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+        return _keep_comments(original, [updated.with_changes(body=body)])
+
+    def _import(self, edit: ImportNames, updated: cst.BaseSmallStatement) -> list[cst.BaseSmallStatement]:
+        found: list[cst.BaseSmallStatement] = []
+        for number, part in enumerate(edit.parts):
+            semicolon = updated.semicolon if number == len(edit.parts) - 1 else cst.MaybeSentinel.DEFAULT  # type: ignore[attr-defined]
+            if number == 0 and isinstance(updated, cst.ImportFrom) and part.module and _old_names(part):
+                found.append(self._narrowed(updated, part).with_changes(semicolon=semicolon))
+            else:
+                names = ", ".join(n if isinstance(n, str) else cst.Module([]).code_for_node(_plain(n)) for n in part.names)
+                text = f"from {part.module} import {names}" if part.module else f"import {names}"
+                line = cst.parse_statement(text, self._config)
+                assert isinstance(line, cst.SimpleStatementLine)
+                found.append(line.body[0].with_changes(semicolon=semicolon))
+        return found
+
+    def _narrowed(self, updated: cst.ImportFrom, part: ImportPart) -> cst.ImportFrom:
+        assert not isinstance(updated.names, cst.ImportStar)
+        aliases = [alias for alias in part.names if isinstance(alias, cst.ImportAlias)]
+        if len(aliases) != len(updated.names):
+            aliases[-1] = aliases[-1].with_changes(comma=updated.names[-1].comma)
+        module = cst.parse_expression(part.module)
+        assert isinstance(module, cst.Name | cst.Attribute)
+        return updated.with_changes(module=module, names=aliases, relative=())
+
+    def _compound(self, original: cst.BaseCompoundStatement, updated: cst.CSTNode) -> _Pieces:
+        edit = self._compounds.get(original)
+        if edit is None:
+            return [updated]  # type: ignore[list-item]
+        leading: Sequence[cst.EmptyLine] = original.leading_lines  # type: ignore[attr-defined]
+        if isinstance(edit, Branch):
+            return _keep_comments(original, [self._branch(edit, leading)])
+        if edit.suite is None:
+            return []
+        pieces, footer = self._suites[edit.suite]
+        if not pieces:
+            return []
+        first, last = pieces[0], len(pieces) - 1
+        pieces = [
+            _led(first, [*leading, *_comment_lines(getattr(first, "leading_lines", ()))]),
+            *pieces[1:],
+        ]
+        del last
+        return _keep_comments(original, pieces)
+
+    def _branch(self, edit: Branch, leading: Sequence[cst.EmptyLine]) -> cst.If:
+        body = self._block_of(edit.body)
+        orelse = cst.Else(self._block_of(edit.orelse)) if edit.orelse is not None else None
+        return cst.If(cst.parse_expression(edit.test, self._config), body, orelse, leading_lines=leading)
+
+    def _block_of(self, suite: cst.BaseSuite) -> cst.IndentedBlock:
+        pieces, footer = self._suites[suite]
+        return cst.IndentedBlock(pieces or [_pass()], footer=footer)
+
+    # ---- blocks ----
+
+    def _leave_block(self, original: _Block, updated: cst.CSTNode) -> cst.CSTNode:
+        if isinstance(original, cst.SimpleStatementSuite):
+            return self._leave_suite(original, updated)  # type: ignore[arg-type]
+        pieces, footer = self._rebuilt(original)
+        tail = list(updated.footer)  # type: ignore[attr-defined]
+        if isinstance(original, cst.IndentedBlock):
+            self._suites[original] = (pieces, [*footer, *tail])
+            pieces = pieces or [_pass()]
+        return updated.with_changes(body=pieces, footer=[*footer, *tail])
+
+    def _leave_suite(self, original: cst.SimpleStatementSuite, updated: cst.SimpleStatementSuite) -> cst.CSTNode:
+        body = [new for old, new in zip(original.body, updated.body, strict=True) if old not in self._removed]
+        if len(body) == len(original.body) and original not in self._scopes and original not in self._inserts:
+            line = cst.SimpleStatementLine(body, trailing_whitespace=updated.trailing_whitespace)
+            self._suites[original] = ([line], [])
+            return updated
+        if body:
+            body[-1] = body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+        self._pieces[original] = [cst.SimpleStatementLine(body)] if body else []
+        pieces, footer = self._rebuilt(original)
+        self._suites[original] = (pieces, footer)
+        return cst.IndentedBlock(pieces or [_pass()], header=updated.trailing_whitespace, footer=footer)
+
+    def _rebuilt(self, block: _Block) -> tuple[_Pieces, list[cst.EmptyLine]]:
+        """The block's new statements, and comment lines left over at its end."""
+        units = (block,) if isinstance(block, cst.SimpleStatementSuite) else block.body
+        out: _Pieces = []
+        orphans: list[cst.EmptyLine] = []
+        scope: Scope | None = None
+        inner: _Pieces = []
+        for unit in units:
+            pieces = list(self._pieces[unit])
+            inserted = self._inserts.get(unit, [])
+            if inserted:
+                orphans.extend(line for edit in inserted for gone in edit.comments_of for line in self._orphaned(gone))
+                leading = list(getattr(unit, "leading_lines", ()))
+                blank = [line for line in leading if line.comment is None][:1]
+                lines = [line for edit in inserted for line in self._parsed(edit.code)]
+                lines[0] = _led(lines[0], [*blank, *orphans])
+                orphans = []
+                out.extend(lines)
+                if pieces:
+                    pieces[0] = _led(pieces[0], _comment_lines(pieces[0].leading_lines))  # type: ignore[attr-defined]
+            if unit in self._scopes:
+                scope, inner = self._scopes[unit], []
+            if pieces:
+                if orphans:
+                    own = list(getattr(pieces[0], "leading_lines", ()))
+                    blank = own[: next((i for i, line in enumerate(own) if line.comment is not None), len(own))]
+                    pieces[0] = _led(pieces[0], [*blank, *orphans, *own[len(blank) :]])
+                    orphans = []
+                (inner if scope is not None else out).extend(pieces)
+            elif unit not in self._moved_comments:
+                orphans.extend(self._orphaned(unit))
+            if scope is not None and unit is scope.units[-1]:
+                if inner:
+                    out.append(self._with(scope, inner))
+                scope = None
+        return out, orphans
+
+    def _orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
+        return [cst.EmptyLine(comment=cst.Comment(text)) for text in comments_in(unit)]
+
+    def _parsed(self, code: str) -> _Pieces:
+        return [_statement(text, self._config) for text in _split(code)]
+
+    def _with(self, scope: Scope, inner: _Pieces) -> cst.With:
+        leading = getattr(inner[0], "leading_lines", ())
+        return cst.With(
+            items=[cst.WithItem(cst.parse_expression(scope.context, self._config))],
+            body=cst.IndentedBlock([_led(inner[0], []), *inner[1:]]),
+            leading_lines=leading,
+        )
+
+
+def _split(code: str) -> list[str]:
+    """The statements of a piece of code, each as its own text."""
+    module = cst.parse_module(code)
+    return [module.code_for_node(statement).strip("\n") for statement in module.body]
+
+
+def _statement(text: str, config: cst.PartialParserConfig) -> cst.BaseStatement:
+    return parse_template_statement(text, config)
+
+
+def _pass() -> cst.SimpleStatementLine:
+    return cst.SimpleStatementLine([cst.Pass()])
+
+
+def _old_names(part: ImportPart) -> bool:
+    return all(isinstance(name, cst.ImportAlias) for name in part.names)
+
+
+def _plain(alias: cst.ImportAlias) -> cst.ImportAlias:
+    return alias.with_changes(comma=cst.MaybeSentinel.DEFAULT)
+
+
+def _led(statement: cst.BaseStatement, lines: Sequence[cst.EmptyLine]) -> cst.BaseStatement:
+    return statement.with_changes(leading_lines=lines)
+
+
+def _comment_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """The lines from the first comment on: blank lines above it belong to what stands before."""
+    first = next((number for number, line in enumerate(lines) if line.comment is not None), len(lines))
+    return list(lines[first:])
+
+
+def _keep_comments(original: cst.CSTNode, pieces: _Pieces) -> _Pieces:
+    """The pieces, with every comment of the original that they lack as a line above the first."""
+    before = comments_in(original)
+    if not before:
+        return pieces
+    kept = Counter(text for piece in pieces for text in comments_in(piece))
+    lost = []
+    for text in before:
+        if kept[text]:
+            kept[text] -= 1
+        else:
+            lost.append(cst.EmptyLine(comment=cst.Comment(text)))
+    if not lost:
+        return pieces
+    return [_led(pieces[0], [*getattr(pieces[0], "leading_lines", ()), *lost]), *pieces[1:]]

@@ -1,0 +1,1 @@
+"""The outside world: the only room that touches the user's disk."""

@@ -1,0 +1,61 @@
+"""Which versions a project says it was written for: its requirements, setup files, conda files and Dockerfiles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+NAMES = (
+    "requirements*.txt", "requirements/*.txt", "constraints*.txt", "setup.py", "setup.cfg", "pyproject.toml", "Pipfile",
+    "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml", "Dockerfile*",
+)  # fmt: skip
+"""Files read, the first that names a version wins."""
+
+# `==`, `~=` and conda's `=` name one version; `>=` and `<` name none. A Pipfile writes `keras = "==2.2.4"`.
+_PIN = re.compile(
+    r"(?<![\w.-])(keras|tensorflow(?:-cpu|-gpu)?)(?:\[[\w,.-]*\])?\s*(?:=\s*[\"'])?\s*(?:===?|~=|=)\s*(\d+(?:\.\d+)*)",
+    re.I,
+)
+_IMAGE = re.compile(r"^\s*FROM\s+(?:\S+/)?tensorflow:(\d+(?:\.\d+)*)", re.I | re.M)
+
+
+def written_for(folder: Path) -> str | None:
+    """The pins that hold for the sources of `folder`, as "keras==2.2.4, tensorflow==1.13.1", or None.
+
+    Looks in the folder and those above it, up to the repository's root (without one, in the folder only), and takes
+    the nearest that pins either.
+    """
+    for one in _folders(folder.resolve()):
+        found: dict[str, str] = {}
+        for path in _files(one):
+            for package, version in _pins(path):
+                found.setdefault(package, version)
+        if found:
+            return ", ".join(f"{package}=={version}" for package, version in sorted(found.items()))
+    return None
+
+
+def _folders(folder: Path) -> list[Path]:
+    chain = [folder, *folder.parents]
+    for number, one in enumerate(chain):
+        if (one / ".git").exists():
+            return chain[: number + 1]
+    return chain[:1]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for name in NAMES:
+        yield from sorted(folder.glob(name))
+
+
+def _pins(path: Path) -> Iterator[tuple[str, str]]:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    text = "\n".join(line.split("#")[0] for line in text.splitlines())
+    for match in _PIN.finditer(text):
+        yield ("keras" if match[1].lower() == "keras" else "tensorflow"), match[2]
+    for match in _IMAGE.finditer(text):
+        yield "tensorflow", match[1]

@@ -1,0 +1,200 @@
+"""Find the files that may concern a rule: walk, read, and search bytes. Fast, because most runs hit nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tfmigrate.result import FileResult
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+NEVER_WALKED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", "site-packages", ".tox", ".nox"})
+_NEVER = "is never walked: it holds installed packages or version control; name its files"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file that holds a needle. `real` is the path that a write replaces: `path` with all links followed."""
+
+    path: str
+    real: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The files found, in path order; what could not be read; and how many files were looked at."""
+
+    found: tuple[Found, ...]
+    errors: tuple[FileResult, ...]
+    scanned: int
+
+
+def search(
+    paths: Sequence[str], needles: Sequence[bytes], exclude: Sequence[str] = (), root: Path | None = None
+) -> Scan:
+    """Search `paths` (files, or folders to walk for *.py) for files that hold at least one of `needles`.
+
+    A walk leaves out what a .gitignore of any level names, `exclude` (the same language, relative to `root`), version
+    control, virtual environments and node_modules; a file that is named is always read. Links to folders are not
+    followed; a link to a file counts when its target lies inside `paths`, and is an error when not.
+    """
+    search = _Search(needles, exclude, root or Path.cwd())
+    for path in paths:
+        search.add(path)
+    return search.outcome(paths)
+
+
+class _Search:
+    def __init__(self, needles: Sequence[bytes], exclude: Sequence[str], root: Path) -> None:
+        self.needles = tuple(needles)
+        self.excluded = [(_spec(exclude), str(root.resolve()))] if exclude else []
+        self.found: list[Found] = []
+        self.errors: list[FileResult] = []
+        self.scanned = 0
+
+    def add(self, path: str) -> None:
+        path = os.path.normpath(path)
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            self.error(path, "is a link to nothing" if os.path.islink(path) else "does not exist; check the spelling")
+        except OSError as error:
+            self.error(path, f"cannot be read: {error.strerror}")
+        else:
+            if stat.S_ISDIR(mode):
+                self.walk(path)
+            elif stat.S_ISREG(mode):
+                self.look(path, ())
+            else:
+                self.error(path, "is no regular file; name a file or a folder")
+
+    def walk(self, top: str) -> None:
+        real = os.path.realpath(top)
+        if os.path.basename(real) in NEVER_WALKED:
+            self.error(top, _NEVER)
+            return
+        pending = [("" if top == "." else top, real, self.excluded + _ignores_above(real))]
+        while pending:
+            shown, real, ignores = pending.pop()
+            try:
+                with os.scandir(real) as entries:
+                    children = sorted(entries, key=lambda entry: entry.name)
+            except OSError as error:
+                self.error(shown or top, f"cannot be read: {error.strerror}")
+                continue
+            names = {child.name for child in children}
+            if "pyvenv.cfg" in names or "conda-meta" in names:
+                if shown in ("", top):
+                    self.error(top, _NEVER)
+                continue
+            if ".gitignore" in names:
+                ignores = [*ignores, (_spec(_lines(os.path.join(real, ".gitignore"))), real)]
+            for child in children:
+                if child.is_dir(follow_symlinks=False):
+                    if child.name not in NEVER_WALKED and not _ignored(child.path, ignores, is_folder=True):
+                        pending.append((os.path.join(shown, child.name), child.path, ignores))
+                elif child.name.endswith(".py") and child.is_file():
+                    self.look(os.path.join(shown, child.name), ignores)
+
+    def look(self, path: str, ignores: Sequence[tuple[GitIgnoreSpec, str]]) -> None:
+        self.scanned += 1
+        try:
+            data = _read(path)
+        except OSError as error:
+            self.error(path, f"cannot be read: {error.strerror}")
+            return
+        for needle in self.needles:
+            if needle in data:
+                # Asked last: matching patterns costs more than reading, and few files hit.
+                if not _ignored(_place(path), ignores, is_folder=False):
+                    self.found.append(Found(path, os.path.realpath(path), data))
+                return
+
+    def error(self, path: str, message: str) -> None:
+        self.errors.append(FileResult(path, "error", error=message))
+
+    def outcome(self, paths: Sequence[str]) -> Scan:
+        roots = [os.path.realpath(path) if os.path.isdir(path) else _place(path) for path in paths]
+        found: dict[str, Found] = {}
+        # Each file is handled once, under the first name it was found by; a link to it comes last.
+        for one in sorted(self.found, key=lambda one: _place(one.path) != one.real):
+            if not any(one.real == root or one.real.startswith(os.path.join(root, "")) for root in roots):
+                self.error(one.path, f"is a link to {one.real}, outside the given paths; name that file itself")
+            else:
+                found.setdefault(one.real, one)
+        ordered = sorted(found.values(), key=lambda one: one.path)
+        return Scan(tuple(ordered), tuple(sorted(self.errors, key=lambda error: error.path)), self.scanned)
+
+
+def _read(path: str) -> bytes:
+    # Half the time of open(path, "rb").read(), which builds three objects a file.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        parts = []
+        while part := os.read(descriptor, 1 << 20):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+def _place(path: str) -> str:
+    """The path with the links of its folders followed, but not its own."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines)
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return _read(path).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+def _ignores_above(folder: str) -> list[tuple[GitIgnoreSpec, str]]:
+    """The patterns that hold in `folder` because of the repository it lies in, outermost first.
+
+    None when they leave `folder` itself out: naming it overrules them.
+    """
+    above = _up_to_repository(folder)
+    if not above:
+        return []
+    files = [(os.path.join(above[-1], ".git", "info", "exclude"), above[-1])]
+    files += [(os.path.join(place, ".gitignore"), place) for place in reversed(above[1:])]
+    ignores = [(_spec(_lines(file)), place) for file, place in files if os.path.isfile(file)]
+    return [] if _ignored(folder, ignores, is_folder=True) else ignores
+
+
+def _up_to_repository(folder: str) -> list[str]:
+    """`folder` and those above it up to the one that holds .git; nothing outside a repository."""
+    passed = [folder]
+    while not os.path.exists(os.path.join(folder, ".git")):
+        folder, child = os.path.dirname(folder), folder
+        if folder == child:
+            return []
+        passed.append(folder)
+    return passed
+
+
+def _ignored(path: str, ignores: Sequence[tuple[GitIgnoreSpec, str]], *, is_folder: bool) -> bool:
+    for spec, place in reversed(ignores):
+        relative = os.path.relpath(path, place).replace(os.sep, "/")
+        if relative.startswith("../") or relative == ".":
+            continue
+        verdict = spec.check_file(relative + "/" if is_folder else relative).include
+        if verdict is not None:
+            return verdict
+    return False

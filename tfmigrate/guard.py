@@ -1,0 +1,27 @@
+"""The last look before a file is written: is the result what it claims to be?"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import libcst as cst
+
+from tfmigrate.edit.apply import comments_in
+
+
+def objection(before: cst.Module, after_text: str, uses_left: int, uses_allowed: int) -> str | None:
+    """Why a result must not be written, or None.
+
+    `uses_left`: live uses of multi_gpu_model in the result; `uses_allowed`: those that were refused or suppressed.
+    """
+    try:
+        after = cst.parse_module(after_text)
+        compile(after_text, "<migrated>", "exec", dont_inherit=True)
+    except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
+        return f"the result would not parse ({error})".replace("\n", " ")
+    lost = Counter(comments_in(before)) - Counter(comments_in(after))
+    if lost:
+        return f"the comment {next(iter(lost))!r} would be lost"
+    if uses_left > uses_allowed:
+        return f"{uses_left - uses_allowed} use(s) of multi_gpu_model would be left without a word"
+    return None

@@ -1,0 +1,141 @@
+"""The pipeline: paths -> scan -> read -> migrate -> write -> Result."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from tfmigrate import rules
+from tfmigrate.errors import UserError
+from tfmigrate.files import pins, scan, source, write
+from tfmigrate.result import FileResult, Result
+from tfmigrate.settings import Settings
+
+POOL_PAYS_FROM = 4
+"""Files with a hit below which starting processes costs more than it saves (DESIGN.md, Speed)."""
+
+
+def check(paths: Sequence[str], settings: Settings) -> Result:
+    """What `fix` would find and do; writes nothing. A path that cannot be read is an error result; the rest go on."""
+    return _plan(paths, settings).result
+
+
+def fix(paths: Sequence[str], settings: Settings) -> Result:
+    """Migrate in place. Findings say `applied` once their file is on disk; lines are those of the file before."""
+    plan = _plan(paths, settings)
+    return replace(plan.result, files=tuple(_written(file, plan.read.get(file.path)) for file in plan.result.files))
+
+
+def migrate_bytes(data: bytes, path: str, settings: Settings) -> FileResult:
+    """Migrate a source that is in memory already; `path` is only its name. Touches no disk."""
+    read, unreadable = _read([scan.Found(path, path, data)])
+    return (*_migrated(read, {path: settings}, jobs=1), *unreadable)[0]
+
+
+def applied(file: FileResult) -> FileResult:
+    """The same file once its new text has been delivered: its rewrites are applied."""
+    done = (replace(finding, applied=finding.action == "rewrite") for finding in file.findings)
+    return replace(file, findings=tuple(done))
+
+
+def fix_copy(script: Path, copy: Path, settings: Settings) -> None:
+    """Migrate, in place, a copy of the program that `script` is the main file of; `copy` is the script's own copy.
+
+    Raises UserError, about `script`, when there is nothing to migrate in it or something is refused.
+    """
+    settings = replace(settings, from_version=settings.from_version or pins.written_for(script.resolve().parent))
+    files = fix([str(copy.parent), str(copy)], settings).files
+    file = next((file for file in files if file.path == str(copy)), None)
+    if file is None:
+        raise UserError(f"{script}: nothing to migrate; give the script to compare it with as NEW")
+    if file.error:
+        raise UserError(f"{script}: {file.error}")
+    for finding in file.findings:
+        if finding.action == "refuse":
+            place = f"{script}:{finding.line}:{finding.column}: {finding.code}"
+            raise UserError(f"{place} {finding.message}; migrate it by hand and give that as NEW")
+
+
+@dataclass(frozen=True)
+class _Read:
+    found: scan.Found
+    source: source.Source
+
+
+@dataclass(frozen=True)
+class _Plan:
+    result: Result
+    read: Mapping[str, _Read]
+
+
+def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
+    found = scan.search(paths, _needles(settings), settings.exclude, settings.root)
+    read, unreadable = _read(found.found)
+    files = (*_migrated(read, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
+    told = (file for file in files if file.status != "unchanged" or file.findings)
+    return _Plan(Result(tuple(sorted(told, key=lambda file: file.path)), found.scanned), read)
+
+
+def _needles(settings: Settings) -> tuple[bytes, ...]:
+    return (*rules.needles(), *(alias.rsplit(".", 1)[-1].encode() for alias in settings.aliases))
+
+
+def _read(found: Iterable[scan.Found]) -> tuple[dict[str, _Read], list[FileResult]]:
+    read, errors = {}, []
+    for file in found:
+        try:
+            read[file.path] = _Read(file, source.decode(file.data))
+        except source.SourceError as error:
+            errors.append(FileResult(file.path, "error", error=str(error)))
+    return read, errors
+
+
+def _settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Settings]:
+    """Each file's settings: `from_version` is filled in from the pins of the file's own project when not given."""
+    if settings.from_version is not None:
+        return dict.fromkeys(paths, settings)
+    pinned = cache(pins.written_for)
+    return {path: replace(settings, from_version=pinned(Path(path).parent)) for path in paths}
+
+
+def _migrated(read: Mapping[str, _Read], settings: Mapping[str, Settings], jobs: int) -> list[FileResult]:
+    tasks = [(path, one.source.text, settings[path]) for path, one in read.items()]
+    if jobs > 1 and len(tasks) >= POOL_PAYS_FROM:
+        from concurrent.futures import ProcessPoolExecutor
+
+        with ProcessPoolExecutor(min(jobs, len(tasks))) as pool:
+            files = list(pool.map(_migrate_one, tasks))
+    else:
+        files = list(map(_migrate_one, tasks))
+    return [replace(file, encoding=read[file.path].source.encoding) for file in files]
+
+
+def _migrate_one(task: tuple[str, str, Settings]) -> FileResult:
+    from tfmigrate.rewrite import migrate_sources  # Late: it loads LibCST, which a run without a hit never needs.
+
+    path, text, settings = task
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # Of the user's code, such as `x is 1`.
+            (file,) = migrate_sources({path: text}, settings)
+        return file
+    except Exception as error:
+        # One file that trips the tool must not stop the others, and its own text stays as it is.
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})".replace("\n", " ")
+        message = f"tfmigrate failed on this file, which is left as it is: {what}; please report it with the file"
+        return FileResult(path, "error", error=message, before=text, after=text)
+
+
+def _written(file: FileResult, read: _Read | None) -> FileResult:
+    if read is None or not file.changed or file.status == "error":
+        return file
+    try:
+        write.replace([write.Change(read.found.real, read.found.data, source.encode(read.source, file.after))])
+    except (source.SourceError, write.WriteError) as error:
+        return replace(file, status="error", findings=(), error=str(error), after=file.before)
+    return applied(file)

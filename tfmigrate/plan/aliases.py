@@ -1,0 +1,194 @@
+"""The template and the parallel model become one object: which of the two names stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.understand.lifecycle import Wrap
+from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
+
+
+@dataclass(frozen=True)
+class Alias:
+    """`target = value`, both plain names, once the wrap in it is gone."""
+
+    statement: cst.Assign
+    unit: Unit
+    target: str
+    value: str
+    scope: LexicalScope
+
+
+@dataclass(frozen=True)
+class Merge:
+    """The outcome: statements that became `x = x`, and mentions of a name that read another one now."""
+
+    removed: tuple[cst.Assign, ...] = ()
+    renamed: tuple[tuple[cst.Name, str], ...] = ()
+
+
+def wrapped_assignment(wrap: Wrap) -> cst.Assign | None:
+    """The assignment whose value is this wrap, or a conditional of the wrap and its own template."""
+    unit = wrap.site.unit
+    if not isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+        return None
+    for small in unit.body:
+        if isinstance(small, cst.Assign) and len(small.targets) == 1:
+            value = small.value
+            if value is wrap.call:
+                return small
+            if isinstance(value, cst.IfExp) and wrap.call in (value.body, value.orelse):
+                other = value.orelse if value.body is wrap.call else value.body
+                if wrap.template_node is not None and other.deep_equals(wrap.template_node):
+                    return small
+    return None
+
+
+def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...]) -> Merge:
+    """Decide names for the wraps of one module."""
+    removed: list[cst.Assign] = []
+    renamed: dict[cst.Name, str] = {}
+    done: set[tuple[LexicalScope, str]] = set()
+    for wrap in wraps:
+        statement = wrapped_assignment(wrap)
+        if statement is None or wrap.template_node is None:
+            continue
+        target = statement.targets[0].target
+        if target.deep_equals(_bare(wrap.template_node)):
+            removed.append(statement)
+            continue
+        if not isinstance(target, cst.Name) or not isinstance(wrap.template_node, cst.Name):
+            continue
+        function = wrap.site.frame.function
+        scope = scopes.by_node[function if function is not None else module.tree]
+        owner = scopes.owner(target.value, scope) or scope
+        if (owner, target.value) in done:
+            continue
+        done.add((owner, target.value))
+        naming = _Naming(module, scopes, scope, target.value, wrap.template_node.value, wraps)
+        found = naming.keep_template() or naming.keep_parallel()
+        if found is not None:
+            removed.extend(found.removed)
+            renamed.update(found.renamed)
+    return Merge(tuple(dict.fromkeys(removed)), tuple(renamed.items()))
+
+
+def _bare(node: cst.BaseExpression) -> cst.BaseExpression:
+    return node.with_changes(lpar=(), rpar=()) if isinstance(node, cst.Name) else node
+
+
+@dataclass(frozen=True)
+class _Naming:
+    module: Module
+    scopes: Scopes
+    scope: LexicalScope
+    parallel: str
+    template: str
+    wraps: tuple[Wrap, ...]
+
+    def keep_template(self) -> Merge | None:
+        """Every mention of the parallel name becomes the template's, if all that is ever bound to it is the template."""
+        mentions = self.scopes.of_variable(self.parallel, self.scope)
+        own = self.scopes.of_variable(self.template, self.scope)
+        if self._declared_elsewhere() or not own:
+            return None
+        aliases = list(self._aliases(mentions))
+        statements = {alias.statement for alias in aliases}
+        bindings = [mention for mention in mentions if mention.binds]
+        if len(aliases) != len(bindings) or not bindings:
+            return None
+        first = min(self._order(binding) for binding in bindings)
+        if any(mention.binds and self._order(mention) >= first for mention in own):
+            return None
+        home = self.scopes.owner(self.template, self.scope)
+        for mention in mentions:
+            if self.scopes.owner(self.template, mention.scope) is not home or not isinstance(mention.node, cst.Name):
+                return None
+            if not mention.binds and mention.scope is self.scope and self._order(mention) < first:
+                return None
+        if home is not self.scopes.owner(self.parallel, self.scope):
+            return None
+        renamed = tuple(
+            (mention.node, self.template)
+            for mention in mentions
+            if isinstance(mention.node, cst.Name) and not mention.binds
+        )
+        return Merge(tuple(statements), renamed)
+
+    def keep_parallel(self) -> Merge | None:
+        """The other way round, where the parallel name has a life of its own: `else: parallel = build()`."""
+        mentions = self.scopes.of_variable(self.parallel, self.scope)
+        own = self.scopes.of_variable(self.template, self.scope)
+        aliases = list(self._aliases(mentions))
+        if self._declared_elsewhere() or len(aliases) != 1 or not own:
+            return None
+        alias = aliases[0]
+        if self.scopes.owner(self.template, self.scope) is not self.scopes.owner(self.parallel, self.scope):
+            return None
+        bindings = [mention for mention in own if mention.binds]
+        if any(mention.scope is not self.scope or not isinstance(mention.node, cst.Name) for mention in (*own, *mentions)):
+            return None
+        if any(mention.unit is self.scope.node for mention in own):
+            return None
+        begin = min(self._order(mention) for mention in own)
+        at = self.module.order[alias.unit]
+        if any(self._arm(binding.unit) != self._arm(alias.unit) or self._order(binding) > at for binding in bindings):
+            return None
+        if any(begin <= self._order(mention) < at for mention in mentions):
+            return None
+        last_read = max(self._order(mention) for mention in own)
+        for mention in mentions:
+            if mention.binds and at < self._order(mention) <= last_read and not self._siblings(mention.unit, alias.unit):
+                return None
+        renamed = tuple((mention.node, self.parallel) for mention in own if isinstance(mention.node, cst.Name))
+        return Merge((alias.statement,), renamed)
+
+    def _aliases(self, mentions: list[Occurrence]) -> Iterator[Alias]:
+        """The bindings of the parallel name that are the template, by a wrap or plainly."""
+        for mention in mentions:
+            if not mention.binds or not isinstance(mention.unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+                continue
+            for small in mention.unit.body:
+                if not isinstance(small, cst.Assign) or len(small.targets) != 1:
+                    continue
+                if small.targets[0].target is not mention.node:
+                    continue
+                plain = isinstance(small.value, cst.Name) and small.value.value == self.template
+                wrapped = any(
+                    wrapped_assignment(wrap) is small
+                    and isinstance(wrap.template_node, cst.Name)
+                    and wrap.template_node.value == self.template
+                    for wrap in self.wraps
+                )
+                if plain or wrapped:
+                    yield Alias(small, mention.unit, self.parallel, self.template, mention.scope)
+
+    def _declared_elsewhere(self) -> bool:
+        return any(
+            name in scope.elsewhere for scope in self.scopes.by_node.values() for name in (self.parallel, self.template)
+        )
+
+    def _order(self, mention: Occurrence) -> int:
+        return self.module.order[mention.unit]
+
+    def _arm(self, unit: Unit) -> list[tuple[cst.CSTNode, cst.CSTNode]]:
+        """The arms of compound statements a unit stands in; `with` blocks always run and do not count."""
+        found = []
+        current: cst.CSTNode = unit
+        while (place := self.module.places.get(current)) is not None and place.owner is not None:
+            if not isinstance(place.owner, cst.With):
+                found.append((place.owner, place.block))
+            current = place.owner
+        return found
+
+    def _siblings(self, one: Unit, other: Unit) -> bool:
+        """Whether two units stand in different arms of one `if` or `try`, so that only one of them runs."""
+        arms = dict(self._arm(one))
+        return any(
+            owner in arms and arms[owner] is not block and isinstance(owner, cst.If | cst.Try)
+            for owner, block in self._arm(other)
+        )

@@ -1,0 +1,187 @@
+"""What is left of the statements round a wrap once the wrap is gone: guards, device blocks, empty arms."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Mapping
+
+import libcst as cst
+
+from tfmigrate.plan.edits import Branch, Unwrap
+from tfmigrate.plan.expressions import is_pure
+from tfmigrate.understand.lifecycle import Facts, Wrap
+from tfmigrate.understand.program import Module, suites_of, units_of
+from tfmigrate.understand.values import opaque_sites
+
+_NEGATED: Mapping[type[cst.BaseCompOp], str] = {
+    cst.GreaterThan: "<=",
+    cst.GreaterThanEqual: "<",
+    cst.LessThan: ">=",
+    cst.LessThanEqual: ">",
+    cst.Equal: "!=",
+    cst.NotEqual: "==",
+    cst.Is: "is not",
+    cst.IsNot: "is",
+    cst.In: "not in",
+    cst.NotIn: "in",
+}
+
+
+def negated(module: Module, test: cst.BaseExpression) -> str:
+    """Code for the opposite of a condition: `G <= 1` gives `G > 1`."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return module.code(test.expression)
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1 and not test.lpar:
+        comparison = test.comparisons[0]
+        opposite = _NEGATED.get(type(comparison.operator))
+        if opposite is not None:
+            return f"{module.code(test.left)} {opposite} {module.code(comparison.comparator)}"
+    text = module.code(test)
+    return f"not {text}" if isinstance(test, cst.Name | cst.Attribute | cst.Call) else f"not ({text})"
+
+
+def is_cpu_device(unit: cst.CSTNode, facts: Facts) -> bool:
+    """`with tf.device('/cpu:0'):`, which kept the template off the GPUs."""
+    if not isinstance(unit, cst.With) or len(unit.items) != 1:
+        return False
+    call = unit.items[0].item
+    if not isinstance(call, cst.Call) or not call.args or not isinstance(call.args[0].value, cst.SimpleString):
+        return False
+    name = facts.symbols.get(call.func, "")
+    return name.rsplit(".", 1)[-1] in ("device", "device_scope") and "cpu" in call.args[0].value.value.lower()
+
+
+class Blocks:
+    """Follows what vanishes and decides what becomes of the compound statements round it."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        wraps: tuple[Wrap, ...],
+        removed: frozenset[cst.CSTNode],
+        renamed: Mapping[cst.Name, str],
+        strategies: Mapping[cst.CSTNode, str],
+    ) -> None:
+        """`strategies`: the name of the strategy that decides instead of each `try` round a wrap."""
+        self._facts = facts
+        self._module: Module = facts.module
+        self._wraps = wraps
+        self._removed = removed
+        self._strategies = strategies
+        self._names = {node.value: new for node, new in renamed.items()}
+        self.edits: list[Unwrap | Branch] = []
+        self.gone: set[cst.CSTNode] = set()
+        """Units of which nothing is left."""
+        self.transparent: set[cst.CSTNode] = set()
+        """Compound statements whose content takes their place."""
+        self._touched = self._round_about()
+        self._settle(self._module.tree)
+
+    def _round_about(self) -> set[cst.CSTNode]:
+        """The units that hold something removed or wrapped, with all that stands round them."""
+        found: set[cst.CSTNode] = set()
+        wrapped = {wrap.site.unit for wrap in self._wraps}
+        for unit in self._module.places:
+            if unit in wrapped or self._is_line(unit) and any(small in self._removed for small in unit.body):  # type: ignore[attr-defined]
+                found.add(unit)
+                found.update(self._module.ancestors(unit))
+        return found
+
+    @staticmethod
+    def _is_line(unit: cst.CSTNode) -> bool:
+        return isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite)
+
+    def _settle(self, block: cst.Module | cst.BaseSuite) -> None:
+        for unit in units_of(block):
+            if unit not in self._touched:
+                if is_cpu_device(unit, self._facts) and self._holds_template(unit):
+                    self._unwrap(unit)
+                continue
+            if self._is_line(unit):
+                if all(small in self._removed for small in unit.body):  # type: ignore[union-attr]
+                    self.gone.add(unit)
+                continue
+            for suite in suites_of(unit):
+                self._settle(suite)
+            if is_cpu_device(unit, self._facts):
+                self._unwrap(unit)
+            elif isinstance(unit, cst.If):
+                self._settle_if(unit)
+            elif isinstance(unit, cst.Try):
+                self._settle_try(unit)
+
+    def _holds_template(self, unit: cst.CSTNode) -> bool:
+        inside = set(self._module.inside(unit))
+        return any(site.unit in inside for wrap in self._wraps for site in opaque_sites(wrap.template))
+
+    def _unwrap(self, unit: cst.CSTNode) -> None:
+        assert isinstance(unit, cst.With)
+        self.edits.append(Unwrap(unit, None if self._empty(unit.body) else unit.body))
+        (self.gone if self._empty(unit.body) else self.transparent).add(unit)
+
+    def _empty(self, suite: cst.BaseSuite | None) -> bool:
+        return suite is None or all(unit in self.gone for unit in units_of(suite))
+
+    def _settle_if(self, unit: cst.If) -> None:
+        if isinstance(unit.orelse, cst.If):
+            return
+        orelse = unit.orelse.body if unit.orelse is not None else None
+        body_empty, orelse_empty = self._empty(unit.body), self._empty(orelse)
+        if body_empty and orelse_empty:
+            if is_pure(unit.test):
+                self.edits.append(Unwrap(unit, None))
+                self.gone.add(unit)
+        elif body_empty and orelse is not None:
+            self.edits.append(Branch(unit, negated(self._module, unit.test), orelse, None))
+        elif orelse is not None and orelse_empty:
+            self.edits.append(Branch(unit, self._module.code(unit.test), unit.body, None))
+        elif orelse is not None and is_pure(unit.test) and self.sense(unit.body) == self.sense(orelse):
+            self.edits.append(Unwrap(unit, unit.body))
+            self.transparent.add(unit)
+
+    def _settle_try(self, unit: cst.Try) -> None:
+        """`try: wrap except ValueError: fall back` asks whether there are GPUs; the strategy knows."""
+        if len(unit.handlers) != 1 or unit.orelse is not None or unit.finalbody is not None:
+            return
+        if unit not in self._strategies:
+            return
+        handler = unit.handlers[0].body
+        if self._empty(unit.body) and self._empty(handler):
+            self.edits.append(Unwrap(unit, None))
+            self.gone.add(unit)
+        elif self._only_talks(unit.body) and self._only_talks(handler):
+            replicas = f"{self._strategies[unit]}.num_replicas_in_sync"
+            if self._empty(unit.body):
+                self.edits.append(Branch(unit, f"{replicas} == 1", handler, None))
+            else:
+                orelse = None if self._empty(handler) else handler
+                self.edits.append(Branch(unit, f"{replicas} > 1", unit.body, orelse))
+
+    def _only_talks(self, suite: cst.BaseSuite) -> bool:
+        """Whether what remains of a block are calls for their own sake: print, logging."""
+        return all(
+            unit in self.gone
+            or isinstance(unit, cst.SimpleStatementLine)
+            and all(isinstance(small, cst.Expr | cst.Pass) or small in self._removed for small in unit.body)
+            for unit in units_of(suite)
+        )
+
+    def sense(self, suite: cst.BaseSuite) -> list[str]:
+        """What a block does once the plan is carried out, whatever it looks like."""
+        found = []
+        for unit in units_of(suite):
+            if unit in self.gone:
+                continue
+            if unit in self.transparent and isinstance(unit, cst.With | cst.If):
+                found.extend(self.sense(unit.body))
+                continue
+            code = self._module.code(unit)
+            for wrap in self._wraps:
+                if wrap.template_node is not None:
+                    code = code.replace(self._module.code(wrap.call), self._module.code(wrap.template_node))
+            for old, new in self._names.items():
+                code = re.sub(rf"\b{re.escape(old)}\b", new, code)
+            found.append(ast.dump(ast.parse(textwrap.dedent(code).strip("\n"))))
+        return found

@@ -1,0 +1,30 @@
+"""Every code the plan can emit. Each has a page in rules/ (a test holds the two together)."""
+
+from __future__ import annotations
+
+MULTI_GPU_MODEL = "TFM001"
+ARRAYS_TO_DATASET = "TFM002"
+LEFTOVER_IMPORT = "TFM003"
+
+UNUSED_SUPPRESSION = "TFM009"
+
+RELOCATED_TEMPLATE = "TFM021"
+PARALLEL_CHECKPOINT = "TFM022"
+
+NOT_FOLLOWED = "TFM101"
+UNKNOWN_CALLERS = "TFM102"
+GPUS_TOO_LATE = "TFM103"
+MADE_ELSEWHERE = "TFM104"
+TWO_COMPILES = "TFM105"
+ODD_CALL = "TFM106"
+FAILED_CHECK = "TFM190"
+
+GENERATOR_METHODS = "TFM201"
+RENAMED_ARGUMENTS = "TFM202"
+STANDALONE_KERAS = "TFM203"
+MOVED_MODULES = "TFM204"
+
+OPTIMIZER_DEFAULTS = "TFM301"
+OPTIMIZER_DECAY = "TFM302"
+
+CODES = frozenset(value for name, value in list(globals().items()) if name.isupper())

@@ -1,0 +1,106 @@
+"""What to do, as data. An edit names the node it concerns; `tfmigrate.edit` carries it out and decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from tfmigrate.result import Finding
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Put `with context:` round neighbouring units of one block."""
+
+    units: tuple[cst.CSTNode, ...]
+    context: str
+
+
+@dataclass(frozen=True)
+class Insert:
+    """New lines before a unit. `comments_of` are units that vanish, whose comments stand over the new lines."""
+
+    before: cst.CSTNode
+    code: str
+    comments_of: tuple[cst.CSTNode, ...] = ()
+
+
+@dataclass(frozen=True)
+class Remove:
+    """Take a small statement out; a line or a suite left empty goes with it."""
+
+    node: cst.BaseSmallStatement
+
+
+@dataclass(frozen=True)
+class Unwrap:
+    """Put the units of `suite` in the place of the compound statement `unit`; None: take the unit out whole."""
+
+    unit: cst.CSTNode
+    suite: cst.BaseSuite | None
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Turn a compound statement into `if test: body else: orelse`."""
+
+    unit: cst.CSTNode
+    test: str
+    body: cst.BaseSuite
+    orelse: cst.BaseSuite | None
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Put `template` in the place of an expression; `{name}` in it stands for the (edited) node of `parts`."""
+
+    node: cst.BaseExpression
+    template: str
+    parts: tuple[tuple[str, cst.BaseExpression], ...] = ()
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A call's argument as it shall be: an (edited) node of the old call, or new text."""
+
+    value: cst.BaseExpression | str
+    keyword: str | None = None
+    source: cst.Arg | None = None
+    """The old argument whose commas and line breaks are kept."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Give a call these arguments, and the method another name where `method` is given."""
+
+    call: cst.Call
+    arguments: tuple[Argument, ...]
+    method: str | None = None
+
+
+@dataclass(frozen=True)
+class ImportPart:
+    """`from module import names`, or with an empty module `import names`; a name is the old alias node, or new text."""
+
+    module: str
+    names: tuple[cst.ImportAlias | str, ...]
+
+
+@dataclass(frozen=True)
+class ImportNames:
+    """Change an import statement into these; none: it goes."""
+
+    node: cst.Import | cst.ImportFrom
+    parts: tuple[ImportPart, ...] = ()
+
+
+Edit = Scope | Insert | Remove | Unwrap | Branch | Replace | Arguments | ImportNames
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All edits of one module, and what is said about it."""
+
+    edits: tuple[Edit, ...] = ()
+    findings: tuple[Finding, ...] = field(default=())

@@ -1,0 +1,221 @@
+"""Carrying an expression to another place of the program, where its names must mean the same."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+import libcst as cst
+
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.values import Frame
+
+_PURE_CALLS = frozenset({"len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple"})
+_PURE_METHODS = frozenset({"split", "get", "strip", "getenv"})
+
+
+class Carrier:
+    """Expresses what an expression means, at another place of the same module."""
+
+    def __init__(self, module: Module, scopes: Scopes) -> None:
+        self._module = module
+        self._scopes = scopes
+
+    def carried(self, node: cst.BaseExpression, source: Frame, target: Frame, before: cst.CSTNode) -> str | None:
+        """Code for `node` (standing in `source`) that gives the same value just before the unit `before` of `target`.
+
+        None where that cannot be shown: a name is bound later, or more than once, or its caller is not in sight.
+        """
+        text = self._module.code(node)
+        try:
+            return ast.unparse(tree) if (tree := self._tree(text, source, target, before, 0)) is not None else None
+        except _Unchanged:
+            return text
+
+    def _tree(self, text: str, source: Frame, target: Frame, before: cst.CSTNode, depth: int) -> ast.expr | None:
+        tree = ast.parse(text.strip(), mode="eval").body
+        replaced = _Substitution(self, source, target, before, depth)
+        try:
+            tree = replaced.visit(tree)
+        except _Unavailable:
+            return None
+        if depth == 0 and not replaced.changed:
+            raise _Unchanged
+        return tree
+
+    def name(self, name: str, source: Frame, target: Frame, before: cst.CSTNode, depth: int) -> ast.expr | None:
+        """What to write for a plain name; None to keep it. Raises _Unavailable."""
+        if depth > 8:
+            raise _Unavailable
+        scope = self._scopes.by_node[source.function or source.module.tree]
+        owner = self._scopes.owner(name, scope)
+        if owner is None:
+            if hasattr(builtins, name):
+                return None
+            raise _Unavailable
+        mentions = self._scopes.of_variable(name, scope)
+        bindings = [mention for mention in mentions if mention.binds]
+        target_node = target.function or target.module.tree
+        if owner.node is target_node or isinstance(owner.node, cst.Module):
+            if isinstance(owner.node, cst.Module) and target.function is not None:
+                return None
+            if all(self._precedes(binding, before) for binding in bindings):
+                return None
+        if owner.node is source.function and source is not target and isinstance(bindings[0].unit, cst.CSTNode):
+            parameter = self._parameter(name, source)
+            if parameter is not None and len(bindings) == 1:
+                assert source.call is not None
+                return self._tree(
+                    self._module.code(parameter), source.call.frame, target, before, depth + 1
+                ) or _unavailable()
+        if len(bindings) != 1:
+            raise _Unavailable
+        value = _assigned(bindings[0])
+        if value is None or not is_pure(value):
+            raise _Unavailable
+        return self._tree(self._module.code(value), source, target, before, depth + 1) or _unavailable()
+
+    def _precedes(self, binding: Occurrence, before: cst.CSTNode) -> bool:
+        """Whether a binding is done with before `before` begins."""
+        if isinstance(binding.scope.node, cst.FunctionDef) and binding.unit is binding.scope.node:
+            return True
+        if before in self._module.ancestors(binding.unit) or binding.unit is before:
+            return False
+        return self._module.order[binding.unit] < self._module.order[before]
+
+    def attribute_is_settled(self, text: str, target: Frame, before: cst.CSTNode) -> bool:
+        """Whether `self.gpus` or `args.gpus` is assigned nowhere at or after `before` in the same function."""
+        body = target.function.body if isinstance(target.function, cst.FunctionDef) else target.module.tree
+        finder = _AttributeTargets(text, self._module)
+        body.visit(finder)
+        return all(
+            self._module.order[unit] < self._module.order[before]
+            for unit in finder.units
+            if unit in self._module.order
+        )
+
+    @staticmethod
+    def _parameter(name: str, source: Frame) -> cst.BaseExpression | None:
+        """The expression a caller passes for a parameter, or its default."""
+        function, call = source.function, source.call_node
+        if not isinstance(function, cst.FunctionDef) or call is None or any(arg.star for arg in call.args):
+            return None
+        params = [*function.params.posonly_params, *function.params.params]
+        names = [param.name.value for param in params]
+        if names[:1] == ["self"] and isinstance(call.func, cst.Attribute):
+            if name == "self":
+                return call.func.value
+            names, params = names[1:], params[1:]
+        elif names[:1] == ["self"]:
+            if name == "self":
+                return None
+            names, params = names[1:], params[1:]
+        for arg in call.args:
+            if arg.keyword is not None and arg.keyword.value == name:
+                return arg.value
+        positional = [arg.value for arg in call.args if arg.keyword is None]
+        if name in names and names.index(name) < len(positional):
+            return positional[names.index(name)]
+        for param in (*params, *function.params.kwonly_params):
+            if param.name.value == name:
+                return param.default
+        return None
+
+
+class _Unavailable(Exception):
+    pass
+
+
+class _Unchanged(Exception):
+    pass
+
+
+def _unavailable() -> ast.expr:
+    raise _Unavailable
+
+
+class _Substitution(ast.NodeTransformer):
+    def __init__(self, carrier: Carrier, source: Frame, target: Frame, before: cst.CSTNode, depth: int) -> None:
+        self._carrier, self._source, self._target, self._before = carrier, source, target, before
+        self._depth = depth
+        self.changed = False
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        found = self._carrier.name(node.id, self._source, self._target, self._before, self._depth)
+        if found is None:
+            return node
+        self.changed = True
+        return found
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        text = ast.unparse(node)
+        if not self._carrier.attribute_is_settled(text, self._target, self._before):
+            raise _Unavailable
+        self.generic_visit(node)
+        return node
+
+
+class _AttributeTargets(cst.CSTVisitor):
+    """Units that assign to an attribute written as `text`."""
+
+    def __init__(self, text: str, module: Module) -> None:
+        super().__init__()
+        self._text = text
+        self._module = module
+        self._line: cst.CSTNode | None = None
+        self.units: list[cst.CSTNode] = []
+
+    def visit_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> None:
+        self._line = node
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return False
+
+    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
+        if (
+            isinstance(node.target, cst.Attribute)
+            and self._module.code(node.target) == self._text
+            and self._line is not None
+        ):
+            self.units.append(self._line)
+
+
+def _assigned(binding: Occurrence) -> cst.BaseExpression | None:
+    """The expression a name is bound to by a plain `name = expression`."""
+    if not isinstance(binding.unit, cst.SimpleStatementLine):
+        return None
+    for small in binding.unit.body:
+        if isinstance(small, cst.Assign) and any(target.target is binding.node for target in small.targets):
+            return small.value
+    return None
+
+
+class _Purity(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.pure = True
+
+    def visit_Call(self, node: cst.Call) -> None:
+        name = node.func.value if isinstance(node.func, cst.Name) else None
+        method = node.func.attr.value if isinstance(node.func, cst.Attribute) else None
+        if name not in _PURE_CALLS and method not in _PURE_METHODS:
+            self.pure = False
+
+    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
+        self.pure = False
+
+    def visit_Await(self, node: cst.Await) -> None:
+        self.pure = False
+
+    def visit_Yield(self, node: cst.Yield) -> None:
+        self.pure = False
+
+
+def is_pure(node: cst.BaseExpression) -> bool:
+    """Whether evaluating an expression twice, or not at all, changes nothing."""
+    reader = _Purity()
+    node.visit(reader)
+    return reader.pure
+
+
+

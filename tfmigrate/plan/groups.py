@@ -1,0 +1,152 @@
+"""Which wraps belong to one strategy, and which function is its home."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+from tfmigrate.understand.lifecycle import Facts, Use, Wrap
+from tfmigrate.understand.values import (
+    Frame,
+    Instance,
+    Made,
+    Method,
+    ModelObject,
+    Opaque,
+    Parallel,
+    Parameter,
+    Site,
+    Value,
+    models_of,
+    opaque_sites,
+    options,
+)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a wrap cannot be migrated."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Wraps that share a strategy, made in `home`, and all models that then live under it."""
+
+    home: Frame
+    wraps: tuple[Wrap, ...]
+    models: frozenset[ModelObject]
+    compiles: tuple[Use, ...]
+    trainings: tuple[Use, ...]
+
+
+def home_of(wrap: Wrap) -> Frame | None:
+    """The innermost activation that sees both the template's construction and, where it can, the wrap."""
+    built = common_frame(site.frame for site in opaque_sites(wrap.template))
+    if built is None:
+        return None
+    here = wrap.site.frame
+    return here if here in built.chain() else built
+
+
+def common_frame(frames: Iterable[Frame]) -> Frame | None:
+    """The innermost activation under which all the given ones run, or None."""
+    chains = [list(frame.chain()) for frame in set(frames)]
+    if not chains:
+        return None
+    return next((frame for frame in chains[0] if all(frame in chain for chain in chains[1:])), None)
+
+
+def related_models(wraps: Iterable[Wrap], facts: Facts) -> frozenset[ModelObject]:
+    """The templates, what they are built of, what is built on them, and what shares a variable with them.
+
+    A model that may stand in the same variable as the parallel one (the other arm of a guard) is compiled by the
+    same statement, so it lives under the same strategy.
+    """
+    wrapped = frozenset(wraps)
+    found = frozenset().union(*(models_of(wrap.template) for wrap in wrapped))
+    while True:
+        grown = set(found)
+        for model in found:
+            grown.update(model.base_models())
+        for model in facts.models:
+            if found & model.on:
+                grown.add(model)
+        for use in facts.uses:
+            alternatives = options(use.receiver)
+            if any(isinstance(o, Parallel) and o.wrap in wrapped for o in alternatives) or found & use.models:
+                grown.update(use.models)
+        if grown == found:
+            return found
+        found = frozenset(grown)
+
+
+def concerns(use: Use, group_models: frozenset[ModelObject], wraps: Iterable[Wrap]) -> bool:
+    """Whether a method was called on a model of the group; an unknown template is known by its wrap alone."""
+    return bool(use.models & group_models) or any(
+        isinstance(option, Parallel) and option.wrap in wraps for option in options(use.receiver)
+    )
+
+
+def sites_to_cover(group: Group) -> frozenset[Site]:
+    """Where the group's models, optimizers and metrics come into being, and where they are compiled."""
+    sites: set[Site] = set()
+    for wrap in group.wraps:
+        sites.update(opaque_sites(wrap.template))
+    for model in group.models:
+        sites.update(model.sites)
+    for use in group.compiles:
+        sites.add(use.site)
+        sites.update(parts_of_compile(use))
+    return frozenset(sites)
+
+
+def parts_of_compile(use: Use) -> frozenset[Site]:
+    """Where the optimizer and the metric objects passed to compile() were made."""
+    found: set[Site] = set()
+    optimizer = use.argument(0, "optimizer")
+    for _, value in use.arguments:
+        found.update(_made(value, ("optimizer", "metric")))
+    if optimizer is not None:
+        for option in options(optimizer):
+            if isinstance(option, Opaque):
+                found.update(option.sites)
+    return frozenset(found)
+
+
+def _made(value: Value, kinds: tuple[str, ...]) -> frozenset[Site]:
+    found: set[Site] = set()
+    for option in options(value):
+        if isinstance(option, Made) and option.kind in kinds:
+            found.update(option.sites)
+        for item in getattr(option, "values", ()):
+            found.update(_made(item, kinds))
+    return frozenset(found)
+
+
+def template_problem(wrap: Wrap) -> str | None:
+    """What keeps a template from being followed, in words; None where it can be."""
+    for option in options(wrap.template):
+        if isinstance(option, Parameter):
+            return f"the model is the parameter `{option.name}`, and nothing in this file calls the function"
+        if isinstance(option, Opaque) and not option.sites:
+            return f"the model is {option.origin}, whose construction is not in sight"
+        if isinstance(option, Method):
+            return f"the model is the attribute `{option.name}` of something that was not followed"
+        if isinstance(option, Instance):
+            return f"the model is an instance of {option.cls.node.name.value}, which is no Keras model class"
+        if not isinstance(option, ModelObject | Parallel | Opaque | Made):
+            return "what is passed as the model was not recognised as one"
+        if isinstance(option, Made) and option.kind == "layer" and not option.models:
+            return "what is passed as the model is a layer"
+    return None
+
+
+def is_keras_model(use: Use) -> bool:
+    """Whether the receiver is known to be a Keras model."""
+    return all(isinstance(option, ModelObject | Parallel) for option in options(use.receiver))
+
+

@@ -1,0 +1,145 @@
+"""Import statements: the removed name goes, standalone keras becomes tensorflow.keras, moved modules are followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.edits import ImportNames, ImportPart, Unwrap
+from tfmigrate.understand import names
+from tfmigrate.understand.program import Module, Unit, dotted, imports_of, suites_of, units_of
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Old qualified name -> new one, for modules and single names; the longest match wins."""
+
+    table: Mapping[str, str]
+
+    def moved(self, name: str) -> str:
+        parts = name.split(".")
+        for end in range(len(parts), 0, -1):
+            new = self.table.get(".".join(parts[:end]))
+            if new is not None:
+                return ".".join([new, *parts[end:]])
+        return name
+
+
+@dataclass(frozen=True)
+class ImportChange:
+    """One import statement's edit and what it amounts to."""
+
+    edit: ImportNames | None
+    statement: cst.Import | cst.ImportFrom
+    removed: tuple[str, ...]
+    """Bound names of multi_gpu_model that go."""
+    staying: tuple[str, ...]
+    """Bound names of multi_gpu_model that stay, because a use is left."""
+    moved: tuple[tuple[str, str], ...]
+    """(old, new) qualified names."""
+
+
+def import_statements(module: Module) -> Iterator[tuple[cst.Import | cst.ImportFrom, Unit]]:
+    for unit in module.places:
+        if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+            for small in unit.body:
+                if isinstance(small, cst.Import | cst.ImportFrom):
+                    yield small, unit
+
+
+def plan_import(
+    statement: cst.Import | cst.ImportFrom,
+    moves: Moves,
+    dropped: frozenset[cst.ImportAlias],
+    kept: frozenset[cst.ImportAlias],
+    already: set[str],
+) -> ImportChange | None:
+    """What becomes of one import statement; None where nothing does.
+
+    `dropped` are aliases nothing uses any more, `kept` those of multi_gpu_model that something still uses;
+    `already` collects the lines written so far, so that none stands twice in a module.
+    """
+    if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
+        return _star(statement, moves)
+    parts: dict[str, list[cst.ImportAlias | str]] = {}
+    removed, staying, moved = [], [], []
+    for alias, bound, full in imports_of(statement):
+        real = dotted(alias.name) if isinstance(statement, cst.Import) else full
+        if alias in kept:
+            staying.append(bound)
+            _add(parts, real, alias, statement, real, bound)
+            continue
+        if alias in dropped:
+            if names.canonical(full) == names.MULTI_GPU_MODEL:
+                removed.append(bound)
+            continue
+        new = moves.moved(real) if not real.startswith(".") else real
+        if new != real:
+            moved.append((real, new))
+        _add(parts, real, alias, statement, new, bound)
+    if not removed and not moved and not staying and not any(a in dropped for a, _, _ in imports_of(statement)):
+        return None
+    changed = bool(moved) or any(alias in dropped for alias, _, _ in imports_of(statement))
+    found = []
+    for module, listed in parts.items():
+        line = f"{module}:{','.join(n if isinstance(n, str) else dotted(n.name) for n in listed)}"
+        if moved and line in already and all(isinstance(name, str) for name in listed):
+            continue
+        already.add(line)
+        found.append(ImportPart(module, tuple(listed)))
+    edit = ImportNames(statement, tuple(found)) if changed else None
+    return ImportChange(edit, statement, tuple(removed), tuple(staying), tuple(moved))
+
+
+def _add(
+    parts: dict[str, list[cst.ImportAlias | str]],
+    old: str,
+    alias: cst.ImportAlias,
+    statement: cst.Import | cst.ImportFrom,
+    new: str,
+    bound: str,
+) -> None:
+    """Write `new` bound to `bound`, with the old alias node where its text still holds."""
+    if isinstance(statement, cst.Import):
+        if new == old:
+            parts.setdefault("", []).append(alias)
+            return
+        if alias.asname is None:
+            # `import keras.layers` binds `keras`.
+            new = new[: len(new) - len(old)] + old.split(".", 1)[0] if new.endswith(old) else new
+        head, _, last = new.rpartition(".")
+        parts.setdefault(head, []).append(last if last == bound else f"{last} as {bound}")
+        return
+    head, _, last = new.rpartition(".")
+    if old.startswith(".") and new == old:
+        head = "." * len(statement.relative) + dotted(statement.module)
+    if last == dotted(alias.name):
+        parts.setdefault(head, []).append(alias)
+    else:
+        parts.setdefault(head, []).append(last if last == bound else f"{last} as {bound}")
+
+
+def _star(statement: cst.ImportFrom, moves: Moves) -> ImportChange | None:
+    if statement.relative:
+        return None
+    old = dotted(statement.module)
+    new = moves.moved(old)
+    if new == old:
+        return None
+    return ImportChange(ImportNames(statement, (ImportPart(new, ("*",)),)), statement, (), (), ((old, new),))
+
+
+def tries_of_imports(module: Module, vanishing: Iterable[cst.CSTNode]) -> Iterator[Unwrap]:
+    """`try: import it except ImportError: import it from there`: gone whole when all of it goes."""
+    gone = frozenset(vanishing)
+    for unit in module.places:
+        if isinstance(unit, cst.Try):
+            lines = [inner for suite in suites_of(unit) for inner in units_of(suite)]
+            if all(
+                isinstance(line, cst.SimpleStatementLine)
+                and all(small in gone or isinstance(small, cst.Pass) for small in line.body)
+                for line in lines
+            ) and any(small in gone for line in lines for small in line.body):  # type: ignore[attr-defined]
+                yield Unwrap(unit, None)

@@ -1,0 +1,277 @@
+"""`fit(x, y, batch_size=...)` on arrays becomes a tf.data pipeline with the global batch.
+
+Kept from Keras: `batch_size` is the global batch, the whole set is shuffled anew every epoch, `validation_split` takes
+the last fraction before the shuffle, a missing `batch_size` is 32. Where an argument has no equivalent the call stays
+as it is: fit() on arrays under a strategy takes the global batch too, so leaving it is right, only slower.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.calls import FIT, is_false, is_none, named_arguments
+from tfmigrate.plan.edits import Argument, Arguments, Insert
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Choice, Items, Made, Mapping, Symbol, Value, options
+
+_DEFAULT_BATCH = 32
+_WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Names:
+    """Free names to use for what the pipeline needs."""
+
+    tf: str
+    strategy: str | None
+    """None where the strategy's variable is out of sight."""
+    train: str
+    validation: str
+    batch: str
+    split: str
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The lines before a fit() call and its new arguments."""
+
+    insert: Insert
+    arguments: Arguments
+
+
+def takes_arrays(use: Use, facts: Facts) -> bool:
+    """Whether a fit() call is given arrays: it has targets, or a batch size, and no generator or dataset."""
+    named = named_arguments(use.call, FIT)
+    if use.method != "fit" or named is None or "x" not in named:
+        return False
+    value = facts.values.get(named["x"].value)
+    if value is not None and any(_is_stream(option) for option in options(value)):
+        return False
+    return "y" in named and not is_none(named["y"].value)
+
+
+def _is_stream(value: Value) -> bool:
+    return (isinstance(value, Made) and value.kind == "generator") or (
+        isinstance(value, Symbol) and value.name.startswith("tensorflow.data")
+    )
+
+
+def plan_pipeline(module: Module, facts: Facts, use: Use, names: Names, replicas: int | None, keep: bool) -> Pipeline | str:
+    """The pipeline for one fit() call, or in words why the call stays.
+
+    `replicas`: their number where it is a literal; `keep`: never write the seed form.
+    """
+    named = named_arguments(use.call, FIT)
+    assert named is not None
+    unknown = sorted(set(named) - set(FIT))
+    if unknown:
+        return f"it passes {unknown[0]!r}"
+    if "shuffle" in named and not _is_plain_bool(named["shuffle"].value):
+        return "its `shuffle` is not plainly True or False"
+    if not isinstance(use.site.unit, cst.SimpleStatementLine):
+        return "it does not stand on a line of its own"
+    builder = _Builder(module, facts, named, names, replicas, keep)
+    inputs = builder.structure(named["x"].value)
+    targets = builder.structure(named["y"].value)
+    if inputs is None or targets is None:
+        return "its data is put together in a way that was not followed"
+    return builder.pipeline(use, inputs, targets)
+
+
+def _is_plain_bool(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Name) and node.value in ("True", "False")
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Arrays as code: how to write them for tf.data, and one of them to take the length of."""
+
+    code: str
+    parts: tuple[str, ...]
+    keys: tuple[str, ...] | None = None
+    simple: bool = True
+
+    @property
+    def length(self) -> str:
+        return f"len({self.parts[0]})"
+
+    def sliced(self, bounds: str) -> str:
+        parts = [f"{part}[{bounds}]" for part in self.parts]
+        if self.keys is not None:
+            return "{" + ", ".join(f"{key}: {part}" for key, part in zip(self.keys, parts, strict=True)) + "}"
+        return parts[0] if self.code == self.parts[0] else "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+
+
+class _Builder:
+    def __init__(
+        self,
+        module: Module,
+        facts: Facts,
+        named: dict[str, cst.Arg],
+        names: Names,
+        replicas: int | None,
+        keep: bool,
+    ) -> None:
+        self._module = module
+        self._facts = facts
+        self._named = named
+        self._names = names
+        self._replicas = replicas
+        self._keep = keep
+
+    def structure(self, node: cst.BaseExpression) -> _Data | None:
+        """Arrays, lists of arrays (tuples in tf.data) and dicts of arrays."""
+        if isinstance(node, cst.List | cst.Tuple):
+            parts = tuple(self._module.code(element.value) for element in node.elements)
+            if any(isinstance(element, cst.StarredElement) for element in node.elements) or not parts:
+                return None
+            code = f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+            return _Data(code, parts, simple=all(_is_simple(element.value) for element in node.elements))
+        if isinstance(node, cst.Dict):
+            keys, parts = [], []
+            for element in node.elements:
+                if not isinstance(element, cst.DictElement):
+                    return None
+                keys.append(self._module.code(element.key))
+                parts.append(self._module.code(element.value))
+            if not parts:
+                return None
+            simple = all(_is_simple(element.value) for element in node.elements)
+            return _Data(self._module.code(node), tuple(parts), tuple(keys), simple)
+        value = self._facts.values.get(node)
+        text = self._module.code(node)
+        if isinstance(value, Choice):
+            return None if any(isinstance(option, Items | Mapping) for option in value.options) else _Data(text, (text,))
+        if isinstance(value, Items):
+            count = len(value.values)
+            if value.kind != "tuple" and not _is_simple(node):
+                return None
+            parts = tuple(f"{text}[{number}]" for number in range(count))
+            return _Data(f"tuple({text})", parts) if count else None
+        if isinstance(value, Mapping):
+            return None
+        return _Data(text, (text,), simple=_is_simple(node))
+
+    def _value(self, name: str) -> cst.BaseExpression | None:
+        arg = self._named.get(name)
+        return None if arg is None or is_none(arg.value) else arg.value
+
+    def pipeline(self, use: Use, inputs: _Data, targets: _Data) -> Pipeline | str:
+        lines: list[str] = []
+        batch = self._batch(lines)
+        weights = self._value("sample_weight")
+        weight_data = self.structure(weights) if weights is not None else None
+        if weights is not None and (weight_data is None or weight_data.keys is not None or len(weight_data.parts) > 1):
+            return "its `sample_weight` is more than one array"
+        columns = [inputs, targets, *([weight_data] if weight_data is not None else [])]
+        validation = self._value("validation_data")
+        fraction = self._value("validation_split")
+        if isinstance(fraction, cst.Float | cst.Integer) and fraction.evaluated_value == 0:
+            fraction = None
+        length = inputs.length
+        rows = "(" + ", ".join(column.code for column in columns) + ")"
+        new: dict[str, str] = {}
+        if fraction is not None and validation is None:
+            if not all(column.simple for column in columns):
+                return "its data is computed in the call, which `validation_split` would do twice"
+            split = self._names.split
+            share = self._module.code(fraction)
+            lines.append(f"{split} = int({length} * (1.0 - {share}))")
+            rows = "(" + ", ".join(column.sliced(f":{split}") for column in columns) + ")"
+            held_out = "(" + ", ".join(column.sliced(f"{split}:") for column in columns) + ")"
+            length = split
+            lines_after = self._dataset(self._names.validation, held_out, None, batch, None)
+            new["validation_data"] = self._names.validation
+        elif validation is not None:
+            found = self._validation(validation, batch)
+            lines_after = found[0]
+            new.update(found[1])
+        else:
+            lines_after = ""
+        shuffle = None if self._never_shuffles() else (length if inputs.simple else "")
+        lines.append(self._dataset(self._names.train, rows, shuffle, batch, self._value("steps_per_epoch")))
+        if lines_after:
+            lines.append(lines_after)
+        return Pipeline(Insert(use.site.unit, "\n".join(lines)), self._call(use.call, new))
+
+    def _never_shuffles(self) -> bool:
+        shuffle = self._named.get("shuffle")
+        return shuffle is not None and is_false(shuffle.value)
+
+    def _validation(self, node: cst.BaseExpression, batch: str) -> tuple[str, dict[str, str]]:
+        """Pairs written out become a dataset; anything else stays, with its batch size said."""
+        if isinstance(node, cst.Tuple | cst.List) and 2 <= len(node.elements) <= 3:
+            columns = [self.structure(element.value) for element in node.elements]
+            if all(column is not None for column in columns):
+                rows = "(" + ", ".join(column.code for column in columns if column is not None) + ")"
+                code = self._dataset(self._names.validation, rows, None, batch, None)
+                return code, {"validation_data": self._names.validation}
+        value = self._facts.values.get(node)
+        stream = value is not None and any(_is_stream(option) for option in options(value))
+        return "", {} if stream else {"validation_batch_size": batch}
+
+    def _batch(self, lines: list[str]) -> str:
+        """The expression for the global batch, bound to a name first where it is more than a name."""
+        node = self._value("batch_size")
+        if node is None:
+            return str(_DEFAULT_BATCH)
+        literal = int(node.value) if isinstance(node, cst.Integer) else None
+        strategy, replicas = self._names.strategy, self._replicas
+        if literal is not None and not self._keep and strategy and replicas and replicas > 1 and literal % replicas == 0:
+            lines.append(f"{self._names.batch} = {literal // replicas} * {strategy}.num_replicas_in_sync")
+            return self._names.batch
+        if isinstance(node, cst.Name | cst.Attribute | cst.Integer):
+            return self._module.code(node)
+        lines.append(f"{self._names.batch} = {self._module.code(node)}")
+        return self._names.batch
+
+    def _dataset(self, name: str, rows: str, shuffle: str | None, batch: str, steps: cst.BaseExpression | None) -> str:
+        source = f"{self._names.tf}.data.Dataset.from_tensor_slices({rows})"
+        before = ""
+        chain = []
+        if shuffle == "":
+            before = f"{name} = {source}\n"
+            source = name
+            chain.append(f".shuffle({name}.cardinality())")
+        elif shuffle is not None:
+            chain.append(f".shuffle({shuffle})")
+        chain.append(f".batch({batch})")
+        if steps is not None:
+            chain.append(f".take({self._module.code(steps)})")
+        chain.append(f".prefetch({self._names.tf}.data.AUTOTUNE)")
+        indent = self._module.tree.default_indent
+        one_line = f"{name} = {source}{''.join(chain)}"
+        if len(one_line) <= _WIDTH - 20:
+            return before + one_line
+        return before + f"{name} = (\n{indent}{source}\n" + "".join(f"{indent}{link}\n" for link in chain) + ")"
+
+    def _call(self, call: cst.Call, new: dict[str, str]) -> Arguments:
+        """fit(dataset, ...) with what the dataset does not already carry, every argument after it by name."""
+        gone = {"x", "y", "batch_size", "sample_weight", "validation_split", "shuffle", "steps_per_epoch"}
+        arguments = [Argument(self._names.train, None, None)]
+        for name, arg in self._named.items():
+            if name == "x":
+                arguments[0] = Argument(self._names.train, None, arg)
+            elif name in new:
+                arguments.append(Argument(new[name], name, arg))
+            elif name not in gone:
+                arguments.append(Argument(arg.value, name, arg))
+        for name, code in new.items():
+            if name not in self._named:
+                arguments.append(Argument(code, name))
+        return Arguments(call, tuple(arguments))
+
+
+def _is_simple(node: cst.BaseExpression) -> bool:
+    """Cheap and safe to write twice."""
+    if isinstance(node, cst.Name):
+        return True
+    if isinstance(node, cst.Attribute):
+        return _is_simple(node.value)
+    if isinstance(node, cst.Subscript):
+        return _is_simple(node.value) and all(isinstance(item.slice, cst.Index | cst.Slice) for item in node.slice)
+    return False
+

@@ -1,0 +1,30 @@
+"""Workflow commands that GitHub shows as annotations on the changed lines."""
+
+from __future__ import annotations
+
+from tfmigrate.report.text import counts, outcome
+from tfmigrate.result import Result
+from tfmigrate.settings import Settings
+
+_LEVELS = {"rewrite": "warning", "refuse": "error", "warn": "notice", "suppressed": "notice"}
+
+
+def render(result: Result, settings: Settings) -> str:
+    """One `::error file=...::message` (or warning, notice) a finding, then the counts as a plain line of the log."""
+    lines = []
+    for file in result.files:
+        path = _property(file.path.replace("\\", "/"))
+        if file.error:
+            lines.append(f"::error file={path},title=tfmigrate::{_data(file.error)}")
+        for finding in file.findings:
+            place = f"file={path},line={finding.line},col={finding.column},title={_property(finding.code)}"
+            lines.append(f"::{_LEVELS[finding.action]} {place}::{_data(finding.message)} [{outcome(finding)}]")
+    return "\n".join([*lines, counts(result)]) + "\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,49 @@
+"""JUnit XML: one test case a file; a finding that needs a person is a failure."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from tfmigrate.report.text import outcome
+from tfmigrate.result import FileResult, Finding, Result
+from tfmigrate.settings import Settings
+
+
+def render(result: Result, settings: Settings) -> str:
+    """Rewrites not yet applied and refusals are failures, files in error are errors, the rest is output."""
+    cases = [_case(file) for file in result.files]
+    suite = ElementTree.Element(
+        "testsuite",
+        name="tfmigrate",
+        tests=str(len(cases)),
+        failures=str(sum(case.find("failure") is not None for case in cases)),
+        errors=str(sum(case.find("error") is not None for case in cases)),
+    )
+    suite.extend(cases)
+    root = ElementTree.Element("testsuites", suite.attrib)
+    root.append(suite)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _case(file: FileResult) -> ElementTree.Element:
+    case = ElementTree.Element("testcase", classname="tfmigrate", name=file.path, file=file.path)
+    failed = [finding for finding in file.findings if _needs_a_person(finding)]
+    rest = [finding for finding in file.findings if not _needs_a_person(finding)]
+    if file.error:
+        ElementTree.SubElement(case, "error", message=file.error)
+    if failed:
+        codes = ", ".join(sorted({finding.code for finding in failed}))
+        failure = ElementTree.SubElement(case, "failure", type=codes, message=f"{len(failed)} found: {codes}")
+        failure.text = "\n".join(map(_line, failed))
+    if rest:
+        ElementTree.SubElement(case, "system-out").text = "\n".join(map(_line, rest))
+    return case
+
+
+def _needs_a_person(finding: Finding) -> bool:
+    return finding.action == "refuse" or (finding.action == "rewrite" and not finding.applied)
+
+
+def _line(finding: Finding) -> str:
+    return f"{finding.line}:{finding.column}: {finding.code} {finding.message} [{outcome(finding)}]"

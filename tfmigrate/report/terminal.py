@@ -1,0 +1,35 @@
+"""The text report for a person at a terminal: colours, and the source line of each finding."""
+
+from __future__ import annotations
+
+import io
+import shutil
+
+from rich.console import Console
+from rich.text import Text
+
+from tfmigrate.report.text import counts, one_line, outcome, source_line
+from tfmigrate.result import Result
+from tfmigrate.settings import Settings
+
+_COLOURS = {"rewrite": "green", "refuse": "red", "warn": "yellow", "suppressed": "dim"}
+
+
+def render(result: Result, settings: Settings) -> str:
+    """As `text.render`, with ANSI colours unless NO_COLOR is set, grouped by file."""
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=shutil.get_terminal_size().columns, highlight=False)
+    for file in result.files:
+        console.print(Text(file.path, "bold"))
+        if file.error:
+            console.print(Text.assemble("  ", ("error ", "bold red"), one_line(file.error)))
+        for finding in file.findings:
+            colour = _COLOURS[finding.action]
+            place = f"  {finding.line}:{finding.column} "
+            code, what = (finding.code, f"bold {colour}"), (f"[{outcome(finding)}]", colour)
+            console.print(Text.assemble((place, "cyan"), code, f" {one_line(finding.message)} ", what))
+            if line := source_line(file, finding).strip():
+                console.print(Text(f"      {line}", "dim"), no_wrap=True, overflow="ellipsis")
+        console.print()
+    console.print(Text(counts(result), "bold"))
+    return stream.getvalue()

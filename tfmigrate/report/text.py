@@ -1,0 +1,60 @@
+"""Plain lines, one a finding: `path:line:column: CODE message [action]`."""
+
+from __future__ import annotations
+
+from tfmigrate.report.summary import summarize
+from tfmigrate.result import FileResult, Finding, Result
+from tfmigrate.settings import Settings
+
+
+def render(result: Result, settings: Settings) -> str:
+    """All findings and errors in path order, then one line of counts."""
+    lines = []
+    for file in result.files:
+        if file.error:
+            lines.append(f"{file.path}: error: {one_line(file.error)}")
+        lines += [
+            f"{file.path}:{finding.line}:{finding.column}: {finding.code} {one_line(finding.message)} [{outcome(finding)}]"
+            for finding in file.findings
+        ]
+    return "\n".join([*lines, counts(result)]) + "\n"
+
+
+def one_line(message: str) -> str:
+    """The message with its line breaks made spaces."""
+    return " ".join(message.split())
+
+
+def outcome(finding: Finding) -> str:
+    """What was done about a finding, in a word or two."""
+    if finding.action == "rewrite":
+        return "rewritten" if finding.applied else "can be rewritten"
+    return {"refuse": "refused", "warn": "warning", "suppressed": "suppressed"}[finding.action]
+
+
+def counts(result: Result) -> str:
+    """One sentence: files looked at, migrated, refused, in error."""
+    total = summarize(result)
+    looked = _number(total.scanned, "file", "files") + " looked at"
+    if not result.files:
+        return f"{looked}, nothing to migrate."
+    done = any(finding.applied for _, finding in result.findings)
+    parts = [
+        (total.migrated, "migrated" if done else "can be migrated"),
+        (total.refused, "with something refused"),
+        (total.errors, "could not be handled"),
+    ]
+    told = [f"{_number(count, 'file', 'files')} {what}" for count, what in parts if count]
+    others = [(total.warnings, "warning", "warnings"), (total.suppressed, "suppressed use", "suppressed uses")]
+    told += [_number(*other) for other in others if other[0]]
+    return f"{looked}: {', '.join(told)}."
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def source_line(file: FileResult, finding: Finding) -> str:
+    """The line a finding is about, as it stood before the run; empty when it has none."""
+    lines = file.before.splitlines()
+    return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""

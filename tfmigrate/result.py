@@ -1,0 +1,62 @@
+"""What a run found and did: the one value every report is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Action = Literal["rewrite", "refuse", "warn", "suppressed"]
+Status = Literal["migrated", "refused", "unchanged", "error"]
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """One claim about one place; `line` and `column` (both from 1) are those of the file before the run."""
+
+    line: int
+    column: int
+    code: str
+    message: str
+    action: Action
+    applied: bool = False
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """The outcome for one file.
+
+    `before` and `after` are the decoded text (equal when nothing changes); `error` says what, where and what to do
+    when `status` is "error", and then there are no findings.
+    """
+
+    path: str
+    status: Status
+    findings: tuple[Finding, ...] = ()
+    error: str | None = None
+    before: str = ""
+    after: str = ""
+    encoding: str = "utf-8"
+    """Codec between the texts and the file's bytes; "utf-8-sig" for a file with a byte order mark."""
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after
+
+
+@dataclass(frozen=True)
+class Result:
+    """All files that had something to say, in path order, and how many were looked at."""
+
+    files: tuple[FileResult, ...]
+    scanned: int = 0
+
+    @property
+    def findings(self) -> Iterator[tuple[FileResult, Finding]]:
+        for file in self.files:
+            for finding in file.findings:
+                yield file, finding
+
+    @property
+    def errors(self) -> tuple[FileResult, ...]:
+        return tuple(file for file in self.files if file.status == "error")

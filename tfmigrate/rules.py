@@ -1,0 +1,239 @@
+"""The rules as data: every `rules/*.md` is one claim with its reason and its examples.
+
+A rule file is TOML between two `+++` lines, then Markdown. Its fenced blocks named `python before` + `python after`,
+`python unchanged` and `python refuse` are its examples, and its tests.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from tfmigrate.errors import UserError, suggestion
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Safety = Literal["safe", "unsafe", "refuse", "warn"]
+ExampleKind = Literal["rewrite", "unchanged", "refuse"]
+
+
+class RuleError(UserError):
+    """A malformed rule; the text begins with file and line."""
+
+
+@dataclass(frozen=True)
+class Rename:
+    """A plain renaming that needs no look at values."""
+
+    old: str
+    new: str
+    kind: str
+    """What is renamed: "name", "argument", "method", ..."""
+    of: str | None = None
+    """The call or class that an argument or method belongs to."""
+
+
+@dataclass(frozen=True)
+class Default:
+    """An argument whose default value changed; the old value must be written out."""
+
+    of: str
+    """Qualified name of the call, e.g. "keras.optimizers.Adadelta"."""
+    argument: str
+    old: float | int | str | bool | None
+    new: float | int | str | bool | None
+    """None: the argument no longer exists."""
+    flavour: str
+    """Where the old value held: "keras" or "tf.keras"."""
+    until: str | None = None
+    """First version with the new value."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A program and what must become of it; `before == after` unless `kind` is "rewrite"."""
+
+    kind: ExampleKind
+    before: str
+    after: str
+    line: int
+    """Line of the opening fence in the rule's file, from 1."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One file of rules/."""
+
+    code: str
+    name: str
+    safety: Safety
+    needles: tuple[str, ...]
+    """Strings of which a file must hold at least one before the rule can apply."""
+    path: Path
+    title: str
+    text: str
+    """The Markdown without the front matter."""
+    examples: tuple[Example, ...]
+    versions: str = ""
+    references: tuple[str, ...] = ()
+    renames: tuple[Rename, ...] = ()
+    defaults: tuple[Default, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph under the title, in one line."""
+        body = self.text.split("\n", 1)[1] if "\n" in self.text else ""
+        return " ".join(body.strip().split("\n\n", 1)[0].split())
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, by code. Raises RuleError."""
+    rules = sorted((load(path) for path in _files()), key=lambda rule: rule.code)
+    for one, other in pairwise(rules):
+        if one.code == other.code:
+            raise RuleError(f"{other.path}:1: code {other.code} is also that of {one.path.name}")
+    return tuple(rules)
+
+
+def by_code() -> dict[str, Rule]:
+    """Every rule under its code. Raises RuleError."""
+    return {rule.code: rule for rule in all_rules()}
+
+
+@cache
+def needles() -> tuple[bytes, ...]:
+    """What the scanner looks for: a file without any of these concerns no rule.
+
+    Reads front matter only, and leaves out each needle that holds a shorter one. Raises RuleError.
+    """
+    found = {needle for path in _files() for needle in _header(path)[0].get("needles", ())}
+    return tuple(sorted(n.encode() for n in found if not any(other != n and other in n for other in found)))
+
+
+def load(path: Path) -> Rule:
+    """Read one rule. Raises RuleError naming file and line."""
+    table, text, first_line = _header(path)
+    body = text.lstrip("\n")
+    body_line = first_line + len(text) - len(body)
+    if not body.startswith("# "):
+        raise RuleError(f"{path}:{body_line}: the text after the front matter begins with no `# title`")
+    return Rule(
+        code=table["code"],
+        name=table["name"],
+        safety=table["safety"],
+        needles=tuple(table.get("needles", ())),
+        path=path,
+        title=body.split("\n", 1)[0][2:].strip(),
+        text=body,
+        examples=_examples(path, body, body_line),
+        versions=table.get("versions", ""),
+        references=tuple(table.get("references", ())),
+        renames=tuple(_row(path, Rename, row) for row in table.get("rename", ())),
+        defaults=tuple(_row(path, Default, row) for row in table.get("default", ())),
+    )
+
+
+_KEYS: Mapping[str, type] = {
+    "code": str, "name": str, "safety": str, "needles": list, "versions": str, "references": list,
+    "rename": list, "default": list,
+}  # fmt: skip
+_REQUIRED = ("code", "name", "safety", "needles")
+
+
+def _files() -> list[Path]:
+    here = Path(__file__).resolve().parent
+    # The wheel carries the rules inside the package; a checkout keeps them beside it.
+    folder = next((f for f in (here / "_rules", here.parent / "rules") if f.is_dir()), None)
+    if folder is None:
+        raise RuleError(f"{here / '_rules'}:1: the rules are missing; install tfmigrate again")
+    return sorted(folder.glob("*.md"))
+
+
+def _header(path: Path) -> tuple[dict[str, Any], str, int]:
+    """The front matter, the text after it, and the line that text begins on."""
+    text = path.read_text(encoding="utf-8")
+    parts = text.split("+++\n", 2)
+    if len(parts) != 3 or parts[0]:
+        raise RuleError(f"{path}:1: no front matter; the file begins with TOML between two `+++` lines")
+    try:
+        table = tomllib.loads(parts[1])
+    except tomllib.TOMLDecodeError as error:
+        raise RuleError(f"{path}:{_toml_line(error) + 1}: front matter is not TOML: {error}") from None
+    for key, value in table.items():
+        line = 2 + next((n for n, text in enumerate(parts[1].splitlines()) if key in text), 0)
+        if key not in _KEYS:
+            raise RuleError(f"{path}:{line}: unknown key {key!r}{suggestion(key, _KEYS)}")
+        if not isinstance(value, _KEYS[key]):
+            raise RuleError(f"{path}:{line}: {key} is not a {_KEYS[key].__name__}")
+    for key in _REQUIRED:
+        if key not in table:
+            raise RuleError(f"{path}:1: the front matter has no {key!r}")
+    if table["safety"] not in get_args(Safety):
+        raise RuleError(f"{path}:1: safety = {table['safety']!r} is not one of {', '.join(get_args(Safety))}")
+    return table, parts[2], 3 + parts[1].count("\n")
+
+
+def _toml_line(error: Exception) -> int:
+    """The line that tomllib names in its message ("... (at line 3, column 1)"), 1 when it names none."""
+    words = str(error).replace(",", " ").split()
+    return int(words[words.index("line") + 1]) if "line" in words else 1
+
+
+def _row(path: Path, kind: type[Any], row: Mapping[str, Any]) -> Any:
+    try:
+        return kind(**row)
+    except TypeError as error:
+        name = kind.__name__.lower()
+        raise RuleError(f"{path}:1: [[{name}]] {dict(row)}: {str(error).split('__init__() ')[-1]}") from None
+
+
+def _examples(path: Path, body: str, first_line: int) -> tuple[Example, ...]:
+    examples: list[Example] = []
+    waiting: tuple[str, int] | None = None
+    for info, text, line in _fences(path, body, first_line):
+        if info == "python after":
+            if waiting is None:
+                raise RuleError(f"{path}:{line}: `python after` without a `python before` just above it")
+            examples.append(Example("rewrite", waiting[0], text, waiting[1]))
+            waiting = None
+            continue
+        if waiting is not None:
+            break
+        if info == "python before":
+            waiting = (text, line)
+        elif info == "python unchanged":
+            examples.append(Example("unchanged", text, text, line))
+        elif info == "python refuse":
+            examples.append(Example("refuse", text, text, line))
+        elif info.startswith("python "):
+            raise RuleError(f"{path}:{line}: `{info}` is no kind of example (before, after, unchanged, refuse)")
+    if waiting is not None:
+        raise RuleError(f"{path}:{waiting[1]}: `python before` without a `python after` just below it")
+    return tuple(examples)
+
+
+def _fences(path: Path, body: str, first_line: int) -> list[tuple[str, str, int]]:
+    """(info string, content, line) of each fenced block; blocks are fenced by three backticks at the line's start."""
+    found: list[tuple[str, str, int]] = []
+    opened: tuple[str, int] | None = None
+    content: list[str] = []
+    for number, line in enumerate(body.splitlines(keepends=True), first_line):
+        if not line.startswith("```"):
+            content.append(line)
+        elif opened is None:
+            opened, content = (line[3:].strip(), number), []
+        else:
+            found.append((opened[0], "".join(content), opened[1]))
+            opened = None
+    if opened is not None:
+        raise RuleError(f"{path}:{opened[1]}: this fenced block is never closed")
+    return found

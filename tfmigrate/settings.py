@@ -1,0 +1,158 @@
+"""What the user asked for: `[tool.tfmigrate]` of the nearest pyproject.toml, then the command line, in one value."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from tfmigrate.errors import UserError, suggestion
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Strategy = Literal["mirrored", "multi-worker"]
+Batch = Literal["auto", "seed", "keep"]
+Format = Literal["text", "json", "sarif", "github", "junit"]
+
+OLDEST_TARGET = (2, 4)
+"""First TensorFlow with MirroredStrategy stable under the names that are written (SEMANTICS: valid from 2.4 on)."""
+
+
+class SettingsError(UserError):
+    """A setting that cannot be read or means nothing; the text names the file and the key."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All choices of one run. The defaults are those of a run without configuration."""
+
+    target: str | None = None
+    """Oldest TensorFlow the output must run on, e.g. "2.16"; None means every one from 2.4 to today's."""
+    from_version: str | None = None
+    """What the code was written for, e.g. "keras==2.2.4, tensorflow==1.13"; see `written_for`."""
+    strategy: Strategy = "mirrored"
+    batch: Batch = "auto"
+    """How a global batch is written: "seed" `64 * strategy.num_replicas_in_sync`, "keep" the expression as it
+    stands, "auto" the seed form where a literal divides by the number of replicas."""
+    select: tuple[str, ...] = ()
+    """Codes, or beginnings of codes, to act on; empty means all."""
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    """Patterns in the .gitignore language, relative to the folder of the pyproject.toml, that a walk leaves out."""
+    aliases: tuple[str, ...] = ()
+    """Further qualified names that are `multi_gpu_model`, e.g. a copy kept in "mylib.parallel.multi_gpu_model"."""
+    format: Format = "text"
+    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Processes that may work at once."""
+    root: Path | None = None
+    """The folder of the pyproject.toml that was read; None when there was none."""
+
+    def wants(self, code: str) -> bool:
+        """Is `code` selected and not ignored? "TFM2" stands for every code that begins so."""
+        selected = not self.select or any(code.startswith(prefix) for prefix in self.select)
+        return selected and not any(code.startswith(prefix) for prefix in self.ignore)
+
+    def written_for(self, package: str) -> tuple[int, ...] | None:
+        """The version of "keras" or "tensorflow" that the code was written for, or None when nothing says so."""
+        for name, version in _requirements(self.from_version or ""):
+            if name == package:
+                return version
+        return None
+
+
+def load(start: Path, command_line: Mapping[str, Any]) -> Settings:
+    """The settings for a run on `start` (a file or a folder); values of None on the command line count as not given.
+
+    Raises SettingsError.
+    """
+    root, table = _nearest_table(start)
+    where = f"{root / 'pyproject.toml'}: [tool.tfmigrate]" if root else ""
+    configured = _checked({_FIELDS.get(key, key): value for key, value in table.items()}, where)
+    given = _checked({key: value for key, value in command_line.items() if value is not None}, "command line")
+    return replace(Settings(root=root), **(configured | given))
+
+
+_KEYS = {"from" if one.name == "from_version" else one.name for one in fields(Settings)} - {"root"}
+_FIELDS = {"from": "from_version"}
+_LISTS = {"select", "ignore", "exclude", "aliases"}
+_CHOICES = {"strategy": get_args(Strategy), "batch": get_args(Batch), "format": get_args(Format)}
+
+
+def _nearest_table(start: Path) -> tuple[Path | None, Mapping[str, Any]]:
+    folder = start.resolve()
+    for root in (folder, *folder.parents):
+        path = root / "pyproject.toml"
+        if not path.is_file():
+            continue
+        try:
+            document = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise SettingsError(f"{path}: cannot be read: {error}; mend it or move it away") from None
+        tool = document.get("tool", {})
+        table = tool.get("tfmigrate", {}) if isinstance(tool, dict) else {}
+        if not isinstance(table, dict):
+            raise SettingsError(f"{path}: tool.tfmigrate is not a table; write [tool.tfmigrate]")
+        for key in table:
+            if key not in _KEYS:
+                raise SettingsError(f"{path}: [tool.tfmigrate] has no setting {key!r}{suggestion(key, _KEYS)}")
+        return root, table
+    return None, {}
+
+
+def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    return {key: _check(key, value, where) for key, value in values.items()}
+
+
+def _check(key: str, value: Any, where: str) -> Any:
+    name = "from" if key == "from_version" else key
+    if key in _LISTS:
+        items = [value] if isinstance(value, str) else value
+        if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
+            raise SettingsError(f"{where}: {name} = {value!r} is not a list of strings")
+        return tuple(items)
+    if key == "jobs":
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise SettingsError(f"{where}: jobs = {value!r} is not a number of processes (1 or more)")
+        return value
+    if not isinstance(value, str):
+        raise SettingsError(f"{where}: {name} = {value!r} is not a string; put it in quotes")
+    if key in _CHOICES and value not in _CHOICES[key]:
+        choices = ", ".join(_CHOICES[key])
+        raise SettingsError(f"{where}: {name} = {value!r} is not one of {choices}{suggestion(value, _CHOICES[key])}")
+    if key == "target":
+        version = _version(value)
+        if version is None:
+            raise SettingsError(f"{where}: target = {value!r} is not a TensorFlow version such as 2.16")
+        if version < OLDEST_TARGET:
+            raise SettingsError(f"{where}: target = {value!r} is older than 2.4, the first that the output can run on")
+    if key == "from_version" and not _requirements(value):
+        raise SettingsError(
+            f"{where}: from = {value!r} is not understood; write tensorflow==1.15, keras==2.2.4, or both with a comma"
+        )
+    return value
+
+
+def _version(text: str) -> tuple[int, ...] | None:
+    if not re.fullmatch(r"\d+(\.\d+)*", text):
+        return None
+    return tuple(int(part) for part in text.split("."))
+
+
+def _requirements(text: str) -> list[tuple[str, tuple[int, ...]]]:
+    """[("keras", (2, 2, 4)), ...] from "keras==2.2.4, tf 1.15"; a bare version is TensorFlow's. [] when malformed."""
+    found = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(?:(keras|tf|tensorflow(?:-cpu|-gpu)?)\s*(?:==|\s)\s*)?(\d+(?:\.\d+)*)\s*", part)
+        if not match:
+            return []
+        version = _version(match[2])
+        assert version is not None
+        found.append(("keras" if match[1] == "keras" else "tensorflow", version))
+    return found

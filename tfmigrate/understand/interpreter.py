@@ -1,0 +1,889 @@
+"""Follows values through a module: one walk, in order, that carries what each name stands for.
+
+Calls of functions of the module are walked in place, so that every event knows the statements it runs under. A
+function whose walk showed nothing but construction is summarised after the first time, which keeps the cost in
+proportion to the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import libcst as cst
+
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts, Guard, Use, Wrap
+from tfmigrate.understand.program import Module, Unit, dotted, imports_of, units_of
+from tfmigrate.understand.values import (
+    Choice,
+    ClassValue,
+    Frame,
+    FunctionValue,
+    Instance,
+    Items,
+    Literal,
+    Made,
+    Mapping,
+    Method,
+    ModelObject,
+    Opaque,
+    Parallel,
+    Parameter,
+    Site,
+    Sites,
+    Symbol,
+    Value,
+    join,
+    models_of,
+    opaque_sites,
+    options,
+    sites_of,
+)
+
+_MAX_DEPTH = 24
+_Arguments = tuple[tuple[str | None, Value], ...]
+_Key = tuple[object, str]
+NOTHING = Literal(None)
+
+
+class Interpreter:
+    """Walks one module and fills `facts`."""
+
+    def __init__(self, module: Module, aliases: Sequence[str] = ()) -> None:
+        """`aliases`: further qualified names that are multi_gpu_model."""
+        self.facts = Facts(module)
+        self._aliases = frozenset(aliases)
+        self._module = module
+        self._store: dict[_Key, Value] = {}
+        self._frame = Frame(module, None, None)
+        self._top = self._frame
+        self._unit: Unit = cst.SimpleStatementLine(body=())
+        self._guards: tuple[Guard, ...] = ()
+        self._returns: list[Value] = []
+        self._globals: dict[Frame, set[str]] = {}
+        self._entered: set[cst.CSTNode] = set()
+        self._summaries: dict[cst.CSTNode, Value] = {}
+        self._functions: list[FunctionValue] = []
+        self._classes: list[ClassValue] = []
+        self._instances: dict[ClassValue, Value] = {}
+
+    def run(self) -> Facts:
+        """Walk the module, then every class and function that nothing in the module calls, as its own beginning."""
+        self._block(self._module.tree)
+        for cls in self._classes:
+            self._walk_class(cls)
+        for function in self._functions:
+            if function.node not in self._entered and function.owner is None:
+                self._enter(function, self._unknown_arguments(function), None, None)
+        return self.facts
+
+    # ---- the store ----
+
+    def _lookup(self, name: str) -> Value | None:
+        frame: Frame | None = self._frame
+        while frame is not None:
+            found = self._store.get((frame, name))
+            if found is not None:
+                return found
+            frame = frame.closure
+        return None
+
+    def _bind(self, name: str, value: Value) -> None:
+        frame = self._frame
+        if name in self._globals.get(frame, ()):
+            frame = self._top
+        self._store[(frame, name)] = value
+
+    def _merge(self, states: Sequence[dict[_Key, Value]]) -> None:
+        """Join the stores of the paths that reach the next statement."""
+        if not states:
+            return
+        first = states[0]
+        merged = dict(first)
+        for other in states[1:]:
+            for key, value in other.items():
+                known = merged.get(key)
+                if known is None:
+                    merged[key] = value
+                elif known is not value and known != value:
+                    merged[key] = join(known, value)
+        self._store = merged
+
+    @property
+    def _site(self) -> Site:
+        return Site(self._frame, self._unit)
+
+    # ---- statements ----
+
+    def _block(self, block: cst.Module | cst.BaseSuite) -> bool:
+        """Walk a block; False when its end is never reached."""
+        outer = self._guards
+        for unit in units_of(block):
+            self._unit = unit
+            reached = self._statement(unit)
+            if not reached:
+                self._guards = outer
+                return False
+        self._guards = outer
+        return True
+
+    def _statement(self, unit: Unit) -> bool:
+        if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+            return all([self._small(small) for small in unit.body])
+        if isinstance(unit, cst.If):
+            return self._if(unit)
+        if isinstance(unit, cst.For):
+            iterable = self._evaluate(unit.iter)
+            self._assign(unit.target, self._element(iterable))
+            return self._loop(unit.body, unit.orelse)
+        if isinstance(unit, cst.While):
+            self._evaluate(unit.test)
+            return self._loop(unit.body, unit.orelse)
+        if isinstance(unit, cst.With):
+            for item in unit.items:
+                value = self._evaluate(item.item)
+                if item.asname is not None:
+                    self._assign(item.asname.name, value)
+            return self._nested(unit, unit.body)
+        if isinstance(unit, cst.Try | cst.TryStar):
+            return self._try(unit)
+        if isinstance(unit, cst.FunctionDef):
+            self._define(unit)
+            return True
+        if isinstance(unit, cst.ClassDef):
+            self._define_class(unit)
+            return True
+        if isinstance(unit, cst.Match):
+            self._evaluate(unit.subject)
+            return self._arms(unit, [case.body for case in unit.cases], falls_through=True)
+        return True
+
+    def _nested(self, unit: Unit, body: cst.BaseSuite) -> bool:
+        reached = self._block(body)
+        self._unit = unit
+        return reached
+
+    def _if(self, unit: cst.If) -> bool:
+        self._evaluate(unit.test)
+        outer, before = self._guards, self._store
+        states, ends = [], []
+        for arm in ("body", "orelse"):
+            self._store = dict(before)
+            self._guards = (*outer, Guard(unit, arm))
+            if arm == "body":
+                reached = self._nested(unit, unit.body)
+            elif isinstance(unit.orelse, cst.If):
+                reached = self._if(unit.orelse)
+            elif isinstance(unit.orelse, cst.Else):
+                reached = self._nested(unit, unit.orelse.body)
+            else:
+                reached = True
+            self._unit = unit
+            ends.append(reached)
+            if reached:
+                states.append(self._store)
+        self._store = before
+        self._merge(states)
+        self._guards = outer
+        if ends == [False, True]:
+            self._guards = (*outer, Guard(unit, "orelse"))
+        elif ends == [True, False]:
+            self._guards = (*outer, Guard(unit, "body"))
+        return any(ends)
+
+    def _arms(self, unit: Unit, bodies: Sequence[cst.BaseSuite], *, falls_through: bool) -> bool:
+        before = self._store
+        states = [dict(before)] if falls_through else []
+        for body in bodies:
+            self._store = dict(before)
+            if self._nested(unit, body):
+                states.append(self._store)
+        self._store = before
+        self._merge(states)
+        return bool(states)
+
+    def _loop(self, body: cst.BaseSuite, orelse: cst.Else | None) -> bool:
+        unit = self._unit
+        before = dict(self._store)
+        self._nested(unit, body)
+        self._merge([before, self._store])
+        if orelse is not None:
+            self._nested(unit, orelse.body)
+        return True
+
+    def _try(self, unit: cst.Try | cst.TryStar) -> bool:
+        outer = self._guards
+        before = dict(self._store)
+        states = []
+        if isinstance(unit, cst.Try) and unit.handlers:
+            self._guards = (*outer, Guard(unit, "body"))
+        reached = self._nested(unit, unit.body)
+        if reached and unit.orelse is not None:
+            reached = self._nested(unit, unit.orelse.body)
+        if reached:
+            states.append(self._store)
+        for handler in unit.handlers:
+            self._store = dict(before)
+            if isinstance(unit, cst.Try):
+                self._guards = (*outer, Guard(unit, "handler"))
+            if handler.name is not None:
+                self._assign(handler.name.name, Opaque("an exception"))
+            if self._nested(unit, handler.body):
+                states.append(self._store)
+        self._store = before
+        self._merge(states)
+        self._guards = outer
+        if unit.finalbody is not None:
+            self._nested(unit, unit.finalbody.body)
+        return bool(states)
+
+    def _small(self, small: cst.BaseSmallStatement) -> bool:
+        if isinstance(small, cst.Import | cst.ImportFrom):
+            for _, bound, full in imports_of(small):
+                self._bind(bound, Symbol(full))
+            if isinstance(small, cst.ImportFrom) and isinstance(small.names, cst.ImportStar):
+                self._star_import(small)
+        elif isinstance(small, cst.Assign):
+            value = self._evaluate(small.value)
+            self.facts.values[small] = join(self.facts.values.get(small, value), value)
+            for target in small.targets:
+                self._assign(target.target, value)
+        elif isinstance(small, cst.AnnAssign):
+            if small.value is not None:
+                self._assign(small.target, self._evaluate(small.value))
+        elif isinstance(small, cst.AugAssign):
+            value = self._evaluate(small.value)
+            old = self._evaluate(small.target)
+            if isinstance(old, Items) and isinstance(value, Items):
+                self._assign(small.target, Items((*old.values, *value.values), old.kind))
+            else:
+                self._assign(small.target, self._combined((old, value), small))
+        elif isinstance(small, cst.Expr):
+            self._evaluate(small.value)
+        elif isinstance(small, cst.Return):
+            self._returns.append(self._evaluate(small.value) if small.value is not None else NOTHING)
+            return False
+        elif isinstance(small, cst.Raise):
+            if small.exc is not None:
+                self._evaluate(small.exc)
+            return False
+        elif isinstance(small, cst.Break | cst.Continue):
+            return False
+        elif isinstance(small, cst.Global):
+            self._globals.setdefault(self._frame, set()).update(item.name.value for item in small.names)
+        elif isinstance(small, cst.Assert):
+            self._evaluate(small.test)
+        elif isinstance(small, cst.Del):
+            self._evaluate(small.target)
+        return True
+
+    def _star_import(self, small: cst.ImportFrom) -> None:
+        """`from keras.utils import *` brings in the one name that matters; what else it binds stays unknown."""
+        source = dotted(small.module)
+        if not small.relative and names.canonical(f"{source}.multi_gpu_model") == names.MULTI_GPU_MODEL:
+            self._bind("multi_gpu_model", Symbol(f"{source}.multi_gpu_model"))
+
+    def _assign(self, target: cst.BaseExpression, value: Value) -> None:
+        if isinstance(target, cst.Name):
+            self._bind(target.value, value)
+        elif isinstance(target, cst.Attribute):
+            receiver = self._evaluate(target.value)
+            for option in options(receiver):
+                if isinstance(option, Instance | ModelObject):
+                    self._store[(option, target.attr.value)] = value
+                    if isinstance(option, ModelObject):
+                        option.sites |= sites_of(value)
+        elif isinstance(target, cst.Tuple | cst.List):
+            elements = [element.value for element in target.elements]
+            for position, element in enumerate(elements):
+                self._assign(element, self._item(value, position, len(elements)))
+        elif isinstance(target, cst.Subscript):
+            receiver = self._evaluate(target.value)
+            for item in target.slice:
+                self._evaluate_slice(item.slice)
+            if isinstance(receiver, Items):
+                self._assign(target.value, Items((*receiver.values, value), receiver.kind))
+            elif isinstance(receiver, Mapping) and isinstance(target.value, cst.Name | cst.Attribute):
+                self._assign(target.value, Mapping((*receiver.keys, None), (*receiver.values, value)))
+        elif isinstance(target, cst.StarredElement):
+            self._assign(target.value, Opaque("a starred target"))
+
+    def _item(self, value: Value, position: int, count: int) -> Value:
+        found = []
+        for option in options(value):
+            if isinstance(option, Items) and option.kind == "tuple" and len(option.values) == count:
+                found.append(option.values[position])
+            elif isinstance(option, Items) and option.values:
+                found.append(join(*option.values))
+            else:
+                found.append(self._derived(option, "an element"))
+        return join(*found)
+
+    def _element(self, value: Value) -> Value:
+        found = []
+        for option in options(value):
+            if isinstance(option, Items) and option.values:
+                found.append(join(*option.values))
+            elif isinstance(option, Mapping):
+                found.append(Opaque("a key"))
+            else:
+                found.append(self._derived(option, "an element"))
+        return join(*found)
+
+    def _derived(self, value: Value, origin: str) -> Value:
+        """A part of something not followed: keeps where the whole came from."""
+        if isinstance(value, Made):
+            return value
+        if isinstance(value, Opaque):
+            return value
+        return Opaque(origin, sites_of(value))
+
+    def _define(self, unit: cst.FunctionDef, owner: ClassValue | None = None) -> FunctionValue:
+        for decorator in unit.decorators:
+            self._evaluate(decorator.decorator)
+        for parameter in _parameters(unit.params):
+            if parameter.default is not None:
+                self._evaluate(parameter.default)
+        function = FunctionValue(unit, self._frame, owner)
+        self._functions.append(function)
+        if owner is None:
+            self._bind(unit.name.value, function)
+        return function
+
+    def _define_class(self, unit: cst.ClassDef) -> None:
+        bases = tuple(self._evaluate(base.value) for base in unit.bases)
+        cls = ClassValue(unit, self._frame, bases)
+        self._bind(unit.name.value, cls)
+        self._classes.append(cls)
+        saved = self._unit
+        for member in units_of(unit.body):
+            if isinstance(member, cst.FunctionDef):
+                self._unit = member
+                cls.members[member.name.value] = self._define(member, cls)
+            elif isinstance(member, cst.SimpleStatementLine):
+                self._unit = member
+                for small in member.body:
+                    if isinstance(small, cst.Assign):
+                        value = self._evaluate(small.value)
+                        for target in small.targets:
+                            if isinstance(target.target, cst.Name):
+                                cls.members[target.target.value] = value
+                    elif isinstance(small, cst.Expr):
+                        self._evaluate(small.value)
+        self._unit = saved
+
+    def _walk_class(self, cls: ClassValue) -> None:
+        """Walk a class nobody in the module instantiates: __init__ first, then the methods it did not reach."""
+        methods = [value for value in cls.members.values() if isinstance(value, FunctionValue)]
+        if all(method.node in self._entered for method in methods):
+            return
+        instance: Value = self._instances.get(cls) or self._new_instance(cls)
+        methods.sort(key=lambda method: _function_name(method.node) != "__init__")
+        for method in methods:
+            if method.node not in self._entered:
+                arguments = ((None, instance), *self._unknown_arguments(method)[1:])
+                self._enter(method, arguments, None, None)
+
+    def _new_instance(self, cls: ClassValue) -> Value:
+        base = next((name for name in cls.outside_bases() if names.canonical(name) in names.MODEL_CLASSES), None)
+        instance: Value
+        if base is not None:
+            instance = self._model(cls.node, frozenset(), frozenset(), "an instance of a Model subclass")
+            instance.instance = Instance(cls)
+        else:
+            instance = Instance(cls)
+        self._instances.setdefault(cls, instance)
+        return instance
+
+    def _unknown_arguments(self, function: FunctionValue) -> _Arguments:
+        frame = Frame(function.module, function.node, function.closure)
+        return tuple(
+            (None, Parameter(frame, parameter.name.value)) for parameter in _positional(function.node.params)
+        )
+
+    # ---- calls ----
+
+    @contextmanager
+    def _activation(self, frame: Frame) -> Iterator[list[Value]]:
+        saved = self._frame, self._unit, self._guards, self._returns
+        self._frame, self._guards, self._returns = frame, (), []
+        self.facts.bodies.append(frame)
+        try:
+            yield self._returns
+        finally:
+            self._frame, self._unit, self._guards, self._returns = saved
+
+    def _enter(
+        self, function: FunctionValue, arguments: _Arguments, call: Site | None, call_node: cst.Call | None
+    ) -> Value:
+        """Walk a function's body with these arguments and return what it returns."""
+        self._entered.add(function.node)
+        frame = Frame(function.module, function.node, function.closure, call, call_node)
+        with self._activation(frame) as returns:
+            self._bind_parameters(function.node.params, arguments, frame)
+            if isinstance(function.node, cst.Lambda):
+                self._unit = call.unit if call is not None else self._unit
+                return self._evaluate(function.node.body)
+            self._block(function.node.body)
+            if function.is_generator:
+                return Made("generator", _function_name(function.node), frozenset())
+            return join(*returns) if returns else NOTHING
+
+    def _bind_parameters(self, params: cst.Parameters, arguments: _Arguments, frame: Frame) -> None:
+        declared = _positional(params)
+        positional = [value for keyword, value in arguments if keyword is None]
+        by_name = {keyword: value for keyword, value in arguments if keyword is not None}
+        spread = "*" in by_name or "**" in by_name
+        for position, parameter in enumerate([*declared, *params.kwonly_params]):
+            name = parameter.name.value
+            if position < len(positional) and position < len(declared):
+                value = positional[position]
+            elif name in by_name:
+                value = by_name[name]
+            elif parameter.default is not None and not spread:
+                value = self._evaluate(parameter.default)
+            else:
+                value = Parameter(frame, name)
+            self._store[(frame, name)] = value
+        for star in (params.star_arg, params.star_kwarg):
+            if isinstance(star, cst.Param):
+                self._store[(frame, star.name.value)] = Opaque("extra arguments")
+
+    def _call_function(self, function: FunctionValue, arguments: _Arguments, node: cst.Call) -> Value:
+        active = [frame.function for frame in self._frame.chain()]
+        if function.node in active or len(active) > _MAX_DEPTH:
+            return Opaque("a recursive call", frozenset((self._site,)))
+        summary = self._summaries.get(function.node)
+        if summary is None:
+            before = len(self.facts.uses), len(self.facts.wraps)
+            value = self._enter(function, arguments, self._site, node)
+            plain = (len(self.facts.uses), len(self.facts.wraps)) == before
+            if not plain or any(models_of(argument) for _, argument in arguments):
+                return value
+            self._summaries[function.node] = value
+            summary = value
+        return self._renewed(summary, arguments, node)
+
+    def _renewed(self, value: Value, arguments: _Arguments, node: cst.Call) -> Value:
+        """A summary's result as if made by this call: the same kind of thing, made here."""
+        here = frozenset((self._site,))
+        if isinstance(value, Made):
+            sites = here.union(*(sites_of(argument) for _, argument in arguments))
+            models = frozenset().union(*(models_of(argument) for _, argument in arguments))
+            return Made(value.kind, value.name, sites, models, value.config)
+        if isinstance(value, ModelObject):
+            made = self._model(
+                node,
+                frozenset().union(*(sites_of(argument) for _, argument in arguments)),
+                value.on,
+                value.origin,
+            )
+            made.instance = value.instance
+            return made
+        if isinstance(value, Items):
+            return Items(tuple(self._renewed(item, arguments, node) for item in value.values), value.kind)
+        if isinstance(value, Mapping):
+            return Mapping(value.keys, tuple(self._renewed(item, arguments, node) for item in value.values))
+        if isinstance(value, Choice):
+            return join(*(self._renewed(option, arguments, node) for option in value.options))
+        if isinstance(value, Opaque):
+            sites = here.union(*(sites_of(argument) for _, argument in arguments))
+            return Opaque(value.origin, sites, node)
+        return value
+
+    def _arguments(self, node: cst.Call) -> _Arguments:
+        values: list[tuple[str | None, Value]] = []
+        for argument in node.args:
+            value = self._evaluate(argument.value)
+            if argument.star:
+                values.append((argument.star, value))
+            else:
+                values.append((argument.keyword.value if argument.keyword is not None else None, value))
+        return tuple(values)
+
+    def _call(self, node: cst.Call) -> Value:
+        callee = self._evaluate(node.func)
+        arguments = self._arguments(node)
+        result = join(*(self._apply(option, arguments, node) for option in options(callee)))
+        return result
+
+    def _apply(self, callee: Value, arguments: _Arguments, node: cst.Call) -> Value:
+        if isinstance(callee, Symbol):
+            return self._call_symbol(callee.name, arguments, node)
+        if isinstance(callee, FunctionValue):
+            return self._call_function(callee, arguments, node)
+        if isinstance(callee, ClassValue):
+            return self._instantiate(callee, arguments, node)
+        if isinstance(callee, Method):
+            return self._call_method(callee, arguments, node)
+        if isinstance(callee, Made) and callee.kind in ("layer", "tensor"):
+            return self._combined((callee, *(value for _, value in arguments)), node, "tensor")
+        if isinstance(callee, ModelObject | Parallel):
+            result = self._combined((callee, *(value for _, value in arguments)), node, "tensor")
+            if isinstance(result, Made):
+                return Made("tensor", result.name, result.sites, result.models | models_of(callee))
+            return result
+        return self._combined(tuple(value for _, value in arguments), node)
+
+    def _combined(self, values: Sequence[Value], node: cst.CSTNode, kind: str | None = None) -> Value:
+        """The result of an operation not followed further: a tensor where Keras objects flow in, else unknown."""
+        sites: Sites = frozenset().union(*(sites_of(value) for value in values))
+        if kind is None and not any(_is_keras(value) for value in values):
+            return Opaque("a call", frozenset((self._site,)), node)
+        sites = sites.union(*(opaque_sites(value) for value in values if _flows(value)))
+        models = frozenset().union(*(models_of(value) for value in values))
+        return Made("tensor", "", sites | {self._site}, models)
+
+    def _instantiate(self, cls: ClassValue, arguments: _Arguments, node: cst.Call) -> Value:
+        instance = self._new_instance(cls)
+        if isinstance(instance, ModelObject):
+            instance.site, instance.node = self._site, node
+            instance.sites |= {self._site}.union(*(sites_of(value) for _, value in arguments))
+        bases = [names.canonical(name) for name in cls.outside_bases()]
+        initialiser = cls.lookup("__init__")
+        if isinstance(initialiser, FunctionValue):
+            active = [frame.function for frame in self._frame.chain()]
+            if initialiser.node not in active and len(active) <= _MAX_DEPTH:
+                self._enter(initialiser, ((None, instance), *arguments), self._site, node)
+        if any(names.is_layer(base) for base in bases):
+            return Made("layer", cls.node.name.value, frozenset((self._site,)))
+        return instance
+
+    def _call_symbol(self, name: str, arguments: _Arguments, node: cst.Call) -> Value:
+        here = frozenset((self._site,))
+        known = names.canonical(name)
+        values = tuple(value for _, value in arguments)
+        keras_sites: Sites = frozenset().union(*(sites_of(value) for value in values))
+        models = frozenset().union(*(models_of(value) for value in values))
+        if known == names.MULTI_GPU_MODEL or name in self._aliases:
+            return self._wrap(arguments, node)
+        if known in names.MODEL_CLASSES:
+            flowing = frozenset().union(*(opaque_sites(value) for value in values))
+            return self._model(node, flowing, models, "constructed")
+        if known in names.MODEL_LOADERS:
+            return self._model(node, frozenset(), models, "loaded")
+        if names.is_pretrained(known):
+            return self._model(node, keras_sites, models, "a pretrained network")
+        if known == "keras.layers.Input":
+            return Made("tensor", known, here)
+        if names.is_layer(known):
+            return Made("layer", known, here | keras_sites, models, node)
+        if names.is_optimizer(known):
+            return Made("optimizer", known, here, frozenset(), node)
+        if names.is_metric(known):
+            return Made("metric", known, here)
+        if known.startswith("keras.layers."):
+            return self._combined(values, node, "tensor")
+        if any(_is_keras(value) for value in values):
+            return self._combined(values, node)
+        return Opaque(f"a call of {name}", here, node)
+
+    def _model(self, node: cst.CSTNode, sites: Sites, on: frozenset[ModelObject], origin: str) -> ModelObject:
+        model = ModelObject(self._site, node, {self._site, *sites}, on, origin)
+        self.facts.models.append(model)
+        return model
+
+    def _wrap(self, arguments: _Arguments, node: cst.Call) -> Value:
+        named = {"model": 0, "gpus": 1, "cpu_merge": 2, "cpu_relocation": 3}
+        nodes: dict[str, cst.BaseExpression] = {}
+        values: dict[str, Value] = {}
+        problem = None
+        for position, (argument, (keyword, value)) in enumerate(zip(node.args, arguments, strict=True)):
+            if argument.star:
+                problem = "its arguments are passed as *args or **kwargs"
+                continue
+            key = keyword if keyword is not None else next((k for k, p in named.items() if p == position), None)
+            if key not in named:
+                problem = f"it has an argument {key!r} that multi_gpu_model never had"
+                continue
+            nodes[key], values[key] = argument.value, value
+        relocation = values.get("cpu_relocation")
+        wrap = Wrap(
+            call=node,
+            site=self._site,
+            template=values.get("model", NOTHING),
+            template_node=nodes.get("model"),
+            gpus=nodes.get("gpus") if values.get("gpus") != NOTHING else None,
+            gpus_value=values.get("gpus") if values.get("gpus") != NOTHING else None,
+            guards=self._guards,
+            cpu_relocation=isinstance(relocation, Literal) and bool(relocation.value),
+            problem=problem,
+        )
+        self.facts.wraps.append(wrap)
+        return Parallel(wrap)
+
+    def _call_method(self, method: Method, arguments: _Arguments, node: cst.Call) -> Value:
+        receiver = method.receiver
+        if method.function is not None:
+            return self._call_function(method.function, ((None, receiver), *arguments), node)
+        if isinstance(receiver, Items) and method.name == "append" and arguments:
+            if isinstance(node.func, cst.Attribute):
+                self._assign(node.func.value, Items((*receiver.values, arguments[0][1]), "list"))
+            return NOTHING
+        if isinstance(receiver, Mapping) and method.name in ("values", "get", "items", "pop"):
+            return Items(receiver.values, "list") if receiver.values else Opaque("a value of a dict")
+        self.facts.uses.append(Use(method.name, node, self._site, receiver, arguments))
+        if isinstance(receiver, ModelObject | Parallel):
+            return self._model_method(receiver, method.name, arguments, node)
+        if isinstance(receiver, Made) and receiver.kind == "layer":
+            return self._combined((receiver, *(value for _, value in arguments)), node, "tensor")
+        return self._combined((receiver, *(value for _, value in arguments)), node)
+
+    def _model_method(
+        self, receiver: ModelObject | Parallel, name: str, arguments: _Arguments, node: cst.Call
+    ) -> Value:
+        if name == "add" and isinstance(receiver, ModelObject):
+            receiver.sites |= {self._site}.union(*(opaque_sites(value) for _, value in arguments))
+            receiver.on |= frozenset().union(*(models_of(value) for _, value in arguments))
+            return NOTHING
+        if name == "get_layer":
+            if isinstance(receiver, Parallel) and _names_template(receiver, arguments):
+                return receiver.wrap.template
+            return Made("layer", "", sites_of(receiver), models_of(receiver))
+        if name == "predict":
+            return Opaque("predictions", frozenset((self._site,)), node)
+        return Opaque(f"the result of {name}()", frozenset((self._site,)), node)
+
+    # ---- expressions ----
+
+    def _evaluate(self, node: cst.BaseExpression) -> Value:
+        value = self._expression(node)
+        for option in options(value):
+            if isinstance(option, Symbol) and isinstance(node, cst.Name | cst.Attribute):
+                self.facts.symbols[node] = option.name
+        if isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
+            known = self.facts.values.get(node)
+            self.facts.values[node] = value if known is None else join(known, value)
+        return value
+
+    def _expression(self, node: cst.BaseExpression) -> Value:
+        if isinstance(node, cst.Name):
+            return self._name(node)
+        if isinstance(node, cst.Attribute):
+            return join(*(self._attribute(option, node.attr.value) for option in options(self._evaluate(node.value))))
+        if isinstance(node, cst.Call):
+            return self._call(node)
+        if isinstance(node, cst.Integer | cst.Float | cst.SimpleString):
+            return Literal(node.evaluated_value)  # type: ignore[arg-type]
+        if isinstance(node, cst.UnaryOperation):
+            value = self._evaluate(node.expression)
+            if isinstance(value, Literal) and isinstance(value.value, int) and isinstance(node.operator, cst.Minus):
+                return Literal(-value.value)
+            return value if _is_keras(value) else Opaque("an expression")
+        if isinstance(node, cst.Tuple | cst.List | cst.Set):
+            values = tuple(
+                self._element(self._evaluate(element.value))
+                if isinstance(element, cst.StarredElement)
+                else self._evaluate(element.value)
+                for element in node.elements
+            )
+            return Items(values, "tuple" if isinstance(node, cst.Tuple) else "list")
+        if isinstance(node, cst.Dict):
+            return self._dict(node)
+        if isinstance(node, cst.IfExp):
+            return self._conditional(node)
+        if isinstance(node, cst.BooleanOperation):
+            return self._boolean(node)
+        if isinstance(node, cst.BinaryOperation):
+            left, right = self._evaluate(node.left), self._evaluate(node.right)
+            if isinstance(left, Items) and isinstance(right, Items):
+                return Items((*left.values, *right.values), left.kind)
+            return self._combined((left, right), node)
+        if isinstance(node, cst.Comparison):
+            self._evaluate(node.left)
+            for comparison in node.comparisons:
+                self._evaluate(comparison.comparator)
+            return Opaque("a comparison")
+        if isinstance(node, cst.Subscript):
+            return self._subscript(node)
+        if isinstance(node, cst.Lambda):
+            function = FunctionValue(node, self._frame)
+            if node not in self._entered:
+                self._enter(function, self._unknown_arguments(function), self._site, None)
+            return function
+        if isinstance(node, cst.ListComp | cst.SetComp | cst.GeneratorExp):
+            self._comprehension(node.for_in)
+            return Items((self._evaluate(node.elt),), "list")
+        if isinstance(node, cst.DictComp):
+            self._comprehension(node.for_in)
+            self._evaluate(node.key)
+            return Mapping((None,), (self._evaluate(node.value),))
+        if isinstance(node, cst.NamedExpr):
+            value = self._evaluate(node.value)
+            self._assign(node.target, value)
+            return value
+        if isinstance(node, cst.Await):
+            return self._evaluate(node.expression)
+        if isinstance(node, cst.Yield):
+            if isinstance(node.value, cst.From):
+                self._evaluate(node.value.item)
+            elif node.value is not None:
+                self._evaluate(node.value)
+            return Opaque("a yield")
+        if isinstance(node, cst.FormattedString):
+            for part in node.parts:
+                if isinstance(part, cst.FormattedStringExpression):
+                    self._evaluate(part.expression)
+        return Opaque("an expression")
+
+    def _name(self, node: cst.Name) -> Value:
+        if node.value in ("True", "False", "None"):
+            return Literal({"True": True, "False": False, "None": None}[node.value])
+        value = self._lookup(node.value)
+        return value if value is not None else Opaque(f"the name {node.value}", frozenset(), node)
+
+    def _attribute(self, value: Value, name: str) -> Value:
+        if isinstance(value, Symbol):
+            return Symbol(f"{value.name}.{name}")
+        if isinstance(value, Instance):
+            return self._instance_attribute(value, value.cls, name)
+        if isinstance(value, ModelObject | Parallel):
+            return self._model_attribute(value, name)
+        if isinstance(value, ClassValue):
+            return value.lookup(name) or Opaque(f"the attribute {name}")
+        if isinstance(value, Made):
+            return Method(value, name) if value.kind != "tensor" else value
+        if isinstance(value, Opaque | Parameter):
+            return Method(value, name)
+        if isinstance(value, Items | Mapping | Literal):
+            return Method(value, name)
+        return Opaque(f"the attribute {name}")
+
+    def _instance_attribute(self, owner: Instance | ModelObject, cls: ClassValue, name: str) -> Value:
+        found = self._store.get((owner, name)) or cls.lookup(name)
+        if isinstance(found, FunctionValue) and found.owner is not None:
+            if any(dotted(item.decorator) == "property" for item in _decorators(found.node)):
+                return Opaque(f"the property {name}")
+            if any(dotted(item.decorator) == "staticmethod" for item in _decorators(found.node)):
+                return found
+            return Method(owner, name, found)
+        return found if found is not None else Opaque(f"the attribute {name}")
+
+    def _model_attribute(self, value: ModelObject | Parallel, name: str) -> Value:
+        if isinstance(value, ModelObject):
+            stored = self._store.get((value, name))
+            if stored is not None:
+                return stored
+            if value.instance is not None and value.instance.cls.lookup(name) is not None:
+                return self._instance_attribute(value, value.instance.cls, name)
+        if name in ("output", "outputs", "input", "inputs"):
+            return Made("tensor", name, sites_of(value), models_of(value))
+        if name == "layers":
+            return Made("layers", name, sites_of(value), models_of(value))
+        return Method(value, name)
+
+    def _subscript(self, node: cst.Subscript) -> Value:
+        value = self._evaluate(node.value)
+        indices = [self._evaluate_slice(item.slice) for item in node.slice]
+        index = indices[0] if len(indices) == 1 else None
+        found = []
+        for option in options(value):
+            position = index.value if isinstance(index, Literal) and isinstance(index.value, int) else None
+            if isinstance(option, Items) and position is not None and -len(option.values) <= position < len(option.values):
+                found.append(option.values[position])
+            elif isinstance(option, Items) and option.values:
+                found.append(join(*option.values))
+            elif isinstance(option, Mapping) and option.values:
+                key = index.value if isinstance(index, Literal) else None
+                exact = [v for k, v in zip(option.keys, option.values, strict=True) if k is not None and k == key]
+                found.append(exact[-1] if exact else join(*option.values))
+            elif isinstance(option, Made) and option.kind == "layers":
+                found.append(Made("layer", "", option.sites, option.models))
+            elif isinstance(option, Made | Opaque | Method):
+                found.append(option)
+            else:
+                found.append(Opaque("an element"))
+        return join(*found)
+
+    def _evaluate_slice(self, item: cst.BaseSlice) -> Value | None:
+        if isinstance(item, cst.Index):
+            return self._evaluate(item.value)
+        if isinstance(item, cst.Slice):
+            for part in (item.lower, item.upper, item.step):
+                if part is not None:
+                    self._evaluate(part)
+        return None
+
+    def _dict(self, node: cst.Dict) -> Value:
+        keys: list[str | None] = []
+        values: list[Value] = []
+        for element in node.elements:
+            values.append(self._evaluate(element.value))
+            key = self._evaluate(element.key) if isinstance(element, cst.DictElement) else None
+            keys.append(key.value if isinstance(key, Literal) and isinstance(key.value, str) else None)
+        return Mapping(tuple(keys), tuple(values))
+
+    def _conditional(self, node: cst.IfExp) -> Value:
+        self._evaluate(node.test)
+        outer = self._guards
+        found = []
+        for arm, part in (("body", node.body), ("orelse", node.orelse)):
+            self._guards = (*outer, Guard(node, arm))
+            found.append(self._evaluate(part))
+        self._guards = outer
+        return join(*found)
+
+    def _boolean(self, node: cst.BooleanOperation) -> Value:
+        left, right = self._evaluate(node.left), self._evaluate(node.right)
+        if isinstance(node.operator, cst.Or):
+            remaining = [option for option in options(left) if option != NOTHING]
+            if len(remaining) == 1 and isinstance(remaining[0], ModelObject | Parallel) and left == remaining[0]:
+                return left
+            return join(*remaining, right)
+        return join(left, right)
+
+    def _comprehension(self, clause: cst.CompFor) -> None:
+        self._assign(clause.target, self._element(self._evaluate(clause.iter)))
+        for condition in clause.ifs:
+            self._evaluate(condition.test)
+        if clause.inner_for_in is not None:
+            self._comprehension(clause.inner_for_in)
+
+
+def _parameters(params: cst.Parameters) -> list[cst.Param]:
+    return [*_positional(params), *params.kwonly_params]
+
+
+def _positional(params: cst.Parameters) -> list[cst.Param]:
+    return [*params.posonly_params, *params.params]
+
+
+def _decorators(node: cst.FunctionDef | cst.Lambda) -> Sequence[cst.Decorator]:
+    return node.decorators if isinstance(node, cst.FunctionDef) else ()
+
+
+def _function_name(node: cst.FunctionDef | cst.Lambda) -> str:
+    return node.name.value if isinstance(node, cst.FunctionDef) else "<lambda>"
+
+
+def _is_keras(value: Value) -> bool:
+    return any(
+        isinstance(option, Made | ModelObject | Parallel)
+        or (isinstance(option, Items | Mapping) and any(_is_keras(item) for item in option.values))
+        for option in options(value)
+    )
+
+
+def _flows(value: Value) -> bool:
+    """Whether an unknown value could be a tensor or a layer: the result of a call that was not followed, or a part."""
+    return any(
+        isinstance(option, Opaque) or (isinstance(option, Method) and _flows(option.receiver))
+        for option in options(value)
+    )
+
+
+def _names_template(parallel: Parallel, arguments: _Arguments) -> bool:
+    """`parallel.get_layer('model_1')`: the one layer with a name of the template's kind."""
+    name = arguments[0][1] if arguments else None
+    return (
+        isinstance(name, Literal)
+        and isinstance(name.value, str)
+        and name.value.rsplit("_", 1)[0] in ("model", "sequential")
+        and name.value.rsplit("_", 1)[-1].isdigit()
+    )
+
+
+def interpret(module: Module, aliases: Sequence[str] = ()) -> Facts:
+    """The facts of one module."""
+    return Interpreter(module, aliases).run()

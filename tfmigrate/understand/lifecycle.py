@@ -1,0 +1,90 @@
+"""The facts: what the program does to each model, in the order it does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Frame, ModelObject, Site, Value, models_of
+
+TRAINING = frozenset({"fit", "fit_generator", "train_on_batch"})
+INFERENCE = frozenset(
+    {
+        "evaluate",
+        "predict",
+        "evaluate_generator",
+        "predict_generator",
+        "predict_on_batch",
+        "test_on_batch",
+        "predict_classes",
+        "predict_proba",
+    }
+)
+SAVING = frozenset({"save", "save_weights", "to_json", "to_yaml"})
+LOADING = frozenset({"load_weights", "set_weights"})
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition the wrap stands under. `arm` is "body", "orelse" (also: after an arm that returned) or "handler"."""
+
+    node: cst.If | cst.IfExp | cst.Try
+    arm: str
+
+
+@dataclass(eq=False)
+class Wrap:
+    """One evaluation of multi_gpu_model."""
+
+    call: cst.Call
+    site: Site
+    template: Value
+    template_node: cst.BaseExpression | None
+    gpus: cst.BaseExpression | None
+    gpus_value: Value | None
+    """None when the argument is omitted: then every visible GPU is used (standalone Keras 2.1.6 to 2.3.1)."""
+    guards: tuple[Guard, ...]
+    cpu_relocation: bool = False
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Use:
+    """A method called on something that may be a model: compile, fit, save, load_weights, add, ..."""
+
+    method: str
+    call: cst.Call
+    site: Site
+    receiver: Value
+    arguments: tuple[tuple[str | None, Value], ...]
+
+    @property
+    def models(self) -> frozenset[ModelObject]:
+        return models_of(self.receiver)
+
+    def argument(self, position: int, name: str) -> Value | None:
+        """The value passed as `name`, by keyword or position."""
+        for keyword, value in self.arguments:
+            if keyword == name:
+                return value
+        positional = [value for keyword, value in self.arguments if keyword is None]
+        return positional[position] if position < len(positional) else None
+
+
+@dataclass
+class Facts:
+    """What the interpreter found out about one module."""
+
+    module: Module
+    wraps: list[Wrap] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    models: list[ModelObject] = field(default_factory=list)
+    symbols: dict[cst.CSTNode, str] = field(default_factory=dict)
+    """Every expression that names something of a library, with the qualified name as it was imported."""
+    values: dict[cst.CSTNode, Value] = field(default_factory=dict)
+    """What each call's receiver, argument and assigned expression stood for (joined over activations)."""
+    bodies: list[Frame] = field(default_factory=list)
+    """Every activation, in the order they began."""
+

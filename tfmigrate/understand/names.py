@@ -1,0 +1,91 @@
+"""Qualified names: what an imported thing is called, whichever door it came in by."""
+
+from __future__ import annotations
+
+MULTI_GPU_MODEL = "keras.utils.multi_gpu_model"
+
+_HOMES_OF_KERAS = (
+    "tensorflow.contrib.keras.api.keras",
+    "tensorflow.contrib.keras.python.keras",
+    "tensorflow.compat.v1.keras",
+    "tensorflow.compat.v2.keras",
+    "tensorflow.python.keras",
+    "tensorflow.contrib.keras",
+    "tensorflow.keras",
+    "tf_keras",
+    "keras.api",
+)
+_MOVED = {
+    # keras.backend imported TensorFlow as `tf`, and scripts reached through it.
+    "keras.backend.tf": "tensorflow",
+    "keras.backend.tensorflow_backend": "keras.backend",
+    "keras.utils.training_utils.multi_gpu_model": MULTI_GPU_MODEL,
+    "keras.utils.multi_gpu_utils.multi_gpu_model": MULTI_GPU_MODEL,
+    "keras.engine.training.Model": "keras.models.Model",
+    "keras.engine.Model": "keras.models.Model",
+    "keras.engine.topology.Input": "keras.layers.Input",
+    "keras.Model": "keras.models.Model",
+    "keras.Sequential": "keras.models.Sequential",
+    "keras.Input": "keras.layers.Input",
+    "keras.models.Input": "keras.layers.Input",
+}
+
+
+def canonical(name: str) -> str:
+    """One name for one thing: `tensorflow.python.keras.utils.multi_gpu_model` and
+    `keras.utils.training_utils.multi_gpu_model` both become `keras.utils.multi_gpu_model`.
+
+    Every Keras is called `keras` here; `flavour` tells them apart.
+    """
+    for home in _HOMES_OF_KERAS:
+        if name == home or name.startswith(home + "."):
+            name = "keras" + name[len(home) :]
+            break
+    for old, new in _MOVED.items():
+        if name == old or name.startswith(old + "."):
+            return new + name[len(old) :]
+    return name
+
+
+def flavour(name: str) -> str:
+    """ "keras" for the standalone package, "tf.keras" for the one inside TensorFlow, "" for anything else."""
+    root = name.split(".", 1)[0]
+    if root == "keras":
+        return "keras"
+    return "tf.keras" if canonical(name).startswith("keras.") or canonical(name) == "keras" else ""
+
+
+def is_layer(name: str) -> bool:
+    """A class whose instances hold variables of a model: layers, wrappers, cells, preprocessing."""
+    head, _, last = canonical(name).rpartition(".")
+    return head.startswith("keras.layers") and last[:1].isupper()
+
+
+def is_pretrained(name: str) -> bool:
+    """A function of keras.applications that returns a model."""
+    parts = canonical(name).split(".")
+    return parts[:2] == ["keras", "applications"] and len(parts) > 2 and parts[-1][:1].isupper()
+
+
+def is_optimizer(name: str) -> bool:
+    parts = canonical(name).split(".")
+    return parts[:2] == ["keras", "optimizers"] and parts[-1][:1].isupper() and "schedules" not in parts
+
+
+def is_metric(name: str) -> bool:
+    head, _, last = canonical(name).rpartition(".")
+    return head == "keras.metrics" and last[:1].isupper()
+
+
+MODEL_CLASSES = frozenset({"keras.models.Model", "keras.models.Sequential"})
+MODEL_LOADERS = frozenset(
+    {
+        "keras.models.load_model",
+        "keras.models.model_from_json",
+        "keras.models.model_from_yaml",
+        "keras.models.model_from_config",
+        "keras.models.clone_model",
+        "keras.models.Model.from_config",
+        "keras.models.Sequential.from_config",
+    }
+)

@@ -1,0 +1,130 @@
+"""A parsed module and where its statements stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
+
+Unit = cst.BaseStatement | cst.SimpleStatementLine | cst.SimpleStatementSuite
+"""The smallest thing a scope can be put round: a line, a compound statement, or the tail of `if x: ...`."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a unit stands: in which block of which compound statement (None for the module)."""
+
+    block: cst.Module | cst.BaseSuite
+    owner: cst.CSTNode | None
+    index: int
+
+
+def units_of(block: cst.Module | cst.BaseSuite) -> Sequence[Unit]:
+    """The units of a block, in order."""
+    if isinstance(block, cst.SimpleStatementSuite):
+        return (block,)
+    return block.body  # type: ignore[return-value]
+
+
+def suites_of(statement: cst.CSTNode) -> Iterator[cst.BaseSuite]:
+    """The blocks directly inside a compound statement, in order of appearance."""
+    if isinstance(statement, cst.If):
+        yield statement.body
+        if statement.orelse is not None:
+            yield from suites_of(statement.orelse)
+    elif isinstance(statement, cst.Else | cst.Finally | cst.ExceptHandler | cst.ExceptStarHandler | cst.With):
+        yield statement.body
+    elif isinstance(statement, cst.For | cst.While):
+        yield statement.body
+        if statement.orelse is not None:
+            yield statement.orelse.body
+    elif isinstance(statement, cst.Try | cst.TryStar):
+        yield statement.body
+        for handler in statement.handlers:
+            yield handler.body
+        if statement.orelse is not None:
+            yield statement.orelse.body
+        if statement.finalbody is not None:
+            yield statement.finalbody.body
+    elif isinstance(statement, cst.Match):
+        for case in statement.cases:
+            yield case.body
+    elif isinstance(statement, cst.FunctionDef | cst.ClassDef):
+        yield statement.body
+
+
+class Module:
+    """One source file: its tree, and an index of its units."""
+
+    def __init__(self, path: str, text: str) -> None:
+        """Raises libcst.ParserSyntaxError when the text is no Python 3."""
+        self.path = path
+        self.text = text
+        self.tree = cst.parse_module(text)
+        self.places: dict[cst.CSTNode, Place] = {}
+        self.order: dict[cst.CSTNode, int] = {}
+        self._index(self.tree, None)
+
+    def _index(self, block: cst.Module | cst.BaseSuite, owner: cst.CSTNode | None) -> None:
+        for number, unit in enumerate(units_of(block)):
+            self.places[unit] = Place(block, owner, number)
+            self.order[unit] = len(self.order)
+            for suite in suites_of(unit):
+                self._index(suite, unit)
+
+    @cached_property
+    def _positions(self) -> dict[cst.CSTNode, object]:
+        wrapper = MetadataWrapper(self.tree, unsafe_skip_copy=True)
+        return dict(wrapper.resolve(PositionProvider))
+
+    def position(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Line and column of a node, both counted from 1."""
+        start = self._positions[node].start  # type: ignore[attr-defined]
+        return start.line, start.column + 1
+
+    def ancestors(self, unit: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The compound statements round a unit, innermost first; functions and classes included."""
+        owner = self.places[unit].owner
+        while owner is not None:
+            yield owner
+            owner = self.places[owner].owner
+
+    def inside(self, statement: cst.CSTNode) -> Iterator[Unit]:
+        """All units inside a compound statement, itself left out, in order."""
+        for suite in suites_of(statement):
+            for unit in units_of(suite):
+                yield unit
+                yield from self.inside(unit)
+
+    def code(self, node: cst.CSTNode) -> str:
+        return self.tree.code_for_node(node)
+
+
+def dotted(node: cst.CSTNode | None) -> str:
+    """`a.b.c` for the expression a.b.c, "" for anything else."""
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        head = dotted(node.value)
+        return f"{head}.{node.attr.value}" if head else ""
+    return ""
+
+
+def imports_of(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str, str]]:
+    """(alias node, bound name, qualified name) for each name an import statement binds; relative ones start with dots."""
+    if isinstance(statement, cst.Import):
+        for alias in statement.names:
+            full = dotted(alias.name)
+            if alias.asname is not None:
+                yield alias, dotted(alias.asname.name), full
+            else:
+                yield alias, full.split(".", 1)[0], full.split(".", 1)[0]
+    elif not isinstance(statement.names, cst.ImportStar):
+        head = "." * len(statement.relative) + dotted(statement.module)
+        for alias in statement.names:
+            name = dotted(alias.name)
+            bound = dotted(alias.asname.name) if alias.asname is not None else name
+            yield alias, bound, f"{head}.{name}" if not head.endswith(".") else head + name

@@ -1,0 +1,288 @@
+"""What a name can stand for: the abstract values that the interpreter carries through a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Union
+
+import libcst as cst
+
+from tfmigrate.understand.program import Module, Unit
+
+if TYPE_CHECKING:
+    from tfmigrate.understand.lifecycle import Wrap
+
+
+@dataclass(eq=False)
+class Frame:
+    """One activation of a function, or a module's top level. `call` is where its caller stands."""
+
+    module: Module
+    function: cst.FunctionDef | cst.Lambda | None
+    closure: Frame | None
+    call: Site | None = None
+    call_node: cst.Call | None = None
+    """The call expression, whose arguments the parameters stand for."""
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.call is None else self.call.frame.depth + 1
+
+    def chain(self) -> Iterator[Frame]:
+        """This frame, its caller, and so on outwards."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.call.frame if frame.call is not None else None
+
+
+@dataclass(frozen=True)
+class Site:
+    """A unit of the program in one activation."""
+
+    frame: Frame
+    unit: Unit
+
+    def lifted(self, frame: Frame) -> Site | None:
+        """The place in `frame` under which this one runs, or None where `frame` is no caller of it."""
+        site: Site | None = self
+        while site is not None and site.frame is not frame:
+            site = site.frame.call
+        return site
+
+
+Sites = frozenset[Site]
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A thing from outside this program, under the name it was imported by."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Literal:
+    value: int | float | str | bool | None
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something that is not followed further. `origin` says what it is the result of, in words for the user.
+
+    `sites` is where it was called into being, for the result of a call; empty for plain data.
+    """
+
+    origin: str
+    sites: Sites = frozenset()
+    node: cst.CSTNode | None = None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a function nobody in sight calls."""
+
+    frame: Frame
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionValue:
+    node: cst.FunctionDef | cst.Lambda
+    closure: Frame
+    owner: ClassValue | None = None
+
+    @property
+    def module(self) -> Module:
+        return self.closure.module
+
+    @property
+    def is_generator(self) -> bool:
+        return isinstance(self.node, cst.FunctionDef) and contains_yield(self.node)
+
+
+@dataclass(eq=False)
+class ClassValue:
+    node: cst.ClassDef
+    closure: Frame
+    bases: tuple[Value, ...]
+    members: dict[str, Value] = field(default_factory=dict)
+
+    def lookup(self, name: str) -> Value | None:
+        if name in self.members:
+            return self.members[name]
+        for base in self.bases:
+            if isinstance(base, ClassValue):
+                found = base.lookup(name)
+                if found is not None:
+                    return found
+        return None
+
+    def outside_bases(self) -> Iterator[str]:
+        """Names of the library classes this one descends from."""
+        for base in self.bases:
+            if isinstance(base, Symbol):
+                yield base.name
+            elif isinstance(base, ClassValue):
+                yield from base.outside_bases()
+
+
+@dataclass(eq=False)
+class Instance:
+    """An object of a class of this program; its attributes live in the interpreter's store."""
+
+    cls: ClassValue
+
+
+@dataclass(frozen=True)
+class Method:
+    """`receiver.name`, not yet called; `function` where the class is of this program."""
+
+    receiver: Value
+    name: str
+    function: FunctionValue | None = None
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list or tuple (or its join over a loop) with what is known of its elements."""
+
+    values: tuple[Value, ...]
+    kind: str = "tuple"
+
+
+@dataclass(frozen=True)
+class Mapping:
+    keys: tuple[str | None, ...]
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A Keras object that belongs to models: kind is layer, tensor, optimizer, metric or generator.
+
+    `models` are the models it was built on (a tensor that is some model's output).
+    """
+
+    kind: str
+    name: str
+    sites: Sites
+    models: frozenset[ModelObject] = frozenset()
+    config: cst.Call | None = None
+
+
+@dataclass(eq=False)
+class ModelObject:
+    """One model the program constructs. `sites` grows while layers are added to it."""
+
+    site: Site
+    node: cst.CSTNode
+    sites: set[Site]
+    on: frozenset[ModelObject] = frozenset()
+    origin: str = "constructed"
+    instance: Instance | None = None
+
+    def base_models(self) -> Iterator[ModelObject]:
+        """This model and all it was built on."""
+        yield self
+        for model in self.on:
+            yield from model.base_models()
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """What multi_gpu_model returned."""
+
+    wrap: Wrap
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several: the two arms of an `if`, joined."""
+
+    options: frozenset[Value]
+
+
+Value = Union[  # noqa: UP007  (a recursive alias of classes defined below each other)
+    Symbol, Literal, Opaque, Parameter, FunctionValue, ClassValue, Instance, Method, Items, Mapping, Made,
+    ModelObject, Parallel, Choice,
+]  # fmt: skip
+
+
+def options(value: Value) -> frozenset[Value]:
+    """The alternatives of a value: itself, unless it is a Choice."""
+    return value.options if isinstance(value, Choice) else frozenset((value,))
+
+
+def join(*values: Value) -> Value:
+    """The value of a name where several paths meet."""
+    merged = frozenset().union(*(options(value) for value in values))
+    return next(iter(merged)) if len(merged) == 1 else Choice(merged)
+
+
+def sites_of(value: Value) -> Sites:
+    """Where the Keras parts of a value were made; empty for data and the like."""
+    if isinstance(value, Made):
+        return value.sites
+    if isinstance(value, ModelObject):
+        return frozenset(value.sites)
+    if isinstance(value, Parallel):
+        return sites_of(value.wrap.template)
+    if isinstance(value, Items | Mapping):
+        return union(value.values)
+    if isinstance(value, Choice):
+        return union(value.options)
+    return frozenset()
+
+
+def union(values: Iterable[Value]) -> Sites:
+    return frozenset().union(*(sites_of(value) for value in values))
+
+
+def opaque_sites(value: Value) -> Sites:
+    """As sites_of, and where an unknown value flows in as a tensor or a layer, the place it came from."""
+    if isinstance(value, Opaque):
+        return value.sites
+    if isinstance(value, Method):
+        return opaque_sites(value.receiver)
+    if isinstance(value, Items | Mapping):
+        return frozenset().union(*(opaque_sites(item) for item in value.values))
+    if isinstance(value, Choice):
+        return frozenset().union(*(opaque_sites(item) for item in value.options))
+    return sites_of(value)
+
+
+def models_of(value: Value) -> frozenset[ModelObject]:
+    """The models a value is or contains; a parallel model counts as its template."""
+    if isinstance(value, ModelObject):
+        return frozenset((value,))
+    if isinstance(value, Parallel):
+        return models_of(value.wrap.template)
+    if isinstance(value, Made):
+        return value.models
+    if isinstance(value, Items | Mapping):
+        return frozenset().union(*(models_of(item) for item in value.values))
+    if isinstance(value, Choice):
+        return frozenset().union(*(models_of(item) for item in value.options))
+    return frozenset()
+
+
+class _Yield(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found = False
+
+    def visit_Yield(self, node: cst.Yield) -> None:
+        self.found = True
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return False
+
+    def visit_Lambda(self, node: cst.Lambda) -> bool:
+        return False
+
+
+def contains_yield(node: cst.FunctionDef) -> bool:
+    visitor = _Yield()
+    node.body.visit(visitor)
+    return visitor.found

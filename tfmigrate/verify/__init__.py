@@ -1,0 +1,1 @@
+"""Runs the old and the new script and compares what they did."""

@@ -1,0 +1,99 @@
+"""The same steps and epochs of two runs side by side, and how far their losses lie apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .trace import Trace
+
+FLOOR = 1e-6
+"""Two float32 summation orders of one mean differ by a few units in the last place (1.2e-7) a step."""
+
+STEPS_AT_FLOOR = 100
+"""Rounding that enters at each step adds up at worst linearly; the floor holds for this many steps."""
+
+SAFETY = 10.0
+"""Old against old, with another thread count, sees one version's noise. Between versions (TF 1.15 to 2.21) 60 steps of
+a small CNN differed by 2.5e-6, that is 2.5 floors; wrong migrations by 3.7e-2 and more. Ten floors, 1e-5, leave a
+factor of four on the first side and three orders of magnitude on the other."""
+
+CEILING = 1e-4
+"""A drift of 1e-3 must never pass, so the band never grows wider than this; a script whose own noise leaves it cannot
+be compared step by step."""
+
+
+@dataclass(frozen=True)
+class StepPair:
+    """One step that both runs took; epoch and step count from 0, step within its epoch."""
+
+    fit: int
+    epoch: int
+    step: int
+    old: float
+    new: float
+    difference: float
+    """Relative: over the larger loss, at least 1% of the old run's largest."""
+    uneven: bool
+    """The batch could not be cut into equal parts, one a replica (SEMANTICS calls it a remainder batch)."""
+
+
+@dataclass(frozen=True)
+class EpochPair:
+    """One epoch's training and validation loss in both runs; None where a run logged none."""
+
+    fit: int
+    epoch: int
+    old: float | None
+    new: float | None
+    old_validation: float | None
+    new_validation: float | None
+
+
+def tolerance(noise: float, steps: int) -> float:
+    """The largest relative loss difference that is still rounding, for a run of `steps` optimizer steps.
+
+    `noise` is the same figure between two runs of the old script that differ in their thread count only. The floor
+    grows with the steps, because each adds rounding of its own to the weights that the next one starts from.
+    """
+    return min(CEILING, SAFETY * max(FLOOR * max(1.0, steps / STEPS_AT_FLOOR), noise))
+
+
+def noise(first: Trace, second: Trace) -> float:
+    """Largest relative loss difference between two runs that should be the same one."""
+    return max((pair.difference for pair in pair_steps(first, second)), default=0.0)
+
+
+def relative_difference(old: float, new: float, scale: float = 0.0) -> float:
+    """|old - new| over the largest of both and `scale`; infinite when only one of them is a finite number."""
+    if old == new or (math.isnan(old) and math.isnan(new)):
+        return 0.0
+    if not (math.isfinite(old) and math.isfinite(new)):
+        return math.inf
+    return abs(old - new) / max(abs(old), abs(new), scale)
+
+
+def pair_steps(old: Trace, new: Trace) -> tuple[StepPair, ...]:
+    """Steps that both runs took, by (fit, epoch, step), in the old run's order."""
+    scale = 0.01 * max((abs(s.loss) for s in old.steps if math.isfinite(s.loss)), default=0.0)
+    others = {(s.fit, s.epoch, s.step): s for s in new.steps}
+    replicas = max([m.replicas for m in (*old.models, *new.models)], default=1)
+    pairs = []
+    for a in old.steps:
+        b = others.get((a.fit, a.epoch, a.step))
+        if b is not None:
+            samples = a.samples if a.samples is not None else b.samples
+            uneven = samples is not None and samples % replicas != 0
+            difference = relative_difference(a.loss, b.loss, scale)
+            pairs.append(StepPair(a.fit, a.epoch, a.step, a.loss, b.loss, difference, uneven))
+    return tuple(pairs)
+
+
+def pair_epochs(old: Trace, new: Trace) -> tuple[EpochPair, ...]:
+    """Epochs that both runs ended, by (fit, epoch), in the old run's order."""
+    others = {(e.fit, e.epoch): e.logs for e in new.epochs}
+    return tuple(
+        EpochPair(e.fit, e.epoch, e.logs.get("loss"), b.get("loss"), e.logs.get("val_loss"), b.get("val_loss"))
+        for e in old.epochs
+        if (b := others.get((e.fit, e.epoch))) is not None
+    )

@@ -1,0 +1,328 @@
+"""Why two runs differ: the first evidence, in the order in which one thing leads to the next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from . import weights
+from .compare import Comparison
+from .contract import BATCH_NORM, Row
+from .optimizers import changed_settings, describe, number, optimizer_name, pair_compiles
+from .trace import Trace
+
+Kind = Literal[
+    "crash",
+    "no training",
+    "models",
+    "scope",
+    "initial weights",
+    "batch size",
+    "data",
+    "shuffle",
+    "loss weights",
+    "loss scale",
+    "learning rate",
+    "update rule",
+    "remainder batch",
+    "batch norm",
+    "validation",
+    "unknown",
+]
+
+OLD_DEFAULTS = {
+    ("adadelta", "learning_rate"): (1.0, 0.001),
+    ("adagrad", "learning_rate"): (0.01, 0.001),
+    ("adamax", "learning_rate"): (0.002, 0.001),
+    ("nadam", "learning_rate"): (0.002, 0.001),
+    ("adagrad", "initial_accumulator_value"): (0.0, 0.1),
+}
+"""Defaults of standalone Keras up to 2.3 and of tf.keras (SEMANTICS section 3)."""
+
+RATIO_BAND = 1e-3
+"""How near to a whole number a ratio must lie to be called that number."""
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Where two runs part and why; epoch and step count from 0 and are None where no single step shows it."""
+
+    kind: Kind
+    cause: str
+    epoch: int | None = None
+    step: int | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    old: Trace
+    new: Trace
+    comparison: Comparison
+
+    def row(self, start: str) -> Row | None:
+        """The first broken row of the contract whose name begins so."""
+        return next((row for row in self.comparison.broken if row.what.startswith(start)), None)
+
+
+def find(old: Trace, new: Trace, comparison: Comparison) -> Divergence | None:
+    """The first thing that differs, or None when the runs are equivalent."""
+    if comparison.equivalent:
+        return None
+    evidence = Evidence(old, new, comparison)
+    for look in SUSPECTS:
+        found = look(evidence)
+        if found is not None:
+            return found
+    return _unknown(evidence)
+
+
+def _models(e: Evidence) -> Divergence | None:
+    if not e.new.steps:
+        return Divergence("no training", f"the new script trained nothing; the old one took {len(e.old.steps)} steps")
+    row = e.row("trained models")
+    if row is not None:
+        return Divergence("models", f"{row.old} trained models became {row.new}", 0, 0)
+    row = e.row("weights")
+    if row is not None:
+        return Divergence("models", f"the model has other weights: {row.old} became {row.new}", 0, 0)
+    return None
+
+
+def _initial_weights(e: Evidence) -> Divergence | None:
+    row = e.row("initial weights")
+    if row is None:
+        return None
+    for model in e.old.models:
+        for difference in weights.differences(e.old, e.new, model.index, "initial") or ():
+            if difference.absolute > 1e-7:
+                what = f"initial weights differ: {difference.name} by up to {difference.absolute:.3g}"
+                return Divergence("initial weights", what, 0, 0)
+    return None
+
+
+def _batches(e: Evidence) -> Divergence | None:
+    size, steps = e.row("global batch size"), e.row("steps")
+    if size is not None:
+        ratio = _times(size.new / size.old)
+        return Divergence("batch size", f"batches of {size.new} where {size.old} was asked for{ratio}", *_first_data(e))
+    if e.row("batches") is not None:
+        epoch, step = _first_data(e)
+        return Divergence("data", f"batches with other content, first at {_where(epoch, step)}", epoch, step)
+    samples = e.row("samples per epoch")
+    if samples is not None:
+        return Divergence("data", f"{samples.old} samples an epoch became {samples.new}", *_first_missing(e))
+    if steps is not None:
+        ratio = _times(steps.new / steps.old) if steps.old else ""
+        return Divergence("data", f"{steps.old} steps became {steps.new}{ratio}", *_first_missing(e))
+    return None
+
+
+def _first_data(e: Evidence) -> tuple[int, int]:
+    """The first step whose batch differs."""
+    others = {(s.fit, s.epoch, s.step): s for s in e.new.steps}
+    for old in e.old.steps:
+        new = others.get((old.fit, old.epoch, old.step))
+        if new is None or (old.samples, old.fingerprint) != (new.samples, new.fingerprint):
+            return old.epoch, old.step
+    return 0, 0
+
+
+def _first_missing(e: Evidence) -> tuple[int | None, int | None]:
+    """The first step that one run took and the other did not."""
+    old = {(s.fit, s.epoch, s.step) for s in e.old.steps}
+    new = {(s.fit, s.epoch, s.step) for s in e.new.steps}
+    first = min(old ^ new, default=None)
+    return (None, None) if first is None else first[1:]
+
+
+def _loss_weights(e: Evidence) -> Divergence | None:
+    for what in ("class weights", "sample weights"):
+        row = e.row(what)
+        if row is not None:
+            change = "are gone" if row.old else "were added"
+            return Divergence("loss weights", f"{what} {change}", *(_first_loss(e) or (0, 0)))
+    return None
+
+
+def _loss_scale(e: Evidence) -> Divergence | None:
+    """A whole-number ratio of the first losses, or of the first gradients: a sum or a scale over the replicas."""
+    if e.comparison.steps:
+        first = e.comparison.steps[0]
+        ratio = first.new / first.old if first.old and math.isfinite(first.new) else 1.0
+        if whole := _whole(ratio):
+            what = f"the loss of the first step is {whole} the old one"
+            return Divergence("loss scale", what, first.epoch, first.step)
+    for model in e.old.models:
+        gradient = weights.gradient_ratio(e.old, e.new, model.index)
+        if gradient is not None and gradient.difference > RATIO_BAND and (whole := _whole(gradient.ratio)):
+            return Divergence("loss scale", f"the first gradient is {whole} the old one", 0, 0)
+    return None
+
+
+def _update_rule(e: Evidence) -> Divergence | None:
+    at = _first_loss(e) or (0, 0)
+    for a, b in pair_compiles(e.old, e.new):
+        if optimizer_name(a) != optimizer_name(b):
+            return Divergence("update rule", f"{describe(a)} became {describe(b)}", *at)
+        changed = changed_settings(a, b)
+        if changed:
+            words = ", ".join(_change(optimizer_name(a), key, *values) for key, values in changed.items())
+            kind: Kind = "learning rate" if "learning_rate" in changed else "update rule"
+            return Divergence(kind, f"{optimizer_name(a)} {words}", *at)
+    return None
+
+
+def _learning_rate(e: Evidence) -> Divergence | None:
+    if e.row("learning rate") is None:
+        return None
+    others = {(s.fit, s.epoch, s.step): s.learning_rate for s in e.new.steps}
+    for old in e.old.steps:
+        new = others.get((old.fit, old.epoch, old.step))
+        if old.learning_rate is not None and new is not None and not math.isclose(old.learning_rate, new, rel_tol=1e-6):
+            ratio = _times(new / old.learning_rate) if old.learning_rate else ""
+            change = f"learning rate {old.learning_rate:.6g} -> {new:.6g}{ratio}"
+            return Divergence("learning rate", f"{change} from {_where(old.epoch, old.step)} on", old.epoch, old.step)
+    return None
+
+
+def _change(optimizer: str, key: str, old: object, new: object) -> str:
+    if OLD_DEFAULTS.get((optimizer, key)) == (_plain(old), _plain(new)):
+        reason = ": changed default"
+    elif isinstance(old, int | float) and isinstance(new, int | float) and old:
+        reason = _times(new / old)
+    else:
+        reason = ""
+    return f"{key} {number(old)} -> {number(new)}{reason}"
+
+
+def _plain(value: object) -> object:
+    """float32 values as the decimal they were written as; a missing setting as 0."""
+    return float(f"{value:.6g}") if isinstance(value, int | float) else 0.0 if value is None else value
+
+
+def _replicas(e: Evidence) -> Divergence | None:
+    row = e.row("replicas")
+    if row is None:
+        return None
+    return Divergence("scope", f"the model was trained on {row.new} replicas where {row.old} were asked for", 0, 0)
+
+
+def _gradient(e: Evidence) -> Divergence | None:
+    row = e.row("first gradient")
+    if row is None or not e.comparison.losses_agree:
+        return None
+    return Divergence("update rule", "the first gradient differs though the loss agrees", 0, 0)
+
+
+def _remainder(e: Evidence) -> Divergence | None:
+    """Everything agrees up to a batch that does not divide by the replicas, and no longer from there on."""
+    uneven = next((i for i, pair in enumerate(e.comparison.steps) if pair.uneven), None)
+    first = _first_apart(e)
+    if uneven is None or first is None or first < uneven:
+        return None
+    pair = e.comparison.steps[uneven]
+    size = max(p.difference for p in e.comparison.steps[uneven:])
+    what = (
+        f"losses part by up to {size:.3g} from the batch at {_where(pair.epoch, pair.step)} on, "
+        "which does not divide by the replicas"
+    )
+    return Divergence("remainder batch", what, pair.epoch, pair.step)
+
+
+def _batch_norm(e: Evidence) -> Divergence | None:
+    if _first_apart(e) is None or not any(known.name == BATCH_NORM for known in e.comparison.known):
+        return None
+    what = "the moving statistics of batch norm differ and so do the losses"
+    return Divergence("batch norm", what, *(_first_loss(e) or ()))
+
+
+def _shuffle(e: Evidence) -> Divergence | None:
+    row = e.row("shuffle")
+    if row is None:
+        return None
+    if row.new == "none":
+        return Divergence("shuffle", f"the data is no longer shuffled ({row.old} -> none)")
+    return Divergence("shuffle", f"the data is shuffled otherwise ({row.old} -> {row.new})")
+
+
+def _validation(e: Evidence) -> Divergence | None:
+    if (row := e.row("validation samples")) is not None:
+        return Divergence("validation", f"{row.old} validation samples became {row.new}")
+    if (row := e.row("validation loss")) is not None:
+        old, new = (f"{v:.6g}" if isinstance(v, float) else "none" for v in (row.old, row.new))
+        return Divergence("validation", f"the validation loss differs ({old} -> {new}) though training agrees")
+    return None
+
+
+def _unknown(e: Evidence) -> Divergence:
+    at = _first_loss(e)
+    if at is not None:
+        return Divergence("unknown", f"unknown: losses first differ at {_where(*at)}", *at)
+    what = ", ".join(row.what for row in e.comparison.broken) or "no step was taken by both"
+    return Divergence("unknown", f"unknown: {what}")
+
+
+SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
+    _models,
+    _initial_weights,
+    _batches,
+    _loss_weights,
+    _loss_scale,
+    _update_rule,
+    _learning_rate,
+    _replicas,
+    _remainder,
+    _batch_norm,
+    _gradient,
+    _shuffle,
+    _validation,
+)
+"""In the order in which one thing leads to the next: other data also gives other losses, never the reverse."""
+
+
+def of_crash(error: str, where: str = "the new script") -> Divergence:
+    """Why a run that died did so, from the text of its error."""
+    if any(sign in error for sign in SCOPE_SIGNS):
+        return Divergence("scope", f"{where} built its model or optimizer outside the strategy's scope: {error}")
+    return Divergence("crash", f"{where} died: {error}")
+
+
+SCOPE_SIGNS = (
+    "Mixing different tf.distribute.Strategy",
+    "was not created in the distribution strategy scope",
+    "under the scope for tf.distribute.Strategy",
+    "different tf.distribute.Strategy",
+    "created under a different strategy",
+)
+"""What TensorFlow 2.4 to 2.21 says to a model, optimizer or variable made outside the scope it is used in."""
+
+
+def _first_apart(e: Evidence) -> int | None:
+    return next((i for i, p in enumerate(e.comparison.steps) if not p.difference <= e.comparison.tolerance), None)
+
+
+def _first_loss(e: Evidence) -> tuple[int, int] | None:
+    index = _first_apart(e)
+    return None if index is None else (e.comparison.steps[index].epoch, e.comparison.steps[index].step)
+
+
+def _where(epoch: int, step: int) -> str:
+    return f"epoch {epoch}, step {step}"
+
+
+def _whole(ratio: float) -> str | None:
+    """`4 times` or `1/4 of` when the ratio is a whole number other than one, or its inverse."""
+    for value, words in ((ratio, "{} times"), (1 / ratio if ratio else 0.0, "1/{} of")):
+        nearest = round(value) if math.isfinite(value) else 0
+        if nearest >= 2 and abs(value / nearest - 1) <= RATIO_BAND:
+            return words.format(nearest)
+    return None
+
+
+def _times(ratio: float) -> str:
+    whole = _whole(ratio)
+    if whole is None:
+        return ""
+    return f": x{whole.split()[0]}" if whole.endswith("times") else f": {whole.removesuffix(' of')} of it"

@@ -1,0 +1,68 @@
+"""Two traces of one training: what agrees, what does not, and by how much. Pure data; says nothing about causes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from . import contract
+from .align import EpochPair, StepPair, pair_epochs, pair_steps
+from .contract import Facts, KnownDifference, Row
+from .trace import Trace
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that was compared, and the band that it was held to."""
+
+    steps: tuple[StepPair, ...]
+    epochs: tuple[EpochPair, ...]
+    contract: tuple[Row, ...]
+    known: tuple[KnownDifference, ...]
+    not_compared: tuple[str, ...]
+    """What a run did not record, in words."""
+    tolerance: float
+
+    @property
+    def judged_steps(self) -> tuple[StepPair, ...]:
+        """The steps before a remainder batch lets the two systems part; all of them where that makes no difference."""
+        if not any(difference.name == contract.REMAINDER for difference in self.known):
+            return self.steps
+        first = next(i for i, pair in enumerate(self.steps) if pair.uneven)
+        return self.steps[:first]
+
+    @property
+    def max_relative_difference(self) -> float:
+        """Of the training loss, over the judged steps; infinite when there are none or only one loss is a number."""
+        return max((pair.difference for pair in self.judged_steps), default=math.inf)
+
+    @property
+    def losses_agree(self) -> bool:
+        return self.max_relative_difference <= self.tolerance
+
+    @property
+    def broken(self) -> tuple[Row, ...]:
+        """Rows that differ for no known reason."""
+        return tuple(row for row in self.contract if row.broken)
+
+    @property
+    def equivalent(self) -> bool:
+        return self.losses_agree and not self.broken
+
+
+def compare(old: Trace, new: Trace, band: float) -> Comparison:
+    """Compare two runs of one training; `band` is the tolerance on relative loss differences (see `align`)."""
+    steps, epochs = pair_steps(old, new), pair_epochs(old, new)
+    known = contract.known_differences(old, new, steps, epochs, band)
+    rows = contract.rows(Facts(old, new, steps, epochs, band, known))
+    return Comparison(steps, epochs, rows, known, contract.not_compared(rows), band)
+
+
+def through_epoch(trace: Trace, epochs: int) -> Trace:
+    """The trace as if each training call had ended after so many epochs: no later steps, no final weights."""
+    return replace(
+        trace,
+        steps=tuple(step for step in trace.steps if step.epoch < epochs),
+        epochs=tuple(epoch for epoch in trace.epochs if epoch.epoch < epochs),
+        weights=tuple(w for w in trace.weights if w.moment != "final"),
+    )

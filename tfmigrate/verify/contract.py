@@ -1,0 +1,305 @@
+"""What both runs must have in common besides their losses, line by line, and the known differences of the systems."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import weights
+from .align import EpochPair, StepPair, relative_difference
+from .optimizers import ROUNDING, describe, pair_compiles, same_optimizer
+from .trace import Fit, Model, Step, Trace
+
+WEIGHTS_BAND = 100.0
+"""Weights are judged at this many times the loss tolerance: near a minimum the loss moves with the square of the
+weights, so weights a thousandth apart have losses about a millionth apart."""
+
+REMAINDER_LIMIT = 0.1
+"""A remainder batch was seen to move losses by 1e-6 to 3.7e-2; more than this is not put down to it."""
+
+BATCH_NORM = "batch norm statistics"
+REMAINDER = "remainder batch"
+LAST_BATCH = "validation of the last batch alone"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the contract. `known` names a true difference of the two systems that is no fault of the migration;
+    a row that is not the same and not known makes the runs different."""
+
+    what: str
+    old: Any
+    new: Any
+    same: bool
+    known: str | None = None
+
+    @property
+    def broken(self) -> bool:
+        return not self.same and self.known is None
+
+
+@dataclass(frozen=True)
+class KnownDifference:
+    """A difference of the two systems themselves; `what` says what `size` measures."""
+
+    name: str
+    what: str
+    size: float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rows are made from."""
+
+    old: Trace
+    new: Trace
+    steps: tuple[StepPair, ...]
+    epochs: tuple[EpochPair, ...]
+    band: float
+    """Tolerance on relative loss differences."""
+    known: tuple[KnownDifference, ...]
+
+
+def rows(facts: Facts) -> tuple[Row, ...]:
+    """The whole contract. What a side did not record has no row: `not_compared` names it."""
+    parts = (_models, _data, _calls, _learning_rate, _optimizers, _validation, _weights)
+    return tuple(row for part in parts for row in part(facts))
+
+
+NEEDED = {
+    "samples per epoch": "samples per epoch",
+    "global batch size": "global batch size",
+    "batches": "batches with the same content",
+    "shuffling": "shuffle asked for",
+    "learning rate": "learning rate at each step",
+    "optimizer settings": "optimizer",
+    "initial weights": "initial weights",
+    "first gradient": "first gradient",
+    "final weights": "final trainable weights",
+}
+
+
+def not_compared(contract: Iterable[Row]) -> tuple[str, ...]:
+    """What every comparison should show and this one cannot, because a run did not record it."""
+    present = [row.what for row in contract]
+    return tuple(what for what, start in NEEDED.items() if not any(name.startswith(start) for name in present))
+
+
+# Known differences of the two systems
+
+
+def known_differences(
+    old: Trace, new: Trace, steps: tuple[StepPair, ...], epochs: tuple[EpochPair, ...], band: float
+) -> tuple[KnownDifference, ...]:
+    found = (_remainder(steps, band), _moving_statistics(old, new, band), _last_batch_only(old, epochs, band))
+    return tuple(difference for difference in found if difference is not None)
+
+
+def _remainder(steps: tuple[StepPair, ...], band: float) -> KnownDifference | None:
+    first = next((i for i, pair in enumerate(steps) if pair.uneven), None)
+    if first is None:
+        return None
+    size = max(pair.difference for pair in steps[first:])
+    if not band < size <= REMAINDER_LIMIT:
+        return None
+    where = steps[first]
+    what = (
+        f"the batch at epoch {where.epoch}, step {where.step} does not divide by the replicas: multi_gpu_model takes "
+        "the mean over its samples, MirroredStrategy the mean of the replicas' means. "
+        "Relative loss difference from there on"
+    )
+    return KnownDifference(REMAINDER, what, size)
+
+
+def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference | None:
+    apart = [
+        (difference.absolute, difference.name)
+        for model in old.models
+        for difference in weights.differences(old, new, model.index, "final") or ()
+        if not difference.trainable and difference.relative > WEIGHTS_BAND * band
+    ]
+    if not apart:
+        return None
+    size, name = max(apart)
+    what = (
+        f"{len(apart)} non-trainable weights ended apart, most of all {name}: multi_gpu_model updated moving averages "
+        "more than once a step, MirroredStrategy updates them once. Training does not read them, validation does. "
+        "Largest absolute difference"
+    )
+    return KnownDifference(BATCH_NORM, what, size)
+
+
+def _last_batch_only(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
+    if old.start is None or old.start.flavour != "keras" or not old.start.keras.startswith("2.3"):
+        return None
+    size = _validation_difference(epochs)
+    if size is None or size <= band or not any(fit.call == "fit_generator" for fit in old.fits):
+        return None
+    what = (
+        "Keras 2.3 logs the loss of the last validation batch, not their mean, from fit_generator. Relative difference"
+    )
+    return KnownDifference(LAST_BATCH, what, size)
+
+
+# The rows
+
+
+def _models(facts: Facts) -> Iterator[Row]:
+    old, new = facts.old.models, facts.new.models
+    yield Row("trained models", len(old), len(new), len(old) == len(new))
+    for a, b in zip(old, new):
+        yield Row(_of("replicas", a, facts), a.replicas, b.replicas, a.replicas == b.replicas)
+        x, y = [shape for _, shape, _ in a.weights], [shape for _, shape, _ in b.weights]
+        yield Row(_of("weights", a, facts), _count(a), _count(b), x == y)
+
+
+def _of(what: str, model: Model, facts: Facts) -> str:
+    return what if len(facts.old.models) == 1 else f"{what}, model {model.index}"
+
+
+def _count(model: Model) -> str:
+    return f"{sum(math.prod(shape) for _, shape, _ in model.weights):,} in {len(model.weights)} tensors"
+
+
+def _data(facts: Facts) -> Iterator[Row]:
+    old, new = facts.old, facts.new
+    yield Row("steps", len(old.steps), len(new.steps), len(old.steps) == len(new.steps) == len(facts.steps))
+    a, b = _samples_per_epoch(old.steps), _samples_per_epoch(new.steps)
+    if a and b:
+        yield Row("samples per epoch", _brief(a), _brief(b), a == b)
+    x, y = global_batch_size(old), global_batch_size(new)
+    if x is not None and y is not None:
+        yield Row("global batch size", x, y, x == y)
+    prints = {(s.fit, s.epoch, s.step): s.fingerprint for s in new.steps if s.fingerprint is not None}
+    both = [s for s in old.steps if s.fingerprint is not None and (s.fit, s.epoch, s.step) in prints]
+    if both:
+        equal = sum(s.fingerprint == prints[s.fit, s.epoch, s.step] for s in both)
+        yield Row("batches with the same content", len(both), equal, equal == len(both))
+
+
+def _samples_per_epoch(steps: Iterable[Step]) -> list[int]:
+    totals: Counter[tuple[int, int]] = Counter()
+    for step in steps:
+        if step.samples is None:
+            return []
+        totals[step.fit, step.epoch] += step.samples
+    return [totals[key] for key in sorted(totals)]
+
+
+def _brief(values: list[int]) -> int | str:
+    if len(set(values)) == 1:
+        return values[0]
+    return ", ".join(map(str, values[:6])) + (", ..." if len(values) > 6 else "")
+
+
+def global_batch_size(trace: Trace) -> int | None:
+    """The full global batch: what the steps took, else what the training call was given."""
+    taken = [step.samples for step in trace.steps if step.samples is not None]
+    if taken:
+        return max(taken)
+    return next((fit.global_batch_size for fit in trace.fits if fit.global_batch_size is not None), None)
+
+
+def _calls(facts: Facts) -> Iterator[Row]:
+    """What each training call was asked for; calls that are all alike (a GAN makes thousands) give one set of rows."""
+    seen: set[object] = set()
+    for old, new in zip(facts.old.fits, facts.new.fits):
+        wishes = (_wishes(old), _wishes(new))
+        if wishes in seen:
+            continue
+        suffix = f", training call {old.index}" if seen else ""
+        seen.add(wishes)
+        if "unknown" not in (old.shuffle, new.shuffle):
+            yield Row(f"shuffle asked for{suffix}", old.shuffle, new.shuffle, old.shuffle == new.shuffle)
+        for what, a, b in (
+            ("class weights", old.class_weight, new.class_weight),
+            ("sample weights", old.sample_weight, new.sample_weight),
+            ("validation samples", old.validation_samples, new.validation_samples),
+        ):
+            if a is not None and b is not None:
+                yield Row(f"{what}{suffix}", a, b, a == b)
+
+
+def _wishes(fit: Fit) -> tuple[object, ...]:
+    return fit.shuffle, fit.class_weight, fit.sample_weight, fit.validation_samples
+
+
+def _learning_rate(facts: Facts) -> Iterator[Row]:
+    rates = {(s.fit, s.epoch, s.step): s.learning_rate for s in facts.new.steps}
+    both = [
+        (s.learning_rate, rate)
+        for s in facts.old.steps
+        if s.learning_rate is not None and (rate := rates.get((s.fit, s.epoch, s.step))) is not None
+    ]
+    if both:
+        same = all(relative_difference(x, y) <= ROUNDING for x, y in both)
+        yield Row("learning rate at each step", _range([x for x, _ in both]), _range([y for _, y in both]), same)
+
+
+def _range(values: list[float]) -> float | str:
+    seen = [float(f"{value:.6g}") for value in values]
+    return seen[0] if min(seen) == max(seen) else f"{seen[0]:g} ... {seen[-1]:g}"
+
+
+def _optimizers(facts: Facts) -> Iterator[Row]:
+    pairs = pair_compiles(facts.old, facts.new)
+    for a, b in pairs:
+        what = "optimizer" if len(pairs) == 1 else f"optimizer, model {a.model}, training call {a.fit}"
+        yield Row(what, describe(a), describe(b), same_optimizer(a, b))
+
+
+def _validation(facts: Facts) -> Iterator[Row]:
+    logged = [e for e in facts.epochs if e.old_validation is not None or e.new_validation is not None]
+    if logged:
+        difference = _validation_difference(facts.epochs)
+        same = difference is not None and difference <= facts.band
+        known = None if same or difference is None else _first_known(facts, BATCH_NORM, REMAINDER, LAST_BATCH)
+        yield Row("validation loss", logged[-1].old_validation, logged[-1].new_validation, same, known)
+
+
+def _validation_difference(epochs: tuple[EpochPair, ...]) -> float | None:
+    """Largest relative difference of the validation losses; None when a run logged one where the other did not."""
+    logged = [(e.old_validation, e.new_validation) for e in epochs]
+    pairs = [(x, y) for x, y in logged if x is not None or y is not None]
+    scale = 0.01 * max((abs(x) for x, _ in pairs if x is not None), default=0.0)
+    both = [relative_difference(x, y, scale) for x, y in pairs if x is not None and y is not None]
+    return max(both) if both and len(both) == len(pairs) else None
+
+
+def _first_known(facts: Facts, *names: str) -> str | None:
+    present = {difference.name for difference in facts.known}
+    return next((name for name in names if name in present), None)
+
+
+def _weights(facts: Facts) -> Iterator[Row]:
+    old, new = facts.old, facts.new
+    for model in old.models:
+        initial = weights.differences(old, new, model.index, "initial")
+        if initial is not None:
+            size = max((d.absolute for d in initial), default=0.0)
+            yield Row(_of("initial weights, largest difference", model, facts), 0.0, _figure(size), size <= 1e-7)
+        gradient = weights.gradient_ratio(old, new, model.index)
+        if gradient is not None:
+            same = gradient.difference <= max(WEIGHTS_BAND * facts.band, 10 * gradient.rounding)
+            yield Row(_of("first gradient, ratio", model, facts), 1.0, _figure(gradient.ratio, 6), same)
+        final = weights.differences(old, new, model.index, "final")
+        if final is None:
+            continue
+        idle = weights.without_gradient(old, model.index)
+        for kind, known, chosen in (
+            ("trainable", REMAINDER, [d for i, d in enumerate(final) if d.trainable and i not in idle]),
+            ("non-trainable", BATCH_NORM, [d for d in final if not d.trainable]),
+        ):
+            if chosen:
+                size = max(d.relative for d in chosen)
+                same = size <= WEIGHTS_BAND * facts.band
+                reason = None if same else _first_known(facts, known)
+                what = _of(f"final {kind} weights, largest relative difference", model, facts)
+                yield Row(what, 0.0, _figure(size), same, reason)
+
+
+def _figure(value: float, digits: int = 3) -> float:
+    return float(f"{value:.{digits}g}")

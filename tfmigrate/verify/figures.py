@@ -1,0 +1,171 @@
+"""The pictures of a report: loss curves overlaid, and what is left between them on a log scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .align import StepPair
+from .report import Pair, Report
+
+SMALLEST = 1e-9
+"""Where differences of exactly zero are drawn; float32 losses cannot lie nearer than 6e-8 without being equal."""
+
+Style: TypeAlias = dict[str, Any]
+
+# Told apart by lightness and dash, so that a grey print keeps them apart.
+OLD: Style = {"color": "#9aa3ad", "linewidth": 5.0, "alpha": 0.75, "solid_capstyle": "round"}
+STYLES: tuple[Style, ...] = (
+    {"color": "#0b3c8c", "linestyle": "-", "linewidth": 1.6},
+    {"color": "#c2570c", "linestyle": (0, (5, 2)), "linewidth": 1.6},
+    {"color": "#2f7d4f", "linestyle": (0, (1, 1.2)), "linewidth": 1.9},
+    {"color": "#7a3e9d", "linestyle": (0, (6, 2, 1, 2)), "linewidth": 1.4},
+)
+WRONG: Style = {"color": "#b3261e", "linewidth": 0.9, "alpha": 0.55}
+LIMIT: Style = {"color": "#111111", "linewidth": 1.2, "linestyle": (0, (8, 3))}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One PNG file and the words beside it."""
+
+    file: str
+    caption: str
+    png: bytes
+
+
+def draw(report: Report, folder: Path) -> tuple[Picture, ...]:
+    """Writes the PNG files into `folder`; none when no pair of runs has a common step."""
+    pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.steps]
+    if not pairs:
+        return ()
+    pictures = []
+    for file, caption, figure in (
+        ("curves.png", "Training loss of each batch, and validation loss at each epoch's end", curves(pairs)),
+        (
+            "residuals.png",
+            "Relative difference of each step's loss; below the dashed line is rounding",
+            residuals(report),
+        ),
+    ):
+        path = folder / file
+        figure.savefig(path, dpi=160, facecolor="white")
+        pictures.append(Picture(file, caption, path.read_bytes()))
+    return tuple(pictures)
+
+
+def curves(pairs: Sequence[Pair]) -> Figure:
+    """Both worlds' losses over all steps; an old run that several pairs share is drawn once."""
+    figure = Figure(figsize=(9.6, 4.6), layout="constrained")
+    axes = figure.subplots()
+    drawn: set[str] = set()
+    styles = iter(STYLES * len(pairs))
+    shared = sorted(pairs, key=lambda pair: not pair.decides)
+    for pair in shared:
+        assert pair.comparison is not None
+        steps = pair.comparison.steps
+        if pair.old not in drawn:
+            first = not drawn
+            style = OLD if first else next(styles)
+            axes.plot([p.old for p in steps], label=pair.old, **style)
+            drawn.add(pair.old)
+        if pair.new not in drawn:
+            axes.plot([p.new for p in steps], label=pair.new, **next(styles))
+            drawn.add(pair.new)
+    reference = shared[0].comparison
+    assert reference is not None
+    ends = _epoch_ends(reference.steps)
+    validation = [(end, e.old_validation, e.new_validation) for end, e in zip(ends, reference.epochs)]
+    old = [(x, v) for x, v, _ in validation if v is not None]
+    new = [(x, v) for x, _, v in validation if v is not None]
+    if old:
+        axes.plot(*zip(*old), "o", color="#9aa3ad", markersize=9, label=f"validation, {shared[0].old}")
+    if new:
+        axes.plot(*zip(*new), "x", color="#0b3c8c", markersize=6, label=f"validation, {shared[0].new}")
+    _epochs(axes, ends)
+    axes.set_xlabel("optimizer step")
+    axes.set_ylabel("loss")
+    axes.set_title("Loss, old and new", loc="left", fontweight="bold")
+    axes.legend(frameon=False, fontsize=9)
+    _clean(axes)
+    return figure
+
+
+def residuals(report: Report) -> Figure:
+    """Every pair's relative loss difference, the wrong migrations' too, and the tolerance."""
+    figure = Figure(figsize=(9.6, 5.0), layout="constrained")
+    axes = figure.subplots()
+    pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.steps]
+    length = max(len(pair.comparison.steps) for pair in pairs if pair.comparison)
+    labelled: list[tuple[float, str]] = []
+    for control in report.controls:
+        values = _drawable(control.steps)
+        if values and max(values) > SMALLEST:
+            axes.plot(values, **WRONG)
+            labelled.append((values[-1], control.mutation))
+    for pair, style in zip(pairs, STYLES * len(pairs)):
+        assert pair.comparison is not None
+        axes.plot(_drawable(pair.comparison.steps), label=pair.title, **style)
+    shown = report.shown
+    comparison = (shown.comparison if shown else None) or pairs[0].comparison
+    assert comparison is not None
+    axes.axhline(comparison.tolerance, **LIMIT)
+    axes.annotate(
+        f"tolerance {comparison.tolerance:.2g}",
+        (0, comparison.tolerance),
+        xytext=(2, 4),
+        textcoords="offset points",
+        fontsize=9,
+    )
+    _epochs(axes, _epoch_ends(comparison.steps))
+    axes.set_yscale("log")
+    axes.set_ylim(SMALLEST / 2, None)
+    axes.set_xlim(-0.02 * length, length * (1.28 if labelled else 1.02))
+    for y, text in _spread(labelled, axes):
+        axes.annotate(text, (length * 1.02, y), fontsize=8, color="#b3261e", va="center")
+    axes.set_xlabel("optimizer step")
+    axes.set_ylabel("relative loss difference")
+    axes.set_title("What is left between the curves", loc="left", fontweight="bold")
+    extra = [axes.plot([], [], label="wrong on purpose (controls)", **WRONG)[0]] if labelled else []
+    handles = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_") and line not in extra]
+    axes.legend(handles=[*handles, *extra], frameon=False, fontsize=9, loc="lower right")
+    _clean(axes)
+    return figure
+
+
+def _drawable(steps: Sequence[StepPair]) -> list[float]:
+    return [max(p.difference, SMALLEST) if math.isfinite(p.difference) else math.nan for p in steps]
+
+
+def _spread(labels: list[tuple[float, str]], axes: Axes) -> list[tuple[float, str]]:
+    """Heights on the log axis at which the labels do not touch, in the order of their lines."""
+    low, high = (math.log10(limit) for limit in axes.get_ylim())
+    gap = 0.05 * (high - low)
+    placed: list[tuple[float, str]] = []
+    for y, text in sorted((math.log10(max(y, SMALLEST)), text) for y, text in labels if not math.isnan(y)):
+        placed.append((max(y, placed[-1][0] + gap) if placed else y, text))
+    return [(10.0**y, text) for y, text in placed]
+
+
+def _epoch_ends(steps: Sequence[StepPair]) -> list[float]:
+    """x of the boundary after each epoch of each training call."""
+    keys = [(p.fit, p.epoch) for p in steps]
+    return [i + 0.5 for i in range(len(keys)) if i + 1 == len(keys) or keys[i] != keys[i + 1]]
+
+
+def _epochs(axes: Axes, ends: Sequence[float]) -> None:
+    if len(ends) <= 40:
+        for end in ends[:-1]:
+            axes.axvline(end, color="#d7dce1", linewidth=0.8, zorder=0)
+
+
+def _clean(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#eceff2", linewidth=0.8)
+    axes.set_axisbelow(True)

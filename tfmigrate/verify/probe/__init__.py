@@ -1,0 +1,9 @@
+"""What goes into the user's interpreter: runs one training script and records a trace.
+
+Started as `python .../probe/run.py CONFIG.json`. Standard library, and the numpy that TensorFlow brings; Python 3.5
+syntax, because the interpreter is the one the old script was written for. Only this package imports TensorFlow.
+
+The names in CONFIG.json: script, args, cwd, output (the trace's folder), world ("genuine", "restored", "migrated"),
+replicas, initial_weights (another trace's folder, or null), synthetic_data, epochs and steps_per_epoch (limits, or
+null), threads (or null), seed, defaults (class name -> parameter -> the old default value, for the restored world).
+"""

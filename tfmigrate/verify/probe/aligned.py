@@ -1,0 +1,233 @@
+"""Takes out of a run what is random or a matter of timing, so that two worlds can be compared step by step.
+
+Initial weights, order of the data, dropout and noise, and the random streams of Python and NumPy. What the script
+asked for is recorded before it is neutralised.
+"""
+
+import functools
+import importlib
+import os
+import random
+
+import numpy as np
+
+from . import flavours, weights
+
+NOISE = ("Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout",
+         "AlphaDropout")
+RECURRENT_CELLS = ("SimpleRNNCell", "LSTMCell", "GRUCell", "ConvLSTM1DCell", "ConvLSTM2DCell", "ConvLSTM3DCell")
+SHUFFLED = "_tfmigrate_shuffle"
+
+
+def install(tf, found, seed, recorder):
+    seed_all(tf, seed)
+    settle_arithmetic(tf, recorder)
+    silence_noise(tf, found)
+    own_streams(found, seed)
+    if hasattr(tf, "data"):
+        still_shuffle(tf)
+    for flavour in found:
+        for layer_class in flavour.layer_classes:
+            weights.stamp_layers(layer_class)
+        if flavour.name == "keras":
+            settle_iterations(flavour)
+
+
+def seed_all(tf, seed):
+    reseed(seed)
+    set_seed = getattr(tf.random, "set_seed", None) or tf.compat.v1.set_random_seed
+    set_seed(seed)
+
+
+def reseed(seed):
+    """The streams a script and its generators draw from. Done again as each training call begins, because building a
+    model draws from NumPy's stream in some versions of Keras and not in others."""
+    random.seed(seed)
+    np.random.seed(seed)
+
+
+def settle_arithmetic(tf, recorder):
+    """TF32 keeps ten bits of a product; kernels that add in any order differ from run to run."""
+    experimental = getattr(getattr(tf, "config", None), "experimental", None)
+    tf32 = getattr(experimental, "enable_tensor_float_32_execution", None)
+    if tf32 is not None:
+        tf32(False)
+    determinism = getattr(experimental, "enable_op_determinism", None)
+    if determinism is not None:
+        determinism()
+    else:
+        os.environ["TF_DETERMINISTIC_OPS"] = "1"
+        recorder.note("TensorFlow %s promises no determinism of its kernels" % tf.__version__)
+
+
+def silence_noise(tf, found):
+    def call(self, inputs, training=None):
+        return inputs
+
+    for flavour in found:
+        for layer in flavours.classes(flavour, "layers", NOISE):
+            if "call" in vars(layer):
+                layer.call = call
+        for cell in flavours.classes(flavour, "layers", RECURRENT_CELLS):
+            if "__init__" in vars(cell):
+                cell.__init__ = without_dropout(cell.__init__)
+        for namespace in flavour.namespaces:
+            backend = getattr(namespace, "backend", None)
+            if hasattr(backend, "dropout"):
+                backend.dropout = passing(backend.dropout)
+    tf.nn.dropout = passing(tf.nn.dropout)
+
+
+def without_dropout(original):
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        for name in ("dropout", "recurrent_dropout"):
+            if hasattr(self, name):
+                setattr(self, name, 0.0)
+
+    return __init__
+
+
+def passing(original):
+    @functools.wraps(original)
+    def dropout(x, *args, **kwargs):
+        return x
+
+    return dropout
+
+
+def own_streams(found, seed):
+    """Keras draws the seeds of its initializers from NumPy's or Python's stream: give it streams of its own, or the
+    script's own draws would depend on the version of Keras."""
+    for name in ("keras.src.random.seed_generator", "tf_keras.src.backend"):
+        module = flavours.optional(name) if name.split(".")[0] in roots(found) else None
+        for attribute in ("python_random", "random"):
+            if module is not None and getattr(module, attribute, None) is random:
+                setattr(module, attribute, random.Random(seed))
+    for name in ("keras.backend.tensorflow_backend", "tensorflow.python.keras.backend"):
+        module = flavours.optional(name) if name.split(".")[0] in roots(found) else None
+        if getattr(module, "np", None) is np:
+            module.np = OwnRandom(seed)
+
+
+def roots(found):
+    return set(flavour.root.__name__.split(".")[0] for flavour in found) | set(
+        "tensorflow" for flavour in found if flavour.name == "tf.keras" and not flavour.is_keras3)
+
+
+class OwnRandom(object):
+    """NumPy, but for `random`, which has a state of its own."""
+
+    def __init__(self, seed):
+        self.random = np.random.RandomState(seed)
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+
+def still_shuffle(tf):
+    """`Dataset.shuffle` keeps the order, and the result remembers what was asked."""
+    dataset = importlib.import_module("tensorflow.python.data.ops.dataset_ops").DatasetV2
+
+    @functools.wraps(dataset.shuffle)
+    def shuffle(self, buffer_size, *args, **kwargs):
+        still = self.skip(0)
+        setattr(still, SHUFFLED, (buffer_size, self))
+        return still
+
+    dataset.shuffle = shuffle
+
+
+def shuffle_of(tf, dataset):
+    """"full", "buffer N", "batches" (whole batches reordered) or "none", as the dataset's `shuffle` calls asked."""
+    pending, above = [dataset], []
+    while pending:
+        node = pending.pop()
+        asked = getattr(node, SHUFFLED, None)
+        if asked is not None:
+            buffer_size, source = asked
+            if any("Batch" in type(part).__name__ for part in upstream(source)):
+                return "batches"
+            size, count = number(buffer_size), cardinality(tf, source)
+            return "full" if size is not None and 0 <= count <= size else "buffer %s" % size
+        above.append(node)
+        pending.extend(inputs_of(node))
+    return "none"
+
+
+def inputs_of(dataset):
+    try:
+        return list(dataset._inputs())
+    except (AttributeError, TypeError):
+        return []
+
+
+def upstream(dataset):
+    pending = [dataset]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(inputs_of(node))
+
+
+def number(value):
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        try:
+            return int(value.numpy())
+        except Exception:
+            return None
+
+
+def cardinality(tf, dataset):
+    """Elements; -1 endless, -2 unknown."""
+    try:
+        return int(tf.data.experimental.cardinality(dataset).numpy())
+    except Exception:
+        return -2
+
+
+def settle_iterations(flavour):
+    """Standalone Keras adds 1 to an optimizer's step counter while the update rule reads it, in no fixed order
+    (seen as Adam starting at t = 2). The rule is written for the value before: read first, then add."""
+    backend = importlib.import_module(flavour.root.__name__ + ".backend")
+    tensorflow_backend = flavours.optional(flavour.root.__name__ + ".backend.tensorflow_backend") or backend
+    tf = importlib.import_module("tensorflow")
+    base = flavour.root.optimizers.Optimizer
+    for optimizer in set(
+        value for value in vars(flavour.root.optimizers).values() if isinstance(value, type) and issubclass(value, base)
+    ):
+        if "get_updates" in vars(optimizer):
+            optimizer.get_updates = reading_first(optimizer.get_updates, backend, tensorflow_backend, tf)
+
+
+def reading_first(original, backend, tensorflow_backend, tf):
+    @functools.wraps(original)
+    def get_updates(self, *args, **kwargs):
+        counter = getattr(self, "iterations", None)
+        if counter is None:
+            return original(self, *args, **kwargs)
+        before = tf.identity(counter)
+        update_add, cast = backend.update_add, backend.cast
+
+        def add_after_reading(x, increment):
+            if x is not counter:
+                return update_add(x, increment)
+            with tf.control_dependencies([before]):
+                return update_add(x, increment)
+
+        def cast_before(x, dtype):
+            return cast(before if x is counter else x, dtype)
+
+        modules = (backend, tensorflow_backend)
+        for module in modules:
+            module.update_add, module.cast = add_after_reading, cast_before
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            for module in modules:
+                module.update_add, module.cast = update_add, cast
+
+    return get_updates

@@ -1,0 +1,171 @@
+"""Stands in front of every training call: what was asked is recorded, then the order of the data is fixed."""
+
+import functools
+import inspect
+import random
+
+import numpy as np
+
+from . import aligned
+from .eager import EagerKeras
+from .graph import GraphKeras
+
+SEEDED = "_tfmigrate_seeded"
+
+
+def install(flavour, recorder):
+    for trainer, in_graph in flavour.trainers:
+        adapter = (GraphKeras if in_graph else EagerKeras)(flavour, recorder)
+        if not adapter.install(trainer):
+            recorder.note("training with %s %s cannot be recorded" % (flavour.name, flavour.version))
+            continue
+        for name in ("fit", "fit_generator"):
+            if name in vars(trainer):
+                setattr(trainer, name, training_call(getattr(trainer, name), name, adapter, recorder))
+        if "train_on_batch" in vars(trainer):
+            trainer.train_on_batch = batch_call(trainer.train_on_batch, adapter, recorder)
+
+
+def training_call(original, name, adapter, recorder):
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def fit(self, *args, **kwargs):
+        if recorder.current(self) is not None:
+            return original(self, *args, **kwargs)
+        for old, new in (("nb_epoch", "epochs"),):  # Keras 1's name, still taken by Keras 2
+            if old in kwargs and new in signature.parameters:
+                kwargs[new] = kwargs.pop(old)
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError:
+            return original(self, *args, **kwargs)  # says itself what is wrong with the call
+        arguments = bound.arguments
+        data = arguments.get("x", arguments.get("generator"))
+        aligned.reseed(recorder.config["seed"] + recorder.calls)
+        asked = what_was_asked(arguments, signature, data, recorder.config)
+        adapter.ensure_built(self, data)
+        call = recorder.begin(self, adapter, name, asked)
+        try:
+            neutralise(arguments, signature, data, adapter.workers, recorder.config)
+            arguments["callbacks"] = with_recorder(arguments.get("callbacks"), adapter.epoch_callback(call))
+            return original(*bound.args, **bound.kwargs)
+        finally:
+            recorder.end(call)
+
+    return fit
+
+
+def batch_call(original, adapter, recorder):
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def train_on_batch(self, *args, **kwargs):
+        if recorder.current(self) is not None:
+            return original(self, *args, **kwargs)
+        try:
+            arguments = signature.bind(self, *args, **kwargs).arguments
+        except TypeError:
+            return original(self, *args, **kwargs)
+        adapter.ensure_built(self, arguments.get("x"))
+        call = recorder.batch_call(self, adapter, {
+            "source": "arrays", "epochs": 1, "shuffle": "none",
+            "class_weight": arguments.get("class_weight") is not None,
+            "sample_weight": arguments.get("sample_weight") is not None,
+        })
+        recorder.active.append(call)
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            recorder.active.remove(call)
+
+    return train_on_batch
+
+
+def what_was_asked(arguments, signature, data, config):
+    source = source_of(data)
+
+    def given(name):
+        default = signature.parameters[name].default if name in signature.parameters else None
+        return arguments.get(name, default)
+
+    if config.get("epochs") and given("epochs") > config["epochs"] + (given("initial_epoch") or 0):
+        arguments["epochs"] = config["epochs"] + (given("initial_epoch") or 0)
+    if config.get("steps_per_epoch") and (given("steps_per_epoch") or 0) > config["steps_per_epoch"]:
+        arguments["steps_per_epoch"] = config["steps_per_epoch"]
+    shuffle = given("shuffle")
+    if source == "dataset":
+        asked = aligned.shuffle_of(__import__("tensorflow"), data)
+    elif source == "generator" or not shuffle:
+        asked = "none"
+    else:
+        asked = "batches" if source == "sequence" or shuffle == "batch" else "full"
+    return {
+        "source": source,
+        "epochs": int(given("epochs")) - int(given("initial_epoch") or 0),
+        "shuffle": asked,
+        "class_weight": given("class_weight") is not None,
+        "sample_weight": given("sample_weight") is not None or third_component(data, source),
+    }
+
+
+def third_component(data, source):
+    """Does each element of a dataset carry a sample weight?"""
+    spec = getattr(data, "element_spec", None)
+    return source == "dataset" and isinstance(spec, tuple) and len(spec) == 3
+
+
+def source_of(data):
+    bases = [base.__name__ for base in type(data).__mro__]
+    if "DatasetV2" in bases or "DatasetV1" in bases or "DistributedDataset" in bases:
+        return "dataset"
+    if "Sequence" in bases or "PyDataset" in bases:
+        return "sequence"
+    if hasattr(data, "__next__") or hasattr(data, "next"):
+        return "generator"
+    return "arrays"
+
+
+def neutralise(arguments, signature, data, workers, config):
+    if "shuffle" in signature.parameters:
+        arguments["shuffle"] = False
+    for name, value in (("workers", workers), ("use_multiprocessing", False)):
+        if name in signature.parameters:
+            arguments[name] = value
+    for source in (data, arguments.get("validation_data")):
+        if source_of(source) == "sequence":
+            fix_sequence(source, config["seed"])
+
+
+def fix_sequence(sequence, seed):
+    """Each item of a Sequence draws from a stream seeded by its index: Kerases differ in how often they look at one."""
+    if getattr(sequence, "shuffle", None) is True:
+        sequence.shuffle = False  # keras_preprocessing's iterators shuffle by themselves
+    owner = type(sequence)
+    if SEEDED in vars(owner):
+        return
+    setattr(owner, SEEDED, True)
+    original = owner.__getitem__
+
+    @functools.wraps(original)
+    def __getitem__(self, index):
+        kept = random.getstate(), np.random.get_state()
+        aligned.reseed(seed + (int(index) % (1 << 31)))
+        try:
+            return original(self, index)
+        finally:
+            random.setstate(kept[0])
+            np.random.set_state(kept[1])
+
+    owner.__getitem__ = __getitem__
+
+
+def with_recorder(callbacks, recording):
+    if callbacks is None:
+        return [recording]
+    if isinstance(callbacks, (list, tuple)):
+        return [recording] + list(callbacks)
+    if hasattr(callbacks, "callbacks"):  # a CallbackList
+        callbacks.append(recording)
+        return callbacks
+    return [recording, callbacks]

@@ -1,0 +1,221 @@
+"""The devices a run's replicas live on, and what the script is told about them."""
+
+import functools
+import importlib
+import subprocess
+import sys
+
+LIBRARIES = frozenset(["tensorflow", "tensorflow_core", "keras", "tf_keras", __name__.split(".")[0]])
+"""Top packages that must see the real devices: a faked GPU would make them choose GPU kernels."""
+
+
+class Machine(object):
+    """`kind` is "physical GPU", "logical GPU" or "logical CPU"; `devices` are the replicas' names ("/gpu:0", ...)."""
+
+    def __init__(self, kind, devices, replicas):
+        self.kind = kind
+        self.devices = devices
+        self.replicas = replicas
+
+
+def configure(tf, world, replicas, threads):
+    """Sets the devices up, before anything else is done with TensorFlow: as many physical GPUs as replicas; else
+    logical GPUs on one card; else logical CPUs. A genuine old TensorFlow runs all its towers on the one CPU."""
+    if world == "genuine":
+        soften_sessions(threads)
+        if threads and int(tf.__version__.split(".")[0]) >= 2:
+            limit_threads(tf, threads)
+        return Machine("logical CPU", ("/cpu:0",), replicas)
+    if threads:
+        limit_threads(tf, threads)
+    config = tf.config
+    gpus = config.list_physical_devices("GPU")
+    if len(gpus) >= replicas:
+        return Machine("physical GPU", names("gpu", replicas), replicas)
+    device, kind, limit = (gpus[0], "gpu", memory_share(replicas)) if gpus else (
+        config.list_physical_devices("CPU")[0], "cpu", None)
+    config.set_logical_device_configuration(
+        device, [config.LogicalDeviceConfiguration(memory_limit=limit) for _ in range(replicas)]
+    )
+    return Machine("logical GPU" if gpus else "logical CPU", names(kind, replicas), replicas)
+
+
+def names(kind, count):
+    return tuple("/%s:%d" % (kind, i) for i in range(count))
+
+
+def limit_threads(tf, threads):
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+
+
+def memory_share(parts):
+    """Mebibytes for each of `parts` logical GPUs on the first card: four fifths of it, divided."""
+    try:
+        answer = subprocess.check_output(["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"])
+        return int(int(answer.decode().split()[0]) * 0.8 / parts)
+    except (OSError, ValueError, IndexError, subprocess.CalledProcessError):
+        return 2048
+
+
+def soften_sessions(threads):
+    """Every session may place an op elsewhere: "/gpu:1" then means the CPU. Also where the script makes its own."""
+    session = importlib.import_module("tensorflow.python.client.session")
+    protobuf = importlib.import_module("tensorflow.core.protobuf.config_pb2")
+    original = session.BaseSession.__init__
+
+    @functools.wraps(original)
+    def __init__(self, target="", graph=None, config=None):
+        config = config or protobuf.ConfigProto()
+        config.allow_soft_placement = True
+        if threads:
+            config.intra_op_parallelism_threads = threads
+            config.inter_op_parallelism_threads = threads
+        original(self, target, graph, config)
+
+    session.BaseSession.__init__ = __init__
+
+
+def for_the_script(real, answer):
+    """Asks `answer` when the script calls, `real` when a library does."""
+
+    @functools.wraps(real)
+    def ask(*args, **kwargs):
+        caller = sys._getframe(1).f_globals.get("__name__") or ""
+        if caller.split(".")[0] in LIBRARIES:
+            return real(*args, **kwargs)
+        return answer(*args, **kwargs)
+
+    return ask
+
+
+class FakeDevice(object):
+    """What a script can ask a listed GPU: its name and its kind."""
+
+    def __init__(self, name, device_type):
+        self.name = name
+        self.device_type = device_type
+
+    def __repr__(self):
+        return "PhysicalDevice(name='%s', device_type='%s')" % (self.name, self.device_type)
+
+
+def show_to_script(tf, found, machine):
+    """Lets `len(list_physical_devices('GPU'))` and its kin see as many GPUs as there are replicas."""
+    if machine.kind == "physical GPU":
+        return
+    show_config(tf, machine.replicas)
+    show_device_lib(machine.replicas)
+    show_backends(machine.replicas)
+    show_tests(tf)
+    if hasattr(tf, "distribute"):
+        map_mirrored_strategy(machine)
+
+
+def show_config(tf, count):
+    physical = [FakeDevice("/physical_device:GPU:%d" % i, "GPU") for i in range(count)]
+    logical = [FakeDevice("/device:GPU:%d" % i, "GPU") for i in range(count)]
+    modules = [tf, getattr(tf, "compat", None) and tf.compat.v1]
+    places = []
+    for module in modules:
+        config = getattr(module, "config", None)
+        places += [config, getattr(config, "experimental", None)]
+    for place in places:
+        for name, fakes in (("list_physical_devices", physical), ("get_visible_devices", physical),
+                            ("list_logical_devices", logical)):
+            real = getattr(place, name, None)
+            if real is not None:
+                setattr(place, name, for_the_script(real, listing(real, fakes)))
+        for name in ("set_memory_growth", "set_visible_devices", "set_virtual_device_configuration",
+                     "set_logical_device_configuration", "get_device_details", "get_memory_growth"):
+            real = getattr(place, name, None)
+            if real is not None:
+                setattr(place, name, for_the_script(real, not_for_fakes(real)))
+
+
+def listing(real, fakes):
+    def answer(device_type=None):
+        if device_type == "GPU":
+            return list(fakes)
+        others = [device for device in real(device_type) if device.device_type != "GPU"]
+        return others + list(fakes) if device_type is None else others
+
+    return answer
+
+
+def not_for_fakes(real):
+    def answer(devices, *args, **kwargs):
+        first = devices[0] if isinstance(devices, (list, tuple)) and devices else devices
+        if isinstance(first, FakeDevice) or devices == []:
+            return None
+        return real(devices, *args, **kwargs)
+
+    return answer
+
+
+def show_device_lib(count):
+    library = importlib.import_module("tensorflow.python.client.device_lib")
+    attributes = importlib.import_module("tensorflow.core.framework.device_attributes_pb2")
+    real = library.list_local_devices
+
+    def answer(*args, **kwargs):
+        others = [device for device in real(*args, **kwargs) if device.device_type == "CPU"]
+        return others[:1] + [
+            attributes.DeviceAttributes(name="/device:GPU:%d" % i, device_type="GPU", memory_limit=1 << 30)
+            for i in range(count)
+        ]
+
+    library.list_local_devices = for_the_script(real, answer)
+
+
+def show_backends(count):
+    for name in ("keras.backend.tensorflow_backend", "tensorflow.python.keras.backend"):
+        module = sys.modules.get(name)
+        real = getattr(module, "_get_available_gpus", None)
+        if real is not None:
+            module._get_available_gpus = for_the_script(real, lambda: ["/device:GPU:%d" % i for i in range(count)])
+
+
+def show_tests(tf):
+    for module in (tf, getattr(tf, "compat", None) and tf.compat.v1):
+        test = getattr(module, "test", None)
+        for name, answer in (("is_gpu_available", True), ("gpu_device_name", "/device:GPU:0")):
+            real = getattr(test, name, None)
+            if real is not None:
+                setattr(test, name, for_the_script(real, lambda *args, _answer=answer, **kwargs: _answer))
+
+
+def map_mirrored_strategy(machine):
+    """"/gpu:2" means the third device of the machine; no devices means all of them."""
+    try:
+        module = importlib.import_module("tensorflow.python.distribute.mirrored_strategy")
+    except ImportError:
+        return
+    for name in ("MirroredStrategy", "MirroredStrategyV1"):
+        strategy = getattr(module, name, None)
+        if strategy is None:
+            continue
+        strategy.__init__ = mapped(strategy.__init__, machine)
+
+
+def mapped(original, machine):
+    @functools.wraps(original)
+    def __init__(self, devices=None, cross_device_ops=None):
+        # NCCL cannot reduce between parts of one card, nor on a CPU; TensorFlow's own choice can.
+        if type(cross_device_ops).__name__ == "NcclAllReduce":
+            cross_device_ops = None
+        chosen = machine.devices if devices is None else [device_of(name, machine) for name in devices]
+        original(self, devices=list(chosen), cross_device_ops=cross_device_ops)
+
+    return __init__
+
+
+def device_of(name, machine):
+    kind, _, index = name.lower().replace("device:", "").strip("/").split("/")[-1].partition(":")
+    if kind != "gpu":
+        return name
+    if int(index or 0) >= machine.replicas:
+        raise ValueError(
+            "the script asks for %s, but this run has %d replicas: run it with more" % (name, machine.replicas)
+        )
+    return machine.devices[int(index or 0)]

@@ -1,0 +1,370 @@
+"""Keras with a `train_step`: tf.keras from 2.2, tf_keras, Keras 3.
+
+Two places to stand. `make_train_function` gives the function that runs one step: the loss metric is emptied before it
+and set to the running mean after, so that its answer is that batch's own loss and the script's callbacks still see
+the mean. `train_step` gets the batch inside the step, in each replica: a tap there sees what was truly trained on,
+whatever pipeline it came through.
+"""
+
+import functools
+import time
+
+import numpy as np
+
+from .genuine import REPLICAS
+from .graph import PROBE_LEARNING_RATE, epoch_callback, loss_text, settings
+
+
+class Batch(object):
+    """One step's data as the replicas got it: `parts[replica]` are the flat arrays, `layout` tells which is which."""
+
+    def __init__(self):
+        self.parts = {}
+        self.layout = None
+
+    def arrays(self, whole_in_each):
+        """The global batch, inputs then targets; each replica holds the whole of it in `train_on_batch`."""
+        if not self.parts:
+            return None
+        replicas = [self.parts[key] for key in sorted(self.parts)]
+        if whole_in_each:
+            replicas = replicas[:1]
+        return [np.concatenate([np.atleast_1d(part[i]) for part in replicas], axis=0) for i in self.layout.order]
+
+
+class Layout(object):
+    def __init__(self, structure, present, order):
+        self.structure = structure
+        self.present = present
+        """For each leaf of the structure: is it a tensor (or None)?"""
+        self.order = order
+
+
+class EagerKeras(object):
+    workers = 1  # one is no thread here, and 0 is refused
+
+    def __init__(self, flavour, recorder):
+        import tensorflow
+
+        self.tf = tensorflow
+        self.flavour = flavour
+        self.recorder = recorder
+        self.batch = Batch()
+
+    def install(self, trainer):
+        if not hasattr(trainer, "make_train_function") or not hasattr(trainer, "train_step"):
+            return False
+        self.trainer = trainer
+        self.wrap(trainer, "make_train_function", "train_function", "train_step", self.run_train)
+        self.wrap(trainer, "make_test_function", "test_function", "test_step", self.run_test)
+        return True
+
+    def wrap(self, trainer, maker, attribute, step_name, run):
+        original = getattr(trainer, maker)
+        adapter = self
+
+        @functools.wraps(original)
+        def make(model, *args, **kwargs):
+            adapter.tap(model, step_name)
+            one_step_at_a_time(model)
+            before = getattr(model, attribute, None)
+            original(model, *args, **kwargs)
+            function = getattr(model, attribute)
+            if function is not before or not hasattr(function, "_tfmigrate"):
+                watched = functools.partial(run, model, function)
+                watched._tfmigrate = True
+                setattr(model, attribute, watched)
+            return getattr(model, attribute)
+
+        setattr(trainer, maker, make)
+
+    def tap(self, model, step_name):
+        """Lets the model's own step, or the script's override of it, pass the batch by on its way."""
+        mark = "_tfmigrate_" + step_name
+        if mark in vars(model):
+            return
+        original = getattr(model, step_name)
+        record = self.tf.autograph.experimental.do_not_convert(functools.partial(self.record, model))
+
+        def step(data):
+            record(data)
+            return original(data)
+
+        object.__setattr__(model, mark, original)
+        object.__setattr__(model, step_name, step)
+
+    def record(self, model, data):
+        tf = self.tf
+        inputs, targets = unpack(data)
+        leaves = tf.nest.flatten(data)
+        present = [leaf is not None for leaf in leaves]
+        tensors = [leaf for leaf in leaves if leaf is not None]
+        if not all(tf.is_tensor(leaf) and hasattr(leaf, "get_shape") for leaf in tensors):
+            if not all(isinstance(leaf, np.ndarray) for leaf in tensors):
+                self.recorder.note("ragged or sparse batches have no fingerprint")
+                return
+        ordered = in_order(tf, inputs, getattr(model, "input_names", None)) + in_order(
+            tf, targets, getattr(model, "output_names", None))
+        order = [next(i for i, tensor in enumerate(tensors) if tensor is wanted) for wanted in ordered]
+        layout = Layout(data, present, order)
+
+        def keep(replica, *arrays):
+            self.batch.layout = layout
+            self.batch.parts[int(replica)] = arrays
+            return np.int64(0)
+
+        context = tf.distribute.get_replica_context()
+        replica = context.replica_id_in_sync_group if context is not None else 0
+        tf.numpy_function(keep, [tf.cast(replica, tf.int64)] + tensors, tf.int64)
+
+    # -- steps
+
+    def run_train(self, model, function, iterator):
+        recorder = self.recorder
+        call = recorder.current(model)
+        if call is None:
+            return function(iterator)
+        entry, first = call.entry, call.steps == 0
+        learning_rate = self.learning_rate(model.optimizer)
+        own_step = overridden(model, self.trainer, "train_step")
+        tracker = loss_tracker(model, own_step)
+        self.batch = Batch()
+        set_mean(tracker, 0.0, 0)
+        started = time.time()
+        try:
+            logs = function(iterator)
+            loss = raw_loss(logs)
+        finally:
+            # Also when the data ended here: the epoch's logs are read from the metric.
+            set_mean(tracker, call.epoch_loss, call.epoch_weight)
+        seconds = time.time() - started
+        if tracker is None:
+            recorder.note("model %d: losses are recorded as its own training step reports them" % entry.index
+                          if own_step else "model %d: this Keras hides its loss metric, so that the losses recorded "
+                          "are means over the epoch so far" % entry.index)
+        arrays = self.batch.arrays(call.name == "train_on_batch")
+        recorder.step(call, loss, arrays, learning_rate, seconds)
+        if tracker is not None:
+            set_mean(tracker, call.epoch_loss, call.epoch_weight)
+            if isinstance(logs, dict) and "loss" in logs:
+                logs = dict(logs, loss=np.float32(recorder.running_loss(call)))
+        if first and entry.leaves is not None and call.index == entry.first_fit:
+            recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
+            self.sgd_probe(model, call)
+        return logs
+
+    def run_test(self, model, function, iterator):
+        if self.recorder.current(model) is None:
+            return function(iterator)
+        self.batch = Batch()
+        logs = function(iterator)
+        parts = self.batch.parts.values()
+        self.recorder.validation_batch(model, sum(len(part[0]) for part in parts if part and np.ndim(part[0])))
+        return logs
+
+    def sgd_probe(self, model, call):
+        """Runs the model's own step once more, from the initial weights, on the same first batch in the same parts,
+        with plain SGD as its optimizer; then everything is put back."""
+        entry, batch = call.entry, self.batch
+        if overridden(model, self.trainer, "train_step") or not batch.parts or entry.initial is None:
+            self.recorder.note("no SGD probe for model %d: its training step is its own" % entry.index)
+            return
+        tf = self.tf
+        strategy = model.distribute_strategy
+        optimizer = model.optimizer
+        kept_variables = entry.leaves + metric_variables(model)
+        kept = self.read(kept_variables)
+        moved = None
+        try:
+            with strategy.scope():
+                sgd = self.flavour.root.optimizers.SGD(learning_rate=PROBE_LEARNING_RATE)
+                if hasattr(sgd, "build"):
+                    sgd.build(model.trainable_variables)
+            model.optimizer = sgd
+            self.assign(entry.leaves, entry.initial)
+            train_step = vars(model)["_tfmigrate_train_step"]
+            data = self.parts_again(strategy, batch)
+            tf.function(lambda values: strategy.run(train_step, args=(values,)))(data)
+            moved = self.read(entry.leaves)
+        except Exception as error:  # a diagnosis must not end the run it is made on
+            self.recorder.note("no SGD probe for model %d: %s: %s" % (
+                entry.index, type(error).__name__, str(error).strip().split("\n")[0]))
+        finally:
+            model.optimizer = optimizer
+            self.assign(kept_variables, kept)
+        if moved is None:
+            return
+        trainable = set(id(variable) for variable in model.trainable_weights)
+        values = [
+            new if id(variable) in trainable else old
+            for variable, new, old in zip(entry.leaves, moved, entry.initial)
+        ]
+        self.recorder.snapshot(entry, call, "sgd_probe", values)
+
+    def parts_again(self, strategy, batch):
+        tf = self.tf
+        layout = batch.layout
+
+        def part(replica):
+            arrays = iter(batch.parts[replica])
+            leaves = [tf.convert_to_tensor(next(arrays)) if there else None for there in layout.present]
+            return tf.nest.pack_sequence_as(layout.structure, leaves)
+
+        if strategy.num_replicas_in_sync == 1:
+            return part(0)
+        return strategy.experimental_distribute_values_from_function(
+            lambda context: part(int(context.replica_id_in_sync_group)))
+
+    # -- questions
+
+    def is_built(self, model):
+        return bool(model.built) and bool(model.weights)
+
+    def ensure_built(self, model, data):
+        """Builds a model that has no input shape yet from the shape of its data, so that it has weights to align."""
+        if model.built and model.weights:
+            return
+        shape = shape_of(data)
+        if shape is None:
+            return
+        try:
+            with model.distribute_strategy.scope():
+                model.build(shape)
+        except Exception as error:
+            self.recorder.note("model %s could not be built before its first step: %s" % (model.name, error))
+
+    def read(self, variables):
+        return [np.array(variable.numpy()) for variable in variables]
+
+    def assign(self, variables, values):
+        for variable, value in zip(variables, values):
+            restore(variable, value)
+
+    def replicas(self, model):
+        count = int(model.distribute_strategy.num_replicas_in_sync)
+        return count if count > 1 else getattr(model, REPLICAS, 1)
+
+    def learning_rate(self, optimizer):
+        try:
+            if hasattr(optimizer, "_decayed_lr"):
+                return float(optimizer._decayed_lr("float32").numpy())
+            rate = optimizer.learning_rate
+            if callable(rate) and not hasattr(rate, "numpy"):
+                rate = rate(optimizer.iterations)
+            return float(rate.numpy() if hasattr(rate, "numpy") else rate)
+        except Exception:  # an optimizer of the script's own need not have one
+            return None
+
+    def optimizer_settings(self, model):
+        return type(model.optimizer).__name__.lower(), settings(model.optimizer)
+
+    def loss_name(self, model):
+        return loss_text(getattr(model, "loss", None) if not self.flavour.is_keras3 else compiled_loss(model))
+
+    def metric_names(self, model):
+        return [str(getattr(metric, "name", metric)) for metric in getattr(model, "metrics", [])]
+
+    def epoch_callback(self, call):
+        return epoch_callback(self.flavour.root.callbacks.Callback, self.recorder, call)
+
+
+def one_step_at_a_time(model):
+    """Several steps in one call would report one loss for all; XLA could not call the tap."""
+    steps = getattr(model, "_steps_per_execution", None)
+    if steps is not None and hasattr(steps, "assign"):
+        steps.assign(1)
+    elif getattr(model, "steps_per_execution", 1) != 1:
+        model.steps_per_execution = 1
+    for name in ("jit_compile", "_jit_compile"):
+        if getattr(model, name, False):
+            try:
+                setattr(model, name, False)
+            except AttributeError:
+                continue
+
+
+def unpack(data):
+    """(inputs, targets) of what `train_step` gets."""
+    if isinstance(data, list):
+        data = tuple(data)
+    if not isinstance(data, tuple):
+        return data, None
+    return data[0], data[1] if len(data) > 1 else None
+
+
+def in_order(tf, values, names):
+    """The tensors of one side of a batch: by the model's names where they are in a dict, else as they come."""
+    if isinstance(values, dict) and names and all(name in values for name in names):
+        return [values[name] for name in names if values[name] is not None]
+    return [leaf for leaf in tf.nest.flatten(values) if leaf is not None]
+
+
+def loss_tracker(model, own_step):
+    """The metric that holds the running mean of the loss; None where a step of the script's own keeps none by the name
+    "loss" and so reports the batch's loss itself."""
+    compiled = getattr(model, "compiled_loss", None) if not hasattr(model, "_loss_tracker") else None
+    tracker = getattr(model, "_loss_tracker", None)
+    for name in ("_total_loss_mean", "_loss_metric"):  # tf_keras; tf.keras 2.2 and 2.3
+        tracker = tracker or getattr(compiled, name, None)
+    if not own_step:
+        return tracker
+    for metric in model.metrics:
+        if metric is not tracker and metric.name == "loss" and hasattr(metric, "total") and hasattr(metric, "count"):
+            return metric
+    return None
+
+
+def set_mean(tracker, total, count):
+    if tracker is not None:
+        restore(tracker.total, total)
+        restore(tracker.count, count)
+
+
+def restore(variable, value):
+    """Assigns a value that was read. A variable summed over replicas on reading divides it by itself, again."""
+    variable.assign(np.asarray(value, dtype=dtype_of(variable)))
+
+
+def dtype_of(variable):
+    dtype = variable.dtype
+    return getattr(dtype, "as_numpy_dtype", dtype)
+
+
+def raw_loss(logs):
+    value = logs.get("loss") if isinstance(logs, dict) else logs
+    if value is None:
+        return float("nan")
+    return float(np.asarray(value.numpy() if hasattr(value, "numpy") else value).mean())
+
+
+def metric_variables(model):
+    found = []
+    for metric in model.metrics:
+        found.extend(metric.variables)
+    return found
+
+
+def overridden(model, trainer, name):
+    for owner in type(model).__mro__:
+        if name in vars(owner):
+            return owner is not trainer and not owner.__module__.split(".")[0] in ("keras", "tf_keras", "tensorflow")
+    return False
+
+
+def compiled_loss(model):
+    compiled = getattr(model, "_compile_loss", None)
+    return getattr(compiled, "_user_loss", None) if compiled is not None else None
+
+
+def shape_of(data):
+    """(None, ...) of a model's one input, from arrays, a dataset or a Sequence; None where that cannot be told."""
+    spec = getattr(data, "element_spec", None)
+    if spec is not None:
+        first = spec[0] if isinstance(spec, (tuple, list)) else spec
+        shape = getattr(first, "shape", None)
+        return None if shape is None or shape.rank is None else (None,) + tuple(shape.as_list()[1:])
+    if hasattr(data, "shape"):
+        return (None,) + tuple(int(size) for size in data.shape[1:])
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, (list, tuple, dict)):
+        return shape_of(data[0][0])
+    return None

@@ -1,0 +1,41 @@
+"""An old TensorFlow whose own multi_gpu_model must accept N devices on a machine without N GPUs.
+
+Only the device check is patched; soft placement does the rest. The forms that the checks return are those that each
+version's own name normaliser takes (its source: keras/utils/multi_gpu_utils.py).
+"""
+
+import functools
+
+from . import flavours
+
+REPLICAS = "_tfmigrate_replicas"
+
+
+def install(tf, machine):
+    short = ["/gpu:%d" % i for i in range(machine.replicas)] + ["/cpu:0"]
+    full = ["/device:CPU:0"] + ["/device:GPU:%d" % i for i in range(machine.replicas)]
+    flavours.optional("tensorflow.keras.utils")  # so that its name for multi_gpu_model exists and is replaced below
+    for name, devices in (
+        ("keras.utils.multi_gpu_utils", short),
+        ("keras.utils.training_utils", short),
+        ("tensorflow.python.keras.utils.multi_gpu_utils", full),
+    ):
+        module = flavours.optional(name)
+        if module is None or not hasattr(module, "multi_gpu_model"):
+            continue
+        if hasattr(module, "_get_available_devices"):
+            module._get_available_devices = functools.partial(list, devices)
+        mark_replicas(module.multi_gpu_model, machine.replicas)
+
+
+def mark_replicas(original, available):
+    """Remembers on each parallel model how many replicas it has; nothing else of it says so."""
+
+    @functools.wraps(original)
+    def multi_gpu_model(model, gpus=None, *args, **kwargs):
+        parallel = original(model, gpus, *args, **kwargs)
+        count = available if gpus is None else len(gpus) if isinstance(gpus, (list, tuple)) else gpus
+        object.__setattr__(parallel, REPLICAS, int(count))
+        return parallel
+
+    flavours.everywhere(original, multi_gpu_model)

@@ -1,0 +1,207 @@
+"""Keras in a TensorFlow 1 graph: standalone Keras up to 2.3, tf.keras without eager execution.
+
+All its training goes through one `train_function`, called with NumPy arrays (inputs, targets, sample weights) and
+answering the batch's own loss first: the one place to stand.
+"""
+
+import functools
+import time
+
+import numpy as np
+
+from .genuine import REPLICAS
+
+PROBE_LEARNING_RATE = 0.01
+
+
+class GraphKeras(object):
+    workers = 0  # generators run in the main thread
+
+    def __init__(self, flavour, recorder):
+        self.flavour = flavour
+        self.recorder = recorder
+        self.backend = flavour.root.backend
+
+    def install(self, trainer):
+        if not hasattr(trainer, "_make_train_function"):
+            return False
+        adapter = self
+
+        def wrap(name, attribute, wrapper):
+            original = getattr(trainer, name)
+
+            @functools.wraps(original)
+            def make(model, *args, **kwargs):
+                result = original(model, *args, **kwargs)
+                function = getattr(model, attribute)
+                if function is not None and not isinstance(function, Watched):
+                    setattr(model, attribute, Watched(function, functools.partial(wrapper, model, function)))
+                return result
+
+            setattr(trainer, name, make)
+
+        wrap("_make_train_function", "train_function", adapter.train_step)
+        wrap("_make_test_function", "test_function", adapter.test_step)
+        return True
+
+    # -- steps
+
+    def train_step(self, model, function, inputs):
+        recorder = self.recorder
+        call = recorder.current(model)
+        if call is None:
+            return function(inputs)
+        inputs = list(inputs)
+        counts = len(model._feed_inputs), len(model._feed_targets)
+        arrays = inputs[:sum(counts)]
+        if not all(isinstance(array, np.ndarray) for array in arrays):
+            recorder.note("batches that reach a TensorFlow 1 graph as tensors have no fingerprint")
+            arrays = None
+        entry, first = call.entry, call.steps == 0
+        learning_rate = self.learning_rate(model.optimizer)
+        if first and entry.initial is not None and not hasattr(entry, "probed"):
+            entry.probed = True
+            self.sgd_probe(model, function, inputs, call)
+        started = time.time()
+        outputs = function(inputs)
+        seconds = time.time() - started
+        loss = outputs[0] if isinstance(outputs, (list, tuple)) else outputs
+        recorder.step(call, float(np.asarray(loss)), arrays, learning_rate, seconds)
+        if first and entry.leaves is not None and call.index == entry.first_fit:
+            recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
+        return outputs
+
+    def test_step(self, model, function, inputs):
+        inputs = list(inputs)
+        if inputs and isinstance(inputs[0], np.ndarray) and inputs[0].ndim:
+            self.recorder.validation_batch(model, int(inputs[0].shape[0]))
+        return function(inputs)
+
+    def sgd_probe(self, model, function, inputs, call):
+        """Where one plain SGD step would lead, from the gradient the optimizer is given; nothing is updated."""
+        entry = call.entry
+        backend = self.backend
+        try:
+            parameters = list(model._collected_trainable_weights)
+            gradients = backend.gradients(model.total_loss, parameters)
+            chosen = [(p, dense(g)) for p, g in zip(parameters, gradients) if g is not None]
+            placeholders = model._feed_inputs + model._feed_targets + model._feed_sample_weights
+            phase = self.learning_phase(model)
+            fed = [value for value in inputs]
+            if phase is not None and len(fed) > len(placeholders):
+                placeholders = placeholders + [phase]
+            values = backend.function(placeholders, [g for _, g in chosen])(fed[:len(placeholders)])
+            found = {id(p): np.asarray(value) for (p, _), value in zip(chosen, values)}
+        except Exception as error:  # a diagnosis must not end the run it is made on
+            self.recorder.note("no SGD probe for model %d: %s" % (entry.index, error))
+            return
+        moved = [
+            value - PROBE_LEARNING_RATE * found[id(variable)] if id(variable) in found else value
+            for variable, value in zip(entry.leaves, entry.initial)
+        ]
+        self.recorder.snapshot(entry, call, "sgd_probe", moved)
+
+    def learning_phase(self, model):
+        phase = getattr(self.backend, "symbolic_learning_phase", self.backend.learning_phase)()
+        return None if isinstance(phase, int) else phase
+
+    # -- questions
+
+    def is_built(self, model):
+        return getattr(model, "built", True) and bool(model.weights)
+
+    def ensure_built(self, model, data):
+        """A graph model that has no input shape is built by its first fit; only then are there weights to align."""
+
+    def read(self, variables):
+        return [np.array(value) for value in self.backend.batch_get_value(list(variables))]
+
+    def assign(self, variables, values):
+        self.backend.batch_set_value(list(zip(variables, values)))
+
+    def replicas(self, model):
+        strategy = getattr(model, "_distribution_strategy", None) or getattr(model, "_distribute_strategy", None)
+        if strategy is not None:
+            return int(strategy.num_replicas_in_sync)
+        return getattr(model, REPLICAS, 1)
+
+    def learning_rate(self, optimizer):
+        try:
+            rate = getattr(optimizer, "lr", None)
+            if rate is None:
+                rate = optimizer.learning_rate
+            value = float(self.backend.get_value(rate))
+            decay = getattr(optimizer, "decay", 0.0)
+            decay = float(decay) if isinstance(decay, (int, float)) else float(self.backend.get_value(decay))
+            if decay:
+                value /= 1.0 + decay * float(self.backend.get_value(optimizer.iterations))
+            return value
+        except Exception:  # a schedule in a graph has no value to read
+            return None
+
+    def optimizer_settings(self, model):
+        optimizer = model.optimizer
+        return type(optimizer).__name__.lower(), settings(optimizer)
+
+    def loss_name(self, model):
+        return loss_text(getattr(model, "loss", None))
+
+    def metric_names(self, model):
+        return [str(name) for name in getattr(model, "metrics_names", [])]
+
+    def epoch_callback(self, call):
+        return epoch_callback(self.flavour.root.callbacks.Callback, self.recorder, call)
+
+
+class Watched(object):
+    """A Keras function with something in front of it; everything else about it is the function's own."""
+
+    def __init__(self, function, step):
+        object.__setattr__(self, "_function", function)
+        object.__setattr__(self, "_step", step)
+
+    def __call__(self, inputs):
+        return self._step(inputs)
+
+    def __getattr__(self, name):
+        return getattr(self._function, name)
+
+    def __setattr__(self, name, value):
+        setattr(self._function, name, value)
+
+
+def dense(gradient):
+    """An embedding's gradient comes as the rows that were touched."""
+    if hasattr(gradient, "indices"):
+        tensorflow = __import__("tensorflow")
+        return tensorflow.convert_to_tensor(gradient)
+    return gradient
+
+
+def settings(optimizer):
+    try:
+        return dict(optimizer.get_config())
+    except Exception as error:
+        return {"unreadable": str(error)}
+
+
+def loss_text(loss):
+    """How a `compile(loss=...)` is named: a string, a function's name, or those of each output."""
+    if isinstance(loss, dict):
+        return ", ".join("%s: %s" % (key, loss_text(loss[key])) for key in sorted(loss))
+    if isinstance(loss, (list, tuple)):
+        return ", ".join(loss_text(item) for item in loss)
+    if loss is None or isinstance(loss, str):
+        return str(loss)
+    return getattr(loss, "name", None) or getattr(loss, "__name__", None) or type(loss).__name__
+
+
+def epoch_callback(base, recorder, call):
+    class RecordEpochs(base):
+        def on_epoch_begin(self, epoch, logs=None):
+            recorder.epoch_begin(call, epoch)
+
+        def on_epoch_end(self, epoch, logs=None):
+            recorder.epoch_end(call, logs)
+
+    return RecordEpochs()

@@ -1,0 +1,359 @@
+"""The trace as it is written: who trains, with what, and what came of each step."""
+
+import hashlib
+import io
+import json
+import os
+import platform
+import resource
+import sys
+import time
+
+import numpy as np
+
+from . import weights
+
+
+class WeightsDiffer(ValueError):
+    """The other run's initial weights do not fit this run's model."""
+
+
+class Call(object):
+    """One training call under way (or all `train_on_batch` calls of one model)."""
+
+    def __init__(self, index, entry, name, asked):
+        self.index = index
+        self.entry = entry
+        self.name = name
+        self.asked = asked
+        self.epoch = 0
+        self.step = 0
+        self.largest_batch = None
+        self.first_epoch_steps = 0
+        self.first_epoch_samples = 0
+        self.validation_samples = 0
+        self.written = False
+        self.first_epoch_over = False
+        self.epoch_loss = 0.0
+        self.epoch_weight = 0
+        self.steps = 0
+
+
+class Entry(object):
+    """One model that was trained."""
+
+    def __init__(self, index, model, adapter):
+        self.index = index
+        self.model = model
+        self.adapter = adapter
+        self.leaves = None
+        self.initial = None
+        self.first_fit = None
+
+
+class Recorder(object):
+    """Writes events as they happen, one JSON object a line, flushed, so that a killed run leaves a readable trace."""
+
+    def __init__(self, config):
+        self.config = config
+        self.folder = config["output"]
+        if not os.path.isdir(self.folder):
+            os.makedirs(self.folder)
+        self.file = io.open(os.path.join(self.folder, "trace.jsonl"), "a", encoding="utf-8")
+        self.machine = None
+        self.entries = []
+        self.active = []
+        self.batch_calls = {}
+        self.calls = 0
+        self.notes = set()
+        self.aligned_weights = {}
+        self.started = time.time()
+        self.started_event = False
+        self.train_seconds = 0.0
+        self.train_samples = 0
+        self.overhead = 0.0
+
+    # -- lines
+
+    def write(self, event, **fields):
+        fields["event"] = event
+        self.file.write(json.dumps(clean(fields), sort_keys=True) + u"\n")
+        self.file.flush()
+
+    def note(self, text):
+        if text not in self.notes:
+            self.notes.add(text)
+            self.write("note", text=text)
+
+    def write_start(self, adapter=None):
+        if self.started_event:
+            return
+        self.started_event = True
+        tensorflow = sys.modules.get("tensorflow")
+        self.write(
+            "start",
+            python=platform.python_version(),
+            tensorflow=getattr(tensorflow, "__version__", ""),
+            keras=adapter.flavour.version if adapter else "",
+            flavour=adapter.flavour.name if adapter else "",
+            devices=list(self.machine.devices) if self.machine else [],
+            device_kind=self.machine.kind if self.machine else "",
+            replicas=self.config["replicas"],
+        )
+
+    def finish(self, ok, error):
+        self.write_start()
+        self.write(
+            "end",
+            ok=ok,
+            error=error,
+            seconds=time.time() - self.started,
+            train_seconds=self.train_seconds,
+            samples_per_second=self.train_samples / self.train_seconds if self.train_seconds > 0 else None,
+            peak_memory_bytes=peak_memory(),
+        )
+        self.file.close()
+
+    # -- training calls
+
+    def current(self, model):
+        """The call under way on this model, or None."""
+        for call in reversed(self.active):
+            if call.entry.model is model:
+                return call
+        return None
+
+    def begin(self, model, adapter, name, asked):
+        """Starts a training call: `asked` holds what the script asked for (source, epochs, shuffle, ...)."""
+        entry = self.entry(model, adapter)
+        call = Call(self.calls, entry, name, asked)
+        self.calls += 1
+        self.active.append(call)
+        if entry.first_fit is None:
+            entry.first_fit = call.index
+            self.first_call(entry, call)
+        optimizer = adapter.optimizer_settings(model)
+        self.write(
+            "compile",
+            model=entry.index,
+            fit=call.index,
+            optimizer=optimizer[0],
+            config=optimizer[1],
+            loss=adapter.loss_name(model),
+            metrics=adapter.metric_names(model),
+        )
+        return call
+
+    def batch_call(self, model, adapter, asked):
+        """The one call that all `train_on_batch` of a model belong to."""
+        call = self.batch_calls.get(id(model))
+        if call is None:
+            call = self.begin(model, adapter, "train_on_batch", asked)
+            self.active.remove(call)
+            self.batch_calls[id(model)] = call
+        return call
+
+    def entry(self, model, adapter):
+        for entry in self.entries:
+            if entry.model is model:
+                return entry
+        entry = Entry(len(self.entries), model, adapter)
+        self.entries.append(entry)
+        self.write_start(adapter)
+        return entry
+
+    def first_call(self, entry, call):
+        """Lists the model's weights, gives it the other run's initial ones, and keeps what it starts from."""
+        model, adapter = entry.model, entry.adapter
+        if not adapter.is_built(model):
+            self.note(
+                "model %d (%s) has no weights before its first step, so they could not be aligned or recorded"
+                % (entry.index, model.name)
+            )
+            return
+        entry.leaves = weights.of_model(model)
+        trainable = set(id(variable) for variable in model.trainable_weights)
+        self.write(
+            "model",
+            index=entry.index,
+            name=model.name,
+            replicas=adapter.replicas(model),
+            weights=[
+                [weights.name_of(variable), weights.shape_of(variable), id(variable) in trainable]
+                for variable in entry.leaves
+            ],
+        )
+        if self.config.get("initial_weights"):
+            self.load_initial(entry)
+        for variable in entry.leaves:
+            self.aligned_weights[id(variable)] = variable
+        entry.initial = adapter.read(entry.leaves)
+        self.snapshot(entry, call, "initial", entry.initial)
+
+    def load_initial(self, entry):
+        path = os.path.join(self.config["initial_weights"], weights_file(entry.index, "initial"))
+        if not os.path.exists(path):
+            raise WeightsDiffer(
+                "this run trains a model that the other run did not: model %d (%s); no %s"
+                % (entry.index, entry.model.name, path)
+            )
+        with np.load(path) as stored:
+            values = [stored[str(i)] for i in range(len(stored.files))]
+        theirs = [tuple(value.shape) for value in values]
+        ours = [weights.shape_of(variable) for variable in entry.leaves]
+        if theirs != ours:
+            raise WeightsDiffer(
+                "the other run's initial weights do not fit model %d (%s): %s"
+                % (entry.index, entry.model.name, first_mismatch(theirs, ours, entry.leaves))
+            )
+        # A layer shared with a model that was trained before keeps what that training made of it.
+        fresh = [i for i, variable in enumerate(entry.leaves) if id(variable) not in self.aligned_weights]
+        entry.adapter.assign([entry.leaves[i] for i in fresh], [values[i] for i in fresh])
+
+    def snapshot(self, entry, call, moment, values):
+        name = weights_file(entry.index, moment)
+        np.savez(os.path.join(self.folder, name), **{str(i): value for i, value in enumerate(values)})
+        self.write("weights", model=entry.index, fit=call.index, moment=moment, file=name)
+
+    # -- steps
+
+    def step(self, call, loss, arrays, learning_rate, seconds):
+        """One optimizer step. `arrays` are the batch's inputs then targets (or None)
+        in order; `seconds` the step's own wall time."""
+        samples = fingerprint = None
+        if arrays:
+            samples = int(arrays[0].shape[0]) if arrays[0].ndim else None
+            fingerprint = fingerprint_of(arrays)
+        self.write(
+            "step",
+            fit=call.index,
+            epoch=call.epoch,
+            step=call.step,
+            loss=loss,
+            samples=samples,
+            fingerprint=fingerprint,
+            learning_rate=learning_rate,
+        )
+        call.step += 1
+        if call.steps:
+            self.train_seconds += seconds
+            self.train_samples += samples or 0
+        call.steps += 1
+        call.epoch_loss += loss * (samples or 1)
+        call.epoch_weight += samples or 1
+        if not call.first_epoch_over:
+            call.first_epoch_steps += 1
+            call.first_epoch_samples += samples or 0
+            if samples is not None:
+                call.largest_batch = max(samples, call.largest_batch or 0)
+
+    def running_loss(self, call):
+        return call.epoch_loss / call.epoch_weight if call.epoch_weight else 0.0
+
+    def epoch_begin(self, call, epoch):
+        call.epoch, call.step, call.epoch_loss, call.epoch_weight = epoch, 0, 0.0, 0
+
+    def epoch_end(self, call, logs):
+        numbers = {}
+        for key, value in (logs or {}).items():
+            try:
+                numbers[key] = float(np.asarray(value))
+            except (TypeError, ValueError):
+                continue
+        if call.epoch_weight:
+            numbers["loss"] = self.running_loss(call)
+        self.write("epoch", fit=call.index, epoch=call.epoch, logs=numbers)
+        call.first_epoch_over = True
+        self.write_fit(call)
+
+    def validation_batch(self, model, samples):
+        call = self.current(model)
+        if call is not None and not call.first_epoch_over:
+            call.validation_samples += samples
+
+    def write_fit(self, call):
+        """Written when the first epoch is over, so that its counts are what happened and not what was meant."""
+        if call.written:
+            return
+        call.written = True
+        batches = call.name == "train_on_batch"
+        asked = call.asked
+        self.write(
+            "fit",
+            index=call.index,
+            model=call.entry.index,
+            call=call.name,
+            source=asked["source"],
+            epochs=asked["epochs"],
+            global_batch_size=call.largest_batch,
+            steps_per_epoch=None if batches else call.first_epoch_steps or None,
+            samples=None if batches else call.first_epoch_samples or None,
+            shuffle=asked["shuffle"],
+            validation_samples=call.validation_samples or None,
+            class_weight=asked["class_weight"],
+            sample_weight=asked["sample_weight"],
+        )
+
+    def end(self, call):
+        if call in self.active:
+            self.active.remove(call)
+        self.write_fit(call)
+        entry = call.entry
+        if entry.leaves is not None and call.steps:
+            self.snapshot(entry, call, "final", entry.adapter.read(entry.leaves))
+
+    def close_calls(self):
+        """Ends what has no end of its own: the `train_on_batch` calls."""
+        for call in list(self.batch_calls.values()):
+            self.end(call)
+        self.batch_calls = {}
+
+
+def weights_file(model, moment):
+    return "model-%d-%s.npz" % (model, moment)
+
+
+def first_mismatch(theirs, ours, variables):
+    for i, (a, b) in enumerate(zip(theirs, ours)):
+        if a != b:
+            return "weight %d (%s) has shape %s here and %s there" % (i, weights.name_of(variables[i]), b, a)
+    return "%d weights here, %d there" % (len(ours), len(theirs))
+
+
+def fingerprint_of(arrays):
+    """Equal batches have equal fingerprints: only the values as float32 count, in order; (n,) and (n, 1) are equal."""
+    digest = hashlib.sha1()
+    for array in arrays:
+        if array.dtype.kind in "OSU":
+            digest.update(repr(array.tolist()).encode("utf-8"))
+        else:
+            digest.update(np.ascontiguousarray(array, dtype=np.float32).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def peak_memory():
+    """Bytes of host memory at its highest."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def clean(value):
+    """As JSON can hold it: tensors and numpy scalars become numbers, functions their names."""
+    if isinstance(value, dict):
+        return {str(key): clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(item) for item in value]
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.item() if value.size == 1 else value.tolist()
+    if hasattr(value, "numpy"):
+        try:
+            return clean(value.numpy())
+        except Exception:
+            return repr(value)
+    return getattr(value, "__name__", None) or repr(value)

@@ -1,0 +1,420 @@
+"""multi_gpu_model on a TensorFlow that no longer has it, and what else a script of its time needs to run at all.
+
+A same-version structural check: modern arithmetic, the old structure. Slices, one tower per replica under its device,
+concatenation; the last replica takes the remainder, as in keras/utils/multi_gpu_utils.py of Keras 2.3.1.
+"""
+
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import inspect
+import itertools
+import sys
+import types
+
+import numpy as np
+
+from . import calls, flavours
+from .genuine import REPLICAS
+
+HOMES = ("keras.utils", "tensorflow.keras.utils", "keras._tf_keras.keras.utils", "tf_keras.utils",
+         "tensorflow.python.keras.utils")
+EXTRA_MODULES = ("multi_gpu_utils", "training_utils")
+
+MOVED = {
+    "layers.core": "layers", "layers.convolutional": "layers", "layers.pooling": "layers", "layers.recurrent": "layers",
+    "layers.normalization": "layers", "layers.merge": "layers", "layers.advanced_activations": "layers",
+    "layers.embeddings": "layers", "layers.wrappers": "layers", "layers.noise": "layers",
+    "layers.convolutional_recurrent": "layers", "utils.np_utils": "utils", "utils.generic_utils": "utils",
+    "utils.data_utils": "utils", "utils.vis_utils": "utils", "backend.tensorflow_backend": "backend",
+    "engine.topology": "layers", "engine.base_layer": "layers", "engine.training": "models", "engine.network": "models",
+    "preprocessing.image": "preprocessing.image", "preprocessing.text": "preprocessing.text",
+    "preprocessing.sequence": "preprocessing.sequence",
+}
+"""Old module path -> where its names are now."""
+
+
+def install(tf, found, machine, defaults):
+    flavour = found[0]
+    restore_modules(tf, flavour)
+    restore_multi_gpu_model(tf, flavour, machine)
+    restore_generators(tf, flavour)
+    restore_optimizers(flavour, defaults)
+    restore_layer_defaults(flavour, defaults)
+    restore_callbacks(flavour)
+    restore_weight_files(flavour)
+    restore_sessions(tf, flavour)
+
+
+# -- multi_gpu_model
+
+
+def restore_multi_gpu_model(tf, flavour, machine):
+    parallel_layer = replicas_layer(tf, flavour.root)
+
+    def multi_gpu_model(model, gpus=None, cpu_merge=True, cpu_relocation=False):
+        ids = list(gpus) if isinstance(gpus, (list, tuple)) else list(range(machine.replicas if gpus is None else gpus))
+        if len(ids) <= 1:
+            raise ValueError("For multi-gpu usage to be effective, call `multi_gpu_model` with `gpus >= 2`. "
+                             "Received: `gpus=%s`" % (gpus,))
+        if max(ids) >= machine.replicas:
+            raise ValueError("To call `multi_gpu_model` with `gpus=%s`, we expect the following devices to be "
+                             "available: %s. However this machine only has: %s."
+                             % (gpus, ["/gpu:%d" % i for i in ids], ["/gpu:%d" % i for i in range(machine.replicas)]))
+        keras = flavour.root
+        if cpu_relocation:
+            model = keras.models.clone_model(model)
+        inputs = list(model.inputs)
+        replicas = parallel_layer(model, [machine.devices[i] for i in ids])
+        outputs = as_list(replicas(inputs if len(inputs) > 1 else inputs[0]))
+        # Layers that carry the template's output names, on which losses and metrics are keyed.
+        merged = [keras.layers.Activation("linear", name=name)(output)
+                  for name, output in zip(distinct(output_names(model)), outputs)]
+        parallel = keras.models.Model(inputs, merged if len(merged) > 1 else merged[0])
+        object.__setattr__(parallel, REPLICAS, len(ids))
+        return parallel
+
+    for home in HOMES:
+        module = flavours.optional(home)
+        if module is None:
+            continue
+        module.multi_gpu_model = multi_gpu_model
+        for name in EXTRA_MODULES:
+            extra = sys.modules.get(home + "." + name) or types.ModuleType(home + "." + name)
+            extra.multi_gpu_model = multi_gpu_model
+            sys.modules[extra.__name__] = extra
+            setattr(module, name, extra)
+    for namespace in flavour.namespaces:
+        namespace.utils.multi_gpu_model = multi_gpu_model
+
+
+def output_names(model):
+    """Keras 3's Sequential does not name its outputs; the layer that makes one does."""
+    return getattr(model, "output_names", None) or [output._keras_history.operation.name for output in model.outputs]
+
+
+def distinct(names):
+    """Output names, numbered where a Siamese network repeats one."""
+    counts, result = {}, []
+    for name in names:
+        if list(names).count(name) > 1:
+            counts[name] = counts.get(name, 0) + 1
+            name = "%s_%d" % (name, counts[name])
+        result.append(name)
+    return result
+
+
+def replicas_layer(tf, keras):
+    class Replicas(keras.layers.Layer):
+        """Runs the template on one slice of the batch per device and joins what comes out."""
+
+        def __init__(self, template, devices, **kwargs):
+            super(Replicas, self).__init__(**kwargs)
+            self.template = template
+            self.replica_devices = list(devices)
+
+        @property
+        def layers(self):
+            return [self.template]
+
+        def call(self, inputs, training=None):
+            towers = []
+            for i, device in enumerate(self.replica_devices):
+                with tf.device(device):
+                    part = tf.nest.map_structure(functools.partial(self.slice, index=i), inputs)
+                    towers.append(as_list(self.template(part, training=training)))
+            merged = [tf.concat(outputs, axis=0) for outputs in zip(*towers)]
+            return merged if len(merged) > 1 else merged[0]
+
+        def slice(self, values, index):
+            step = tf.shape(values)[0] // len(self.replica_devices)
+            last = index == len(self.replica_devices) - 1
+            return values[index * step:] if last else values[index * step:(index + 1) * step]
+
+        def compute_output_shape(self, input_shape):
+            shapes = [tuple(output.shape) for output in self.template.outputs]
+            return shapes if len(shapes) > 1 else shapes[0]
+
+        def get_config(self):
+            config = super(Replicas, self).get_config()
+            config["template"] = keras.saving.serialize_keras_object(self.template)
+            config["devices"] = self.replica_devices
+            return config
+
+        @classmethod
+        def from_config(cls, config):
+            template = keras.saving.deserialize_keras_object(config.pop("template"))
+            return cls(template, **config)
+
+    return Replicas
+
+
+def as_list(value):
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+# -- training from generators
+
+
+def restore_generators(tf, flavour):
+    model_class = flavour.trainers[0][0]
+    original_fit = model_class.fit
+    parameters = inspect.signature(original_fit).parameters
+
+    @functools.wraps(original_fit)
+    def fit(self, x=None, *args, **kwargs):
+        for name in ("workers", "use_multiprocessing", "max_queue_size"):
+            if name not in parameters:
+                kwargs.pop(name, None)
+        if "validation_data" in kwargs:
+            kwargs["validation_data"] = without_loss(tf, kwargs["validation_data"])
+        return original_fit(self, without_loss(tf, x), *args, **kwargs)
+
+    def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, callbacks=None, validation_data=None,
+                      validation_steps=None, validation_freq=1, class_weight=None, max_queue_size=10, workers=1,
+                      use_multiprocessing=False, shuffle=True, initial_epoch=0):
+        return self.fit(generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
+                        callbacks=callbacks, validation_data=validation_data, validation_steps=validation_steps,
+                        validation_freq=validation_freq, class_weight=class_weight, shuffle=shuffle,
+                        initial_epoch=initial_epoch)
+
+    def evaluate_generator(self, generator, steps=None, callbacks=None, max_queue_size=10, workers=1,
+                           use_multiprocessing=False, verbose=0):
+        return self.evaluate(without_loss(tf, generator), steps=steps, callbacks=callbacks, verbose=verbose)
+
+    def predict_generator(self, generator, steps=None, callbacks=None, max_queue_size=10, workers=1,
+                          use_multiprocessing=False, verbose=0):
+        return self.predict(without_loss(tf, generator), steps=steps, callbacks=callbacks, verbose=verbose)
+
+    def predict_classes(self, x, batch_size=32, verbose=0):
+        probabilities = self.predict(x, batch_size=batch_size, verbose=verbose)
+        if probabilities.shape[-1] > 1:
+            return probabilities.argmax(axis=-1)
+        return (probabilities > 0.5).astype("int32")
+
+    model_class.fit = fit
+    for function in (fit_generator, evaluate_generator, predict_generator, predict_classes):
+        setattr(model_class, function.__name__, function)
+    model_class.predict_proba = lambda self, x, batch_size=32, verbose=0: self.predict(
+        x, batch_size=batch_size, verbose=verbose)
+
+
+def without_loss(tf, data):
+    """A plain generator as a dataset: Keras 3 looks at a generator's first batches and drops them."""
+    if calls.source_of(data) != "generator" or isinstance(data, (tuple, list)):
+        return data
+    first = as_tuples(next(data))
+    kinds = tf.nest.map_structure(
+        lambda part: tf.TensorSpec((None,) + np.shape(part)[1:], np.asarray(part).dtype), first)
+    return tf.data.Dataset.from_generator(
+        lambda: (as_tuples(batch) for batch in itertools.chain([first], data)), output_signature=kinds)
+
+
+def as_tuples(batch):
+    if isinstance(batch, (list, tuple)):
+        return tuple(as_tuples(part) for part in batch)
+    return batch
+
+
+# -- defaults and arguments of their time
+
+
+def restore_optimizers(flavour, defaults):
+    optimizers = flavour.root.optimizers
+    schedules = optimizers.schedules
+    for name, cls in list(vars(optimizers).items()):
+        if isinstance(cls, type) and issubclass(cls, optimizers.Optimizer) and cls is not optimizers.Optimizer:
+            if "__init__" in vars(cls):
+                cls.__init__ = with_old_arguments(cls.__init__, old_defaults(defaults, name), schedules)
+    for cls in flavours.classes(flavour, "optimizers", [name for name in vars(optimizers)]):
+        if not hasattr(cls.__init__, "_tfmigrate") and cls.__name__ in OPTIMIZERS:
+            cls.__init__ = with_old_arguments(cls.__init__, old_defaults(defaults, cls.__name__), schedules)
+
+
+OPTIMIZERS = ("SGD", "RMSprop", "Adagrad", "Adadelta", "Adam", "Adamax", "Nadam", "Ftrl")
+
+
+def old_defaults(defaults, name):
+    for key, values in defaults.items():
+        if key.lower() == name.lower():
+            return values
+    return {}
+
+
+def with_old_arguments(original, defaults, schedules):
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):
+        if "lr" in kwargs:
+            kwargs["learning_rate"] = kwargs.pop("lr")
+        kwargs.pop("schedule_decay", None)
+        decay = kwargs.pop("decay", None)
+        if kwargs.get("epsilon", 0) is None:
+            del kwargs["epsilon"]
+        given = signature.bind_partial(self, *args, **kwargs).arguments
+        for parameter, value in defaults.items():
+            if parameter not in given and parameter in signature.parameters:
+                kwargs[parameter] = value
+        if decay:
+            given = signature.bind_partial(self, *args, **kwargs)
+            rate = given.arguments.get("learning_rate", signature.parameters["learning_rate"].default)
+            given.arguments["learning_rate"] = schedules.InverseTimeDecay(rate, 1, decay)
+            return original(*given.args, **given.kwargs)
+        return original(self, *args, **kwargs)
+
+    __init__._tfmigrate = True
+    return __init__
+
+
+def restore_layer_defaults(flavour, defaults):
+    for name, values in defaults.items():
+        for cls in flavours.classes(flavour, "layers", [name]):
+            cls.__init__ = with_defaults(cls.__init__, values)
+
+
+def with_defaults(original, values):
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):
+        given = signature.bind_partial(self, *args, **kwargs).arguments
+        for parameter, value in values.items():
+            if parameter not in given:
+                kwargs[parameter] = value
+        return original(self, *args, **kwargs)
+
+    return __init__
+
+
+def restore_callbacks(flavour):
+    for cls in flavours.classes(flavour, "callbacks", ["ModelCheckpoint"]):
+        original = cls.__init__
+
+        @functools.wraps(original)
+        def __init__(self, filepath, *args, _original=original, **kwargs):
+            kwargs.pop("period", None)
+            weights_only = kwargs.get("save_weights_only") or (len(args) > 3 and args[3])
+            _original(self, new_name(str(filepath), weights_only, flavour), *args, **kwargs)
+
+        cls.__init__ = __init__
+
+
+def new_name(path, weights_only, flavour):
+    """Keras 3 takes one ending for weights, and two for models; the file's content is the script's own affair."""
+    if not flavour.is_keras3:
+        return path
+    if weights_only:
+        return path if path.endswith(".weights.h5") else path + ".weights.h5"
+    return path if path.endswith((".keras", ".h5")) else path + ".h5"
+
+
+def restore_weight_files(flavour):
+    if not flavour.is_keras3:
+        return
+    model = flavour.root.models.Model
+    for name in ("save_weights", "load_weights"):
+        original = getattr(model, name)
+
+        def renamed(self, filepath, *args, _original=original, **kwargs):
+            return _original(self, new_name(str(filepath), True, flavour), *args, **kwargs)
+
+        setattr(model, name, functools.wraps(original)(renamed))
+
+
+def restore_sessions(tf, flavour):
+    """Sessions configure memory growth and placement; here they configure nothing, and must not fail."""
+    for name in ("ConfigProto", "Session", "GPUOptions", "set_random_seed", "placeholder", "get_default_graph",
+                 "global_variables_initializer", "InteractiveSession", "logging"):
+        if not hasattr(tf, name):
+            setattr(tf, name, getattr(tf.compat.v1, name))
+    for namespace in flavour.namespaces:
+        backend = namespace.backend
+        for name, answer in (("set_session", None), ("get_session", None), ("set_learning_phase", None),
+                             ("set_image_dim_ordering", None)):
+            if not hasattr(backend, name) or flavour.is_keras3:
+                setattr(backend, name, lambda *args, _answer=answer: _answer)
+
+
+# -- modules that moved
+
+
+class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `keras.layers.core` and the like: a module whose names are those of where they live now. With the legacy
+    Keras 2, `keras` itself and all under it are `tf_keras`."""
+
+    def __init__(self, prefixes, target, whole):
+        self.prefixes = prefixes
+        self.target = target
+        self.whole = whole
+
+    def find_spec(self, fullname, path=None, target=None):
+        for prefix in self.prefixes:
+            rest = fullname[len(prefix):].lstrip(".")
+            if fullname == prefix or fullname.startswith(prefix + "."):
+                if self.home(prefix, rest) is not None:
+                    return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def home(self, prefix, rest):
+        """The name of the module that stands for `rest`, or None to let the import fail or go on."""
+        if self.whole and prefix == "keras":
+            for name in (".".join(part for part in (self.target, rest) if part),):
+                try:
+                    importlib.import_module(name)
+                    return name
+                except ImportError:
+                    pass
+        if rest in MOVED:
+            return self.target + "." + MOVED[rest]
+        if rest == "engine":
+            return self.target
+        return None
+
+    def create_module(self, spec):
+        for prefix in self.prefixes:
+            if spec.name == prefix or spec.name.startswith(prefix + "."):
+                home = importlib.import_module(self.home(prefix, spec.name[len(prefix):].lstrip(".")))
+                if self.whole and prefix == "keras" and spec.name[len(prefix):].lstrip(".") not in MOVED:
+                    return home
+                module = types.ModuleType(spec.name)
+                for name in dir(home):
+                    if not name.startswith("__"):
+                        setattr(module, name, getattr(home, name))
+                for name in ("Layer", "Input", "InputSpec", "Model"):
+                    for owner in ("layers", "models"):
+                        owner = importlib.import_module(self.target + "." + owner)
+                        if not hasattr(module, name) and hasattr(owner, name):
+                            setattr(module, name, getattr(owner, name))
+                return module
+        return None
+
+    def exec_module(self, module):
+        pass
+
+
+def restore_modules(tf, flavour):
+    legacy = flavour.name == "tf_keras"
+    target = "tf_keras" if legacy else "keras._tf_keras.keras"
+    finder = Moved(("keras", "tensorflow.keras", "tensorflow.python.keras"), target, legacy)
+    if legacy:
+        sys.meta_path.insert(0, finder)
+        sys.modules["keras"] = flavour.root
+    else:
+        sys.meta_path.append(finder)
+        borrow(flavour.root, importlib.import_module(target))
+
+
+def borrow(keras, compatible):
+    """Gives `keras` the names that only `tf.keras` kept (backend functions, old preprocessing)."""
+    for part in ("backend", "preprocessing.image", "preprocessing.text", "preprocessing.sequence", "utils", "losses",
+                 "callbacks"):
+        ours, theirs = flavours.optional("keras." + part), flavours.optional(compatible.__name__ + "." + part)
+        if ours is None and theirs is not None and "." in part:
+            sys.modules["keras." + part] = theirs
+            setattr(importlib.import_module("keras.preprocessing"), part.split(".")[1], theirs)
+            continue
+        for name in dir(theirs) if theirs is not None else ():
+            if not name.startswith("_") and not hasattr(ours, name):
+                setattr(ours, name, getattr(theirs, name))

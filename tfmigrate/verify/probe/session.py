@@ -1,0 +1,87 @@
+"""One run, from the configuration to the exit code."""
+
+import os
+import runpy
+import sys
+import traceback
+
+from . import aligned, calls, devices, flavours, genuine, restored, synthetic
+from .recorder import Recorder
+
+CRASHED = 1
+
+
+def run(config):
+    """Runs the script; returns its exit code. Everything that was seen is in the trace, however the script ended."""
+    recorder = Recorder(config)
+    try:
+        prepare(config, recorder)
+    except Exception as error:
+        traceback.print_exc()
+        recorder.finish(False, "the probe could not set up this interpreter: %s: %s" % (type(error).__name__, error))
+        return CRASHED
+    code, error = execute(config)
+    try:
+        recorder.close_calls()
+    except Exception as failure:  # the script may have torn its session down
+        recorder.note("final weights could not be read: %s" % failure)
+    recorder.finish(error is None, error)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code
+
+
+def prepare(config, recorder):
+    """Makes the world the script will find: devices first, for TensorFlow fixes them at its first use."""
+    import tensorflow as tf
+
+    machine = devices.configure(tf, config["world"], config["replicas"], config.get("threads"))
+    recorder.machine = machine
+    found = flavours.find(tf)
+    devices.show_to_script(tf, found, machine)
+    if config["world"] == "genuine":
+        genuine.install(tf, machine)
+    elif config["world"] == "restored":
+        restored.install(tf, found, machine, config.get("defaults") or {})
+    if config.get("synthetic_data"):
+        synthetic.install()
+    aligned.install(tf, found, config["seed"], recorder)
+    for flavour in found:
+        calls.install(flavour, recorder)
+
+
+def execute(config):
+    """Runs the script as `python SCRIPT ARGS` would; returns (exit code, error or None)."""
+    script = os.path.abspath(config["script"])
+    os.chdir(config["cwd"])
+    sys.argv = [config["script"]] + list(config["args"])
+    sys.path[0] = os.path.dirname(script)
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as leaving:
+        if leaving.code in (None, 0):
+            return 0, None
+        code = leaving.code if isinstance(leaving.code, int) else CRASHED
+        if not isinstance(leaving.code, int):
+            sys.stderr.write("%s\n" % leaving.code)
+        return code, "SystemExit: %s%s" % (leaving.code, place(leaving, config["cwd"], script))
+    except BaseException as error:
+        traceback.print_exc()
+        text = str(error).strip()
+        if len(text) > 2000:
+            text = text[:2000] + " ..."
+        return CRASHED, "%s: %s%s" % (type(error).__name__, text, place(error, config["cwd"], script))
+    return 0, None
+
+
+def place(error, folder, script):
+    """" (train.py:12)": the deepest frame that lies in the program's own folder."""
+    root = os.path.realpath(folder)
+    if isinstance(error, SyntaxError) and error.filename:
+        return " (%s:%s)" % (os.path.relpath(os.path.realpath(error.filename), root), error.lineno)
+    found = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        path = os.path.realpath(frame.f_code.co_filename)
+        if path == os.path.realpath(script) or path.startswith(root + os.sep):
+            found = " (%s:%d)" % (os.path.relpath(path, root), line)
+    return found

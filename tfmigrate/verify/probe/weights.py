@@ -1,0 +1,66 @@
+"""A model's weights in an order that the old and the new world share."""
+
+CREATED = "_tfmigrate_created"
+
+
+def stamp_layers(layer_class):
+    """Numbers layers as they are made. Old and new script make theirs in the same order, while `model.layers` of a
+    branched model is sorted differently by different versions of Keras."""
+    original = layer_class.__init__
+
+    def __init__(self, *args, **kwargs):
+        if CREATED not in self.__dict__:
+            stamp_layers.count += 1
+            object.__setattr__(self, CREATED, stamp_layers.count)
+        original(self, *args, **kwargs)
+
+    __init__.__wrapped__ = original
+    __init__.__doc__ = original.__doc__
+    layer_class.__init__ = __init__
+
+
+stamp_layers.count = 0
+
+
+def leaf_layers(model):
+    """Every layer that is not itself a model, once each: a parallel model's are its template's."""
+    found, seen = [], set()
+
+    def walk(layers):
+        for layer in layers:
+            if id(layer) in seen:
+                continue
+            seen.add(id(layer))
+            inner = getattr(layer, "layers", None)
+            if isinstance(inner, (list, tuple)) and inner:
+                walk(inner)
+            else:
+                found.append(layer)
+
+    walk(model.layers)
+    if all(hasattr(layer, CREATED) for layer in found):
+        found.sort(key=lambda layer: getattr(layer, CREATED))
+    return found
+
+
+def of_model(model):
+    """The model's weight variables, leaf layer by leaf layer, each once."""
+    variables, seen = [], set()
+    for layer in leaf_layers(model):
+        for variable in layer.weights:
+            if id(variable) not in seen:
+                seen.add(id(variable))
+                variables.append(variable)
+    for variable in model.weights:  # a subclassed model may hold some of its own
+        if id(variable) not in seen:
+            seen.add(id(variable))
+            variables.append(variable)
+    return variables
+
+
+def name_of(variable):
+    return getattr(variable, "path", None) or variable.name
+
+
+def shape_of(variable):
+    return tuple(int(size) for size in variable.shape)

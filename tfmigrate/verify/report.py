@@ -1,0 +1,208 @@
+"""What a verification found, as one value: the verdict, the evidence for it, and report.json."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from .align import StepPair
+from .cause import Divergence
+from .compare import Comparison
+from .contract import global_batch_size
+from .trace import Trace
+
+Verdict = Literal["EQUIVALENT", "DIFFERENT", "INCONCLUSIVE", "COULD NOT RUN"]
+
+EXIT_CODES: dict[Verdict, int] = {"EQUIVALENT": 0, "DIFFERENT": 1, "COULD NOT RUN": 2, "INCONCLUSIVE": 3}
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One run of one script. None stands for what the run did not tell."""
+
+    role: str
+    """"genuine", "genuine, other thread count", "restored on Keras 3", "migrated on Keras 2", ..."""
+    runtime: str
+    """"Python 3.7.16"."""
+    tensorflow: str | None
+    keras: str | None
+    devices: tuple[str, ...]
+    """What the replicas ran on, e.g. ("logical CPU: /device:CPU:0", ...)."""
+    replicas: int | None
+    global_batch_size: int | None
+    steps: int
+    samples_per_second: float | None
+    """Inside training calls, the first step of each left out."""
+    peak_memory_bytes: int | None
+    """Resident memory of the process."""
+    seconds: float
+    """Wall time of the whole process."""
+    outcome: str
+    """"ok", or what went wrong in words."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One old run against one new run."""
+
+    old: str
+    new: str
+    """Roles of the two runs."""
+    comparison: Comparison | None
+    """None when the new script died."""
+    divergence: Divergence | None
+    decides: bool
+    """Counts for the verdict; the others attribute a difference (version drift or migration)."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.old} vs {self.new}"
+
+    @property
+    def equivalent(self) -> bool:
+        return self.comparison is not None and self.comparison.equivalent and self.divergence is None
+
+
+@dataclass(frozen=True)
+class ControlResult:
+    """What became of one deliberately wrong migration."""
+
+    mutation: str
+    max_relative_difference: float | None
+    """Of the training loss; None when the mistake made the script die, or trained nothing."""
+    detected: bool
+    found: str
+    """The cause in words."""
+    steps: tuple[StepPair, ...] = ()
+    """The old run against this one, for the picture."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of `verdict.verify`."""
+
+    verdict: Verdict
+    reason: str
+    title: str
+    """The old script and the new one, as given."""
+    runs: tuple[RunSummary, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    controls: tuple[ControlResult, ...] = ()
+    noise: float | None = None
+    """Largest relative loss difference between two runs of the old script with different thread counts; None when it
+    was not measured."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]
+
+    @property
+    def shown(self) -> Pair | None:
+        """The pair that explains the verdict: the first deciding one that differs, else the one furthest apart."""
+        deciding = [pair for pair in self.pairs if pair.decides] or list(self.pairs)
+        apart = [pair for pair in deciding if not pair.equivalent]
+        compared = [pair for pair in deciding if pair.comparison is not None]
+        if apart:
+            return apart[0]
+        return max(compared, key=_size, default=None)
+
+    @property
+    def max_relative_difference(self) -> float | None:
+        """Over every deciding pair; None when no such pair could be compared, infinite when a loss is not a number."""
+        sizes = [_size(pair) for pair in self.pairs if pair.decides and pair.comparison is not None]
+        return max(sizes, default=None)
+
+    @property
+    def known(self) -> tuple[tuple[str, str, float], ...]:
+        """(name, what, size) of each known difference, the largest size over the pairs that decide."""
+        found: dict[str, tuple[str, str, float]] = {}
+        for pair in self.pairs:
+            for difference in pair.comparison.known if pair.decides and pair.comparison else ():
+                if difference.name not in found or difference.size > found[difference.name][2]:
+                    found[difference.name] = (difference.name, difference.what, difference.size)
+        return tuple(found.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """report.json: the keys of the design, and beside them `pairs`, `known_differences` and `notes`.
+
+        Epochs and steps count from 0. A difference that is not a finite number is null.
+        """
+        shown = self.shown
+        comparison = shown.comparison if shown else None
+        divergence = shown.divergence if shown else None
+        return {
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "runs": [asdict(run) for run in self.runs],
+            "loss": {
+                "max_relative_difference": _number(self.max_relative_difference),
+                "tolerance": comparison.tolerance if comparison else None,
+                "first_divergence": (
+                    {"epoch": divergence.epoch, "step": divergence.step, "cause": divergence.cause}
+                    if divergence
+                    else None
+                ),
+            },
+            "contract": [
+                {"what": row.what, "old": _value(row.old), "new": _value(row.new), "same": row.same}
+                for row in (comparison.contract if comparison else ())
+            ],
+            "controls": [
+                {
+                    "mutation": control.mutation,
+                    "max_relative_difference": _number(control.max_relative_difference),
+                    "detected": control.detected,
+                    "found": control.found,
+                }
+                for control in self.controls
+            ],
+            "pairs": [
+                {
+                    "old": pair.old,
+                    "new": pair.new,
+                    "decides": pair.decides,
+                    "equivalent": pair.equivalent,
+                    "max_relative_difference": _number(_size(pair)) if pair.comparison else None,
+                    "cause": pair.divergence.cause if pair.divergence else None,
+                }
+                for pair in self.pairs
+            ],
+            "known_differences": [
+                {"name": name, "what": what, "size": _number(size)} for name, what, size in self.known
+            ],
+            "noise": _number(self.noise),
+            "notes": list(self.notes),
+        }
+
+
+def summarize(role: str, runtime: str, trace: Trace, seconds: float, outcome: str) -> RunSummary:
+    """The line of the report for a run with this trace."""
+    start, end = trace.start, trace.end
+    return RunSummary(
+        role,
+        runtime,
+        start.tensorflow if start else None,
+        start.keras if start else None,
+        tuple(f"{start.device_kind}: {device}" for device in start.devices) if start else (),
+        max((model.replicas for model in trace.models), default=start.replicas if start else None),
+        global_batch_size(trace),
+        len(trace.steps),
+        end.samples_per_second if end else None,
+        end.peak_memory_bytes if end else None,
+        seconds,
+        outcome,
+    )
+
+
+def _size(pair: Pair) -> float:
+    return pair.comparison.max_relative_difference if pair.comparison else math.inf
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _value(value: Any) -> Any:
+    return _number(value) if isinstance(value, float) else value

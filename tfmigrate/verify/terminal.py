@@ -1,0 +1,102 @@
+"""The verdict for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from .page import figure, margin, memory
+from .report import Report
+
+COLOURS = {
+    "EQUIVALENT": "bold green",
+    "DIFFERENT": "bold red",
+    "COULD NOT RUN": "bold red",
+    "INCONCLUSIVE": "bold yellow",
+}
+
+
+def show(report: Report, console: Console) -> None:
+    """Prints runs, comparisons, what differs, the controls and, last, the verdict."""
+    if report.runs:
+        console.print(runs(report))
+    if report.pairs:
+        console.print(pairs(report))
+    shown = report.shown
+    if shown and shown.comparison:
+        apart = [row for row in shown.comparison.contract if not row.same]
+        if apart:
+            table = Table("contract", "old", "new", "", title="Not the same", title_justify="left")
+            for row in apart:
+                table.add_row(
+                    row.what, figure(row.old), figure(row.new), f"known: {row.known}" if row.known else "DIFFERENT"
+                )
+            console.print(table)
+    if report.controls:
+        console.print(controls(report))
+    for name, what, size in report.known:
+        console.print(Text.assemble(("Known difference, ", "dim"), f"{name}: {what}: {size:.3g}"))
+    for note in report.notes:
+        console.print(Text(f"Note: {note}", style="dim"))
+    console.print(Text.assemble((report.verdict, COLOURS[report.verdict]), f"  {report.reason}"))
+
+
+def runs(report: Report) -> Table:
+    table = Table("run", "runtime", "TensorFlow", "Keras", title="Runs", title_justify="left")
+    for heading in ("replicas", "global batch", "steps", "samples/s", "memory"):
+        table.add_column(heading, justify="right")
+    for run in report.runs:
+        rate = None if run.samples_per_second is None else round(run.samples_per_second)
+        table.add_row(
+            run.role,
+            run.runtime,
+            figure(run.tensorflow),
+            figure(run.keras),
+            figure(run.replicas),
+            figure(run.global_batch_size),
+            figure(run.steps) if run.outcome == "ok" else Text(run.outcome, style="red"),
+            figure(rate),
+            memory(run.peak_memory_bytes),
+        )
+    return table
+
+
+def pairs(report: Report) -> Table:
+    table = Table("old", "new", title="Training loss, step by step", title_justify="left")
+    table.add_column("largest relative difference", justify="right")
+    table.add_column("tolerance", justify="right")
+    table.add_column("same training")
+    for pair in report.pairs:
+        comparison = pair.comparison
+        answer = Text("yes", style="green") if pair.equivalent else Text("no", style="red")
+        if pair.divergence:
+            answer.append(f": {pair.divergence.cause}", style="default")
+        table.add_row(
+            pair.old,
+            pair.new,
+            f"{comparison.max_relative_difference:.2e}" if comparison else figure(None),
+            f"{comparison.tolerance:.1e}" if comparison else figure(None),
+            answer,
+        )
+    return table
+
+
+def controls(report: Report) -> Table:
+    shown = report.shown
+    tolerance = shown.comparison.tolerance if shown and shown.comparison else None
+    table = Table("wrong on purpose", title="Controls", title_justify="left")
+    table.add_column("loss difference", justify="right")
+    table.add_column("in tolerances", justify="right")
+    table.add_column("told apart")
+    table.add_column("found as")
+    for control in report.controls:
+        size = control.max_relative_difference
+        table.add_row(
+            control.mutation,
+            figure(None) if size is None else f"{size:.2e}",
+            margin(size, tolerance),
+            Text("yes", style="green") if control.detected else Text("NO", style="bold red"),
+            control.found,
+        )
+    return table

@@ -1,0 +1,195 @@
+"""What one run of a training script recorded.
+
+The probe writes `trace.jsonl` (one JSON object a line, its `event` key naming the class below in lower case) and
+weight snapshots as `.npz` beside it; `load` reads them back. A run that died half-way still has a readable trace.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+Moment = Literal["initial", "after_first_update", "sgd_probe", "final"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """The world a run happened in."""
+
+    python: str
+    tensorflow: str
+    keras: str
+    """Version of the Keras the models came from, e.g. "2.3.1", "2.2.4-tf", "3.15.1"."""
+    flavour: str
+    """"keras" (standalone), "tf.keras" or "tf_keras"."""
+    devices: tuple[str, ...]
+    """Devices the replicas ran on, as TensorFlow names them."""
+    device_kind: str
+    """"physical GPU", "logical GPU" or "logical CPU"."""
+    replicas: int
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model that was trained, in the order of its first training call. Weights are listed leaf layer by leaf layer."""
+
+    index: int
+    name: str
+    replicas: int
+    weights: tuple[tuple[str, tuple[int, ...], bool], ...]
+    """(name, shape, trainable)."""
+
+
+@dataclass(frozen=True)
+class Compile:
+    """Settings in force when a training call began."""
+
+    model: int
+    fit: int
+    optimizer: str
+    """Class name in lower case, e.g. "adadelta"."""
+    config: Mapping[str, Any]
+    """get_config() with tensors made floats and old names (lr) kept."""
+    loss: str
+    metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One training call. Counts are what happened in the first epoch, validation included; None where nothing was
+    counted (`steps_per_epoch` and `samples` of "train_on_batch": one Fit stands for all such calls of a model)."""
+
+    index: int
+    model: int
+    call: str
+    """"fit", "fit_generator" or "train_on_batch"."""
+    source: str
+    """"arrays", "dataset", "generator" or "sequence"."""
+    epochs: int
+    global_batch_size: int | None
+    steps_per_epoch: int | None
+    samples: int | None
+    shuffle: str
+    """"full", "none", "batches" (whole batches reordered), "buffer N" for a tf.data shuffle of N elements, or
+    "unknown"."""
+    validation_samples: int | None
+    class_weight: bool
+    sample_weight: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """One optimizer step; `loss` is that batch's own loss, never a running mean."""
+
+    fit: int
+    epoch: int
+    step: int
+    loss: float
+    samples: int | None = None
+    fingerprint: str | None = None
+    """Hash of the batch's inputs and targets as float32, in order: equal batches have equal fingerprints."""
+    learning_rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Logs at an epoch's end, keys as that Keras names them, with "loss" the sample-weighted mean of the raw losses."""
+
+    fit: int
+    epoch: int
+    logs: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A snapshot: `file` is an .npz whose arrays are "0", "1", ... in the order of Model.weights."""
+
+    model: int
+    fit: int
+    moment: Moment
+    file: str
+
+
+@dataclass(frozen=True)
+class End:
+    """How the run ended, as the probe saw it."""
+
+    ok: bool
+    error: str | None
+    """Exception type and message with the script's own line, when it died."""
+    seconds: float
+    train_seconds: float
+    """Wall time inside training calls, the first step of each left out (tracing, allocation)."""
+    samples_per_second: float | None
+    peak_memory_bytes: int | None
+
+
+Event = Start | Model | Compile | Fit | Step | Epoch | Weights | End
+KINDS: dict[str, type[Event]] = {
+    kind.__name__.lower(): kind for kind in (Start, Model, Compile, Fit, Step, Epoch, Weights, End)
+}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All that a run recorded, sorted by kind."""
+
+    folder: Path
+    start: Start | None = None
+    models: tuple[Model, ...] = ()
+    compiles: tuple[Compile, ...] = ()
+    fits: tuple[Fit, ...] = ()
+    steps: tuple[Step, ...] = ()
+    epochs: tuple[Epoch, ...] = ()
+    weights: tuple[Weights, ...] = ()
+    end: End | None = None
+    notes: tuple[str, ...] = field(default=())
+    """What the probe could not record, in words."""
+
+
+def load(folder: Path) -> Trace:
+    """Reads the trace in `folder`. A last line cut short by a killed process is left out and noted.
+
+    Raises FileNotFoundError when the run recorded nothing at all.
+    """
+    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    notes: list[str] = []
+    lines = (folder / "trace.jsonl").read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            where = "last line" if number == len(lines) else f"line {number}"
+            notes.append(f"the {where} of the trace was cut short and is left out")
+            continue
+        kind = event.pop("event")
+        if kind == "note":
+            notes.append(event["text"])
+        elif kind in KINDS:
+            found[kind].append(_read(KINDS[kind], event))
+    return Trace(
+        folder=folder,
+        start=found["start"][0] if found["start"] else None,
+        models=tuple(found["model"]),
+        compiles=tuple(found["compile"]),
+        fits=tuple(sorted(found["fit"], key=lambda fit: fit.index)),
+        steps=tuple(found["step"]),
+        epochs=tuple(found["epoch"]),
+        weights=tuple(found["weights"]),
+        end=found["end"][0] if found["end"] else None,
+        notes=tuple(notes),
+    )
+
+
+def _read(kind: type[Event], event: dict[str, Any]) -> Event:
+    """JSON knows no tuples; the fields that are lists there are tuples here."""
+    known = {name.name for name in fields(kind)}
+    values = {key: _tuples(value) if key != "config" else value for key, value in event.items() if key in known}
+    return kind(**values)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value

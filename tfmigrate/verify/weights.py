@@ -1,0 +1,110 @@
+"""Weight snapshots of two runs side by side, as numpy arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .trace import Moment, Trace
+
+Array = npt.NDArray[np.float64]
+
+ZERO_GRADIENT = 1e-5
+"""A tensor whose first update is this small beside the largest one has no gradient but rounding (a bias before batch
+norm); Adam turns that rounding into full steps of random sign, which no loss can see."""
+
+
+@dataclass(frozen=True)
+class WeightDifference:
+    """How far one weight tensor of two runs lies apart."""
+
+    name: str
+    trainable: bool
+    absolute: float
+    """Largest absolute difference of an element."""
+    relative: float
+    """The same over the largest absolute element of the tensor (at least 1% of the model's largest)."""
+
+
+def snapshot(trace: Trace, model: int, moment: Moment) -> list[Array] | None:
+    """The weights of the `model`-th trained model at `moment` (the last such snapshot for "final", else the first), or
+    None when the run recorded none or the file cannot be read."""
+    found = [w for w in trace.weights if w.model == model and w.moment == moment]
+    if not found:
+        return None
+    chosen = found[-1] if moment == "final" else found[0]
+    try:
+        with np.load(trace.folder / chosen.file) as archive:
+            return [np.asarray(archive[str(i)], dtype=np.float64) for i in range(len(archive.files))]
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def shapes_agree(old: list[Array], new: list[Array]) -> bool:
+    return [a.shape for a in old] == [a.shape for a in new]
+
+
+def differences(old: Trace, new: Trace, model: int, moment: Moment) -> list[WeightDifference] | None:
+    """Tensor by tensor, in the order of Model.weights; None where a side recorded nothing or the shapes differ."""
+    a, b = snapshot(old, model, moment), snapshot(new, model, moment)
+    if a is None or b is None or not shapes_agree(a, b):
+        return None
+    facts = next((m.weights for m in old.models if m.index == model), ())
+    largest = max((float(np.abs(w).max(initial=0.0)) for w in a), default=0.0)
+    found = []
+    for i, (x, y) in enumerate(zip(a, b)):
+        name, trainable = (facts[i][0], facts[i][2]) if i < len(facts) else (f"weight {i}", True)
+        absolute = float(np.abs(x - y).max(initial=0.0)) if np.isfinite(y).all() and np.isfinite(x).all() else np.inf
+        scale = max(float(np.abs(x).max(initial=0.0)), 0.01 * largest, 1e-12)
+        found.append(WeightDifference(name, trainable, absolute, absolute / scale))
+    return found
+
+
+def first_update(trace: Trace, model: int) -> list[Array] | None:
+    """What one step of plain SGD from the initial weights on the first batch changes: minus the learning rate times
+    the gradient, so its scale is the gradient's scale whatever the script's own optimizer is."""
+    start, after = snapshot(trace, model, "initial"), snapshot(trace, model, "sgd_probe")
+    if start is None or after is None or not shapes_agree(start, after):
+        return None
+    return [b - a for a, b in zip(start, after)]
+
+
+def without_gradient(trace: Trace, model: int) -> frozenset[int]:
+    """Indices of the tensors that the first gradient does not move beyond rounding (see ZERO_GRADIENT)."""
+    update = first_update(trace, model)
+    if update is None:
+        return frozenset()
+    sizes = [float(np.abs(w).max(initial=0.0)) for w in update]
+    return frozenset(i for i, size in enumerate(sizes) if size < ZERO_GRADIENT * max(sizes, default=0.0))
+
+
+@dataclass(frozen=True)
+class GradientRatio:
+    """The new run's first gradient measured along the old one's."""
+
+    ratio: float
+    """1 when they agree, N when the new one is N times as long."""
+    difference: float
+    """Norm of what is left between them, over the norm of the old one."""
+    rounding: float
+    """The part of `difference` that float32 weights cannot resolve."""
+
+
+def gradient_ratio(old: Trace, new: Trace, model: int) -> GradientRatio | None:
+    """Compare the trainable part of the first updates; None where a side recorded none or nothing moved."""
+    a, b = first_update(old, model), first_update(new, model)
+    if a is None or b is None or not shapes_agree(a, b):
+        return None
+    facts = next((m.weights for m in old.models if m.index == model), ())
+    kept = [i for i in range(len(a)) if i >= len(facts) or facts[i][2]]
+    x = np.concatenate([a[i].ravel() for i in kept]) if kept else np.zeros(0)
+    y = np.concatenate([b[i].ravel() for i in kept]) if kept else np.zeros(0)
+    length = float(x @ x)
+    if length == 0.0 or not np.isfinite(length) or not np.isfinite(y).all():
+        return None
+    start = snapshot(old, model, "initial") or []
+    stored = np.concatenate([start[i].ravel() for i in kept])
+    rounding = float(np.finfo(np.float32).eps * np.linalg.norm(stored) / np.sqrt(length))
+    return GradientRatio(float(x @ y) / length, float(np.linalg.norm(x - y) / np.sqrt(length)), rounding)
