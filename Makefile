@@ -4,7 +4,7 @@ FIXTURE ?= base_parallel
 
 BIN := .venv/bin
 DEMO := build/demo
-SOURCES := pyproject.toml README.md LICENSE
+SOURCES := pyproject.toml
 
 .PHONY: demo test runtimes lint types clean
 

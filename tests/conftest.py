@@ -60,7 +60,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def fake_migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[FileResult, ...]:
     """A toy codemod with the contract of tfmigrate.rewrite: each line that holds the needle becomes `scope()`.
 
-    A line with `refuse` is refused, one with `suppressed` left; `syntax!` does not parse, `crash!` raises.
+    A line with `euro` gets a character that latin-1 lacks. One with `refuse` is refused, one with `suppressed` left;
+    `syntax!` does not parse, `crash!` raises.
     """
     results = []
     for path, text in sources.items():
@@ -80,7 +81,7 @@ def fake_migrate_sources(sources: Mapping[str, str], settings: Settings) -> tupl
             elif "suppressed" in line:
                 action = "suppressed"
             else:
-                lines[number] = line.replace("multi_gpu_model", "scope")
+                lines[number] = line.replace("multi_gpu_model", "scope").replace("euro", "\u20ac")
             if settings.wants(code):
                 findings.append(
                     Finding(number + 1, line.index("multi_gpu_model") + 1, code, f"say, {action}: 5%", action)

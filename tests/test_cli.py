@@ -7,12 +7,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT, Outcome, git
 from tfmigrate import cli, migrate
+from tfmigrate.verify import verdict
+from tfmigrate.verify.report import Report
+from tfmigrate.verify.verdict import VerifyOptions
 
 Tfmigrate = Callable[..., Outcome]
 
@@ -269,6 +273,16 @@ def test_a_run_without_a_hit_loads_nothing_heavy(project: Path, arguments: list[
     assert done.returncode == 0, done.stderr.decode()
 
 
+def test_many_files_in_several_processes_give_the_same_result(project: Path, tfmigrate: Tfmigrate) -> None:
+    program = (ROOT / "fixtures" / "base_parallel" / "before" / "train.py").read_bytes()
+    for number in range(6):
+        put(f"f{number}.py", program + b"#\n" * number + (b"print 'x'" if number == 3 else b""))
+    alone = tfmigrate("check", "--format", "json", "--jobs", "1")
+    assert alone.code == 2
+    assert json.loads(alone.out)["summary"]["migrated"] == 5
+    assert tfmigrate("check", "--format", "json", "--jobs", "2") == alone
+
+
 def test_python_dash_m(project: Path) -> None:
     put("a.py", PLAIN)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -276,12 +290,126 @@ def test_python_dash_m(project: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "1 file looked at, nothing to migrate.\n")
 
 
+@pytest.mark.usefixtures("fake_rewrite")
+class TestVerify:
+    """Options in, verdict out; the judge itself is tested in tests/verify."""
+
+    @pytest.fixture
+    def judged(self, monkeypatch: pytest.MonkeyPatch) -> list[VerifyOptions]:
+        """What the judge was asked; with the text of the new script as it was at that moment in `args`."""
+        asked: list[VerifyOptions] = []
+
+        def judge(options: VerifyOptions, tell: Callable[[str], None]) -> Report:
+            asked.append(replace(options, args=(*options.args, options.new.read_text())))
+            tell("running genuine")
+            return Report("INCONCLUSIVE", "for a test", "old -> new")
+
+        monkeypatch.setattr(verdict, "verify", judge)
+        return asked
+
+    def test_every_option_reaches_the_judge(
+        self, project: Path, tfmigrate: Tfmigrate, judged: list[VerifyOptions]
+    ) -> None:
+        put("prog/old.py", b"old")
+        put("prog/new.py", b"new")
+        options = "--replicas 2 --old-python /py37 --new-python /py312 --timeout 60 --cwd prog --epochs 3 --steps 4"
+        more = [
+            "--synthetic-data",
+            "--env",
+            "A=1",
+            "--env",
+            "B=x=y",
+            "--args",
+            "--lr 0.1 --name 'a b'",
+            "--report",
+            "out",
+        ]
+        done = tfmigrate("verify", "prog/old.py", "prog/new.py", *options.split(), *more)
+        assert done.code == 3
+        assert done.err == "running genuine\n"
+        assert judged == [
+            VerifyOptions(
+                old=Path("prog/old.py"),
+                new=Path("prog/new.py"),
+                args=("--lr", "0.1", "--name", "a b", "new"),
+                program=Path("prog"),
+                replicas=2,
+                old_python=Path("/py37"),
+                new_python=Path("/py312"),
+                seconds=60,
+                epochs=3,
+                steps=4,
+                synthetic_data=True,
+                environment={"A": "1", "B": "x=y"},
+                keep=Path("out/runs"),
+            )
+        ]
+        assert "INCONCLUSIVE  for a test" in done.text
+        assert "Report: out/report.html" in done.text
+        assert json.loads(Path("out/report.json").read_text())["verdict"] == "INCONCLUSIVE"
+
+    def test_without_new_a_migrated_copy_is_run(
+        self, project: Path, tfmigrate: Tfmigrate, judged: list[VerifyOptions]
+    ) -> None:
+        old = put("prog/old.py", HIT)
+        done = tfmigrate("verify", "prog/old.py", "--format", "json")
+        (options,) = judged
+        assert options.args == ("p = scope(m)\n",)
+        assert options.new.name == "old.py"
+        assert not options.new.exists()
+        assert old.read_bytes() == HIT
+        assert json.loads(done.out)["verdict"] == "INCONCLUSIVE"
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["verify", "gone.py"], "gone.py: no such file"),
+            (["verify", "plain.py"], "plain.py: nothing to migrate; give the script to compare it with as NEW"),
+            (["verify", "refused.py"], "refused.py:1:1: TFM101 say, refuse: 5%; migrate it by hand"),
+            (["verify", "hit.py", "--cwd", ".."], "give NEW too"),
+            (["verify", "hit.py", "--env", "A"], "--env 'A' is not NAME=VALUE"),
+            (["verify", "hit.py", "--replicas", "1"], "--replicas"),
+            (
+                ["verify", "hit.py", "--report", "plain.py/out"],
+                "--report plain.py/out: cannot be made: Not a directory",
+            ),
+            (["verify"], "Missing argument 'OLD'"),
+        ],
+    )
+    def test_mistakes(
+        self,
+        project: Path,
+        tfmigrate: Tfmigrate,
+        judged: list[VerifyOptions],
+        arguments: list[str],
+        message: str,
+    ) -> None:
+        put("plain.py", PLAIN)
+        put("refused.py", REFUSED)
+        put("hit.py", HIT)
+        done = tfmigrate(*arguments)
+        assert (done.code, done.out, judged) == (2, b"", [])
+        assert message in done.err
+        assert "Traceback" not in done.err
+
+    @pytest.mark.parametrize("missing", ["numpy", "jinja2", "matplotlib"])
+    def test_without_the_extra(self, project: Path, missing: str) -> None:
+        put("hit.py", HIT)
+        program = (
+            f"import sys; sys.modules[{missing!r}] = None; from tfmigrate.cli import main; main(['verify', 'hit.py'])"
+        )
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert done.stderr == f"tfmigrate: verify needs {missing}: pip install 'tfmigrate[verify]'\n"
+
+
 class TestRuntimes:
     """`runtimes` with the search for interpreters replaced; the search itself is tested in tests/verify."""
 
     @pytest.fixture
     def made(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-        from tfmigrate.verify import runtimes
+        from tfmigrate.verify import devices, runtimes
 
         made: list[str] = []
 
@@ -291,6 +419,7 @@ class TestRuntimes:
             made.append(name)
 
         old = runtimes.Runtime(Path("/opt/py37"), (3, 7, 17), "1.15.0", "2.3.1", origin="made")
+        monkeypatch.setattr(devices, "gpus", lambda: ("NVIDIA A100, 40960 MiB",) if made else ())
         monkeypatch.setattr(runtimes, "make", make)
         monkeypatch.setattr(runtimes, "discover", lambda: (old,) if made else ())
         return made
@@ -300,11 +429,13 @@ class TestRuntimes:
         assert done.code == 0
         assert "`tfmigrate runtimes --make tf1.15` builds one" in done.text
         assert "pip install 'tfmigrate[verify]'" in done.text
+        assert "No GPU found: logical CPUs stand in" in done.text
 
     def test_make_one(self, tfmigrate: Tfmigrate, made: list[str]) -> None:
         done = tfmigrate("runtimes", "--make", "tf1.15", "--format", "json")
         assert (done.code, made) == (0, ["tf1.15"])
         (row,) = json.loads(done.out)["runtimes"]
+        assert json.loads(done.out)["gpus"] == ["NVIDIA A100, 40960 MiB"]
         assert (row["python"], row["tensorflow"], row["serves"][0]) == ("/opt/py37", "1.15.0", "genuine keras")
 
     def test_one_that_cannot_be_made_stops_no_other(self, tfmigrate: Tfmigrate, made: list[str]) -> None:
@@ -312,3 +443,4 @@ class TestRuntimes:
         assert (done.code, made) == (2, ["tf1.15"])
         assert "tfmigrate: Python 3.8 is needed for tf2.3" in done.err
         assert "/opt/py37" in done.text
+        assert "GPU: NVIDIA A100, 40960 MiB" in done.text

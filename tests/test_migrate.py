@@ -65,13 +65,22 @@ def test_each_file_that_fails_is_named_and_the_others_go_on(project: Path) -> No
     put("d_crash.py", b"crash! multi_gpu_model\n")
     put("e_readonly.py", b"multi_gpu_model\n").chmod(0o444)
     put("f_plain.py", b"multi_gpu_model\n")
+    put("f_unwritable_text.py", b"# coding: latin-1\nmulti_gpu_model # euro\n")
     put("g_unrelated_bytes.py", b"\xe9\n")
     result = migrate.fix([".", "gone.py"], ONE)
     errors = {file.path: file.error or "" for file in result.errors}
-    assert list(errors) == ["b_bytes.py", "c_syntax.py", "d_crash.py", "e_readonly.py", "gone.py"]
+    assert list(errors) == [
+        "b_bytes.py",
+        "c_syntax.py",
+        "d_crash.py",
+        "e_readonly.py",
+        "f_unwritable_text.py",
+        "gone.py",
+    ]
     assert "line 1: byte 0xe9" in errors["b_bytes.py"]
     assert "looks like Python 2" in errors["c_syntax.py"]
     assert "KeyError: 'lost' (conftest.py:" in errors["d_crash.py"]
+    assert "cannot be written in iso-8859-1" in errors["f_unwritable_text.py"]
     assert "read-only" in errors["e_readonly.py"]
     assert Path("a_missing_neighbour.py").read_bytes() == Path("f_plain.py").read_bytes() == b"scope\n"
     assert Path("e_readonly.py").read_bytes() == b"multi_gpu_model\n"
@@ -92,14 +101,6 @@ def test_no_write_follows_a_link_out_of_the_paths(project: Path) -> None:
     os.symlink("../outside.py", "src/link.py")
     assert [file.status for file in migrate.fix(["src"], ONE).files] == ["error"]
     assert outside.read_bytes() == b"multi_gpu_model\n"
-
-
-def test_many_files_in_several_processes_give_the_same_result(project: Path) -> None:
-    for number in range(9):
-        put(f"f{number}.py", b"multi_gpu_model\n" * number + (b"crash!" if number == 5 else b""))
-    alone = migrate.check(["."], ONE)
-    assert len(alone.files) == 8
-    assert migrate.check(["."], Settings(jobs=2)) == alone
 
 
 def test_the_pins_of_each_project_are_its_own(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 import click
 
@@ -18,6 +21,9 @@ from tfmigrate.errors import UserError, suggestion
 from tfmigrate.report import summary
 from tfmigrate.result import FileResult, Result
 from tfmigrate.settings import Settings
+
+if TYPE_CHECKING:
+    from tfmigrate.verify.report import Report
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
@@ -160,7 +166,7 @@ def _fix_stdin(chosen: Settings) -> int:
     data = _stdin()
     file = migrate.migrate_bytes(data, STDIN, chosen)
     result = _of_one(migrate.applied(file) if file.changed else file)
-    _write_bytes(file.after.encode(file.encoding) if file.changed else data)
+    _write_bytes(file.after.encode(file.encoding) if file.changed else data)  # It can: migrate checked.
     click.echo(_rendered(result, chosen), err=True, nl=False)
     return summary.fix_exit_code(result)
 
@@ -186,16 +192,16 @@ def explain(what: str | None) -> int:
 
 
 def _explain_line(file: FileResult, line: int, known: dict[str, rules.Rule]) -> int:
-    from tfmigrate.report.text import outcome
+    from tfmigrate.report.text import told
 
     here = [finding for finding in file.findings if finding.line == line]
     if not here:
         others = ", ".join(f"{number}" for number in sorted({finding.line for finding in file.findings}))
-        told = f"; this file has findings at line {others}" if others else "; this file has no findings"
-        _write(f"{file.path}:{line}: nothing to explain{told}\n")
+        elsewhere = f"; this file has findings at line {others}" if others else "; this file has no findings"
+        _write(f"{file.path}:{line}: nothing to explain{elsewhere}\n")
         return 1
     for finding in here:
-        _write(f"{file.path}:{line}:{finding.column}: {finding.code} {finding.message} [{outcome(finding)}]\n\n")
+        _write(f"{file.path}:{told(finding)}\n\n")
     for code in sorted({finding.code for finding in here}):
         _write(_page(known[code].text) + "\n")
     return 0
@@ -214,6 +220,100 @@ def _page(markdown: str) -> str:
 
 
 @cli.command()
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path), required=False)
+@click.option("--replicas", type=click.IntRange(min=2), metavar="N", help="Devices to train on (default: as OLD says).")
+@click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
+@click.option("--new-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with TensorFlow 2.16+.")
+@click.option("--report", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html and more.")
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Form of the verdict.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=900, metavar="SECONDS", help="Limit of each run.")
+@click.option("--args", "arguments", default="", metavar="ARGS", help="Command line of both scripts, in one string.")
+@click.option(
+    "--cwd", type=click.Path(path_type=Path), metavar="DIR", help="The program's folder, where scripts start."
+)
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set for both scripts; may be repeated.")
+@click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Train so many epochs at most.")
+@click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Train so many steps an epoch at most.")
+@click.option("--synthetic-data", is_flag=True, help="Made-up data in the place of keras.datasets downloads.")
+def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tuple[str, ...], **options: Any) -> int:
+    """Run OLD and NEW and compare their training step by step; without NEW, a migrated copy of OLD.
+
+    Exit code: 0 equivalent, 1 different, 2 could not run, 3 inconclusive.
+    """
+    try:
+        from tfmigrate.verify import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
+        from tfmigrate.verify.experiment import Limits, copy_program
+        from tfmigrate.verify.verdict import VerifyOptions
+        from tfmigrate.verify.verdict import verify as judge
+    except ModuleNotFoundError as error:
+        package = (error.name or "a package").split(".")[0]
+        raise UserError(f"verify needs {package}: pip install 'tfmigrate[verify]'") from None
+    if folder is not None:
+        _make_folder(folder)
+    with tempfile.TemporaryDirectory(prefix="tfmigrate-") as scratch:
+        title = f"{old} -> {new or 'its migrated copy'}"
+        if new is None:
+            new = Path(scratch).resolve() / "migrated" / old.name
+            if not old.is_file():
+                raise UserError(f"{old}: no such file")
+            if options["cwd"] and options["cwd"].resolve() != old.resolve().parent:
+                raise UserError("verify without NEW runs OLD in its own folder; with --cwd, give NEW too")
+            copy_program(old.resolve().parent, new.parent, Limits().largest_copied_file)
+            migrate.fix_copy(old, new, settings.load(old.parent, {}))
+        chosen = VerifyOptions(
+            old=old,
+            new=new,
+            args=tuple(shlex.split(options["arguments"])),
+            program=options["cwd"],
+            replicas=options["replicas"],
+            old_python=options["old_python"],
+            new_python=options["new_python"],
+            seconds=options["timeout"],
+            epochs=options["epochs"],
+            steps=options["steps"],
+            synthetic_data=options["synthetic_data"],
+            environment=dict(map(_variable, env)),
+            keep=folder / "runs" if folder else None,
+        )
+        report = replace(judge(chosen, lambda line: click.echo(line, err=True)), title=title)
+    _show_verdict(report, folder, form)
+    return report.exit_code
+
+
+def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
+    from rich.console import Console
+
+    from tfmigrate.verify import page, terminal
+
+    try:
+        html = page.write(report, folder) if folder else None
+    except OSError as error:
+        raise UserError(f"--report {folder}: cannot be written: {error.strerror}") from None
+    if form == "json":
+        _write(json.dumps(report.to_json(), indent=2) + "\n")
+        return
+    # In a log or a pipe nothing says how wide the page is, and 80 columns would break the tables.
+    terminal.show(report, Console(width=None if sys.stdout.isatty() else 140))
+    if html:
+        _write(f"Report: {html}\n")
+
+
+def _variable(assignment: str) -> tuple[str, str]:
+    name, sign, value = assignment.partition("=")
+    if not name or not sign:
+        raise click.UsageError(f"--env {assignment!r} is not NAME=VALUE")
+    return name, value
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--report {folder}: cannot be made: {error.strerror}") from None
+
+
+@cli.command()
 @click.option("--make", metavar="NAME|all", help="Build a legacy runtime first: tf1.15, tf2.3, or all.")
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Form of the table.")
 def runtimes(make: str | None, form: str) -> int:
@@ -221,6 +321,7 @@ def runtimes(make: str | None, form: str) -> int:
 
     Exit code: 0, or 2 when a runtime could not be made.
     """
+    from tfmigrate.verify import devices
     from tfmigrate.verify import runtimes as known
 
     code = 0
@@ -232,6 +333,7 @@ def runtimes(make: str | None, form: str) -> int:
             _complain(str(error))
             code = COULD_NOT_RUN
     found = known.discover()
+    gpus = devices.gpus()
     if form == "json":
         rows = [
             {
@@ -245,11 +347,15 @@ def runtimes(make: str | None, form: str) -> int:
             }
             for runtime in found
         ]
-        _write(json.dumps({"version": 1, "runtimes": rows}, indent=2) + "\n")
+        _write(json.dumps({"version": 1, "runtimes": rows, "gpus": list(gpus)}, indent=2) + "\n")
         return code
     for runtime in found:
         serves = ", ".join(runtime.kinds) or "nothing here"
         _write(f"{runtime.label}\n    {runtime.python} ({runtime.origin})\n    serves: {serves}\n")
+    for gpu in gpus:
+        _write(f"GPU: {gpu}\n")
+    if not gpus:
+        _write("No GPU found: logical CPUs stand in for the replicas.\n")
     for kind, recipe in known.MAKES.items():
         if not any(kind in runtime.kinds for runtime in found):
             _write(f"No runtime for {kind}: `tfmigrate runtimes --make {recipe}` builds one.\n")

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 
 import libcst as cst
 
 from tfmigrate.edit.apply import comments_in
+
+
+def compiles(text: str) -> None:
+    """Raises SyntaxError or ValueError where Python itself would; LibCST lets some of it through."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compile(text, "<source>", "exec", dont_inherit=True)
 
 
 def objection(before: cst.Module, after_text: str, uses_left: int, uses_allowed: int) -> str | None:
@@ -16,7 +24,7 @@ def objection(before: cst.Module, after_text: str, uses_left: int, uses_allowed:
     """
     try:
         after = cst.parse_module(after_text)
-        compile(after_text, "<migrated>", "exec", dont_inherit=True)
+        compiles(after_text)
     except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
         return f"the result would not parse ({error})".replace("\n", " ")
     lost = Counter(comments_in(before)) - Counter(comments_in(after))

@@ -111,7 +111,16 @@ def _migrated(read: Mapping[str, _Read], settings: Mapping[str, Settings], jobs:
             files = list(pool.map(_migrate_one, tasks))
     else:
         files = list(map(_migrate_one, tasks))
-    return [replace(file, encoding=read[file.path].source.encoding) for file in files]
+    return [_encodable(file, read[file.path].source) for file in files]
+
+
+def _encodable(file: FileResult, read: source.Source) -> FileResult:
+    """The same, knowing its encoding; an error when the new text cannot be written in it."""
+    try:
+        source.encode(read, file.after)
+    except source.SourceError as error:
+        return FileResult(file.path, "error", error=str(error), encoding=read.encoding)
+    return replace(file, encoding=read.encoding)
 
 
 def _migrate_one(task: tuple[str, str, Settings]) -> FileResult:
@@ -136,6 +145,6 @@ def _written(file: FileResult, read: _Read | None) -> FileResult:
         return file
     try:
         write.replace([write.Change(read.found.real, read.found.data, source.encode(read.source, file.after))])
-    except (source.SourceError, write.WriteError) as error:
+    except write.WriteError as error:
         return replace(file, status="error", findings=(), error=str(error), after=file.before)
     return applied(file)

@@ -29,7 +29,7 @@ def migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[Fil
 def _migrate_source(path: str, text: str, settings: Settings) -> FileResult:
     try:
         module = Module(path, text)
-        compile(text, path, "exec", dont_inherit=True)
+        guard.compiles(text)
     except cst.ParserSyntaxError as error:
         return FileResult(path, "error", error=explain_syntax_error(text, error.raw_line, error.message), before=text, after=text)
     except (SyntaxError, ValueError) as error:
@@ -62,7 +62,7 @@ def _withdrawn(path: str, text: str, plan: Plan, objection: str) -> FileResult:
     findings = tuple(
         replace(
             finding,
-            code=codes.FAILED_CHECK,
+            code=codes.NOT_FOLLOWED,
             message=f"left as it is, because {objection}; please report this file",
             action="refuse",
         )

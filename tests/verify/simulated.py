@@ -120,7 +120,6 @@ def train(folder: Path, how: Training) -> Trace:
         tensors += [("bn/moving_mean", (FEATURES,), False), ("bn/moving_variance", (FEATURES,), False)]
     old = how.world == "parallel"
     config = {"lr" if old else "learning_rate": how.learning_rate, "momentum": 0.0, **dict(how.config)}
-    calls = -(-how.samples // how.batch_size)
     return Trace(
         folder=folder,
         start=Start(
@@ -136,10 +135,20 @@ def train(folder: Path, how: Training) -> Trace:
         compiles=(Compile(0, 0, how.optimizer, config, "categorical_crossentropy", ("accuracy",)),),
         fits=(
             Fit(
-                0, 0, "fit", "arrays" if old else "dataset", how.epochs, how.batch_size, calls, how.samples,
-                how.shuffle, how.validation_samples, how.class_weight, False,
+                index=0,
+                model=0,
+                call="fit",
+                source="arrays" if old else "dataset",
+                epochs=how.epochs,
+                global_batch_size=how.batch_size,
+                steps_per_epoch=-(-how.samples // how.batch_size),
+                samples=how.samples,
+                shuffle=how.shuffle,
+                validation_samples=how.validation_samples,
+                class_weight=how.class_weight,
+                sample_weight=False,
             ),
-        ),  # fmt: skip
+        ),
         steps=tuple(steps),
         epochs=tuple(epochs),
         weights=tuple(snapshots),

@@ -117,8 +117,33 @@ def test_data_comes_before_what_follows_from_it(tmp_path: Path) -> None:
     assert found.kind == "batch size"
 
 
-def test_a_crash_in_the_wrong_scope_is_the_scope() -> None:
+def crash(folder: Path, error: str, new: Training, steps: int) -> Divergence:
+    a, b = train(folder / "old", OLD), train(folder / "new", new)
+    b = replace(b, steps=b.steps[:steps], epochs=())
+    return cause.of_crash(a, b, compare(a, b, 1e-5), error)
+
+
+def test_a_crash_in_the_wrong_scope_is_the_scope(tmp_path: Path) -> None:
     text = "RuntimeError: Mixing different tf.distribute.Strategy objects: <A> is not <B> (train.py:31)"
-    assert cause.of_crash(text).kind == "scope"
-    assert text in cause.of_crash(text).cause
-    assert cause.of_crash("ValueError: no such file (train.py:3)").kind == "crash"
+    found = crash(tmp_path, text, migrated(OLD), 0)
+    assert found.kind == "scope"
+    assert text in found.cause
+
+
+def test_a_crash_is_itself_when_nothing_differed_before(tmp_path: Path) -> None:
+    found = crash(tmp_path, "ValueError: no such file (train.py:3)", migrated(OLD), 4)
+    assert (found.kind, found.cause) == ("crash", "the new script died: ValueError: no such file (train.py:3)")
+
+
+def test_what_differed_before_a_crash_is_its_cause(tmp_path: Path) -> None:
+    found = crash(tmp_path, "InvalidArgumentError: AddN (train.py:3)", replace(migrated(OLD), batch_size=128), 2)
+    assert found.kind == "batch size"
+    assert found.cause.endswith("x2; then it died: InvalidArgumentError: AddN (train.py:3)")
+
+
+def test_long_errors_keep_their_type_and_their_line() -> None:
+    short = cause.shorten("RuntimeError: " + "very long\n" * 100 + "(train.py:31)")
+    assert short.startswith("RuntimeError: very long")
+    assert short.endswith("... (train.py:31)")
+    assert len(short) <= 240
+    assert "\n" not in short

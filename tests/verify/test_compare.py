@@ -36,9 +36,9 @@ def test_every_promised_row_is_there(tmp_path: Path) -> None:
     old = Training(moving_averages=True)
     names = " | ".join(r.what for r in both(tmp_path, old, migrated(old)).contract)
     for what in (
-        "trained models", "replicas", "steps", "samples per epoch", "global batch size", "batches with the same content",
-        "shuffle asked for", "class weights", "sample weights", "learning rate at each step", "optimizer",
-        "validation samples", "validation loss", "initial weights", "first gradient", "final trainable weights",
+        "trained models", "replicas", "steps", "samples per epoch", "global batch size",
+        "batches with the same content", "shuffle asked for", "class weights", "sample weights", "learning rate at each step",
+        "optimizer", "validation samples", "validation loss", "initial weights", "first gradient", "final trainable weights",
         "final non-trainable weights",
     ):  # fmt: skip
         assert what in names
@@ -192,7 +192,8 @@ def test_a_bias_without_gradient_is_not_judged(tmp_path: Path) -> None:
     facts = replace(a.models[0], weights=(*a.models[0].weights, ("conv/bias", (7,), True)))
     assert compare(replace(a, models=(facts,)), replace(b, models=(facts,)), 1e-5).equivalent
 
-    judged = compare(replace(a, models=(facts,), weights=a.weights[:1] + a.weights[2:]), replace(b, models=(facts,)), 1e-5)
+    unprobed = replace(a, models=(facts,), weights=a.weights[:1] + a.weights[2:])
+    judged = compare(unprobed, replace(b, models=(facts,)), 1e-5)
     assert row(judged, "final trainable weights").broken, "without the first gradient nothing excuses it"
 
 

@@ -136,13 +136,13 @@ class _Naming:
             return None
         begin = min(self._order(mention) for mention in own)
         at = self.module.order[alias.unit]
-        if any(self._arm(binding.unit) != self._arm(alias.unit) or self._order(binding) > at for binding in bindings):
+        if any(list(self.module.arms(binding.unit)) != list(self.module.arms(alias.unit)) or self._order(binding) > at for binding in bindings):
             return None
         if any(begin <= self._order(mention) < at for mention in mentions):
             return None
         last_read = max(self._order(mention) for mention in own)
         for mention in mentions:
-            if mention.binds and at < self._order(mention) <= last_read and not self._siblings(mention.unit, alias.unit):
+            if mention.binds and at < self._order(mention) <= last_read and not self.module.exclusive(mention.unit, alias.unit):
                 return None
         renamed = tuple((mention.node, self.parallel) for mention in own if isinstance(mention.node, cst.Name))
         return Merge((alias.statement,), renamed)
@@ -174,21 +174,3 @@ class _Naming:
 
     def _order(self, mention: Occurrence) -> int:
         return self.module.order[mention.unit]
-
-    def _arm(self, unit: Unit) -> list[tuple[cst.CSTNode, cst.CSTNode]]:
-        """The arms of compound statements a unit stands in; `with` blocks always run and do not count."""
-        found = []
-        current: cst.CSTNode = unit
-        while (place := self.module.places.get(current)) is not None and place.owner is not None:
-            if not isinstance(place.owner, cst.With):
-                found.append((place.owner, place.block))
-            current = place.owner
-        return found
-
-    def _siblings(self, one: Unit, other: Unit) -> bool:
-        """Whether two units stand in different arms of one `if` or `try`, so that only one of them runs."""
-        arms = dict(self._arm(one))
-        return any(
-            owner in arms and arms[owner] is not block and isinstance(owner, cst.If | cst.Try)
-            for owner, block in self._arm(other)
-        )

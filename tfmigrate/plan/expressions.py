@@ -12,7 +12,7 @@ from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import Frame
 
 _PURE_CALLS = frozenset({"len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple"})
-_PURE_METHODS = frozenset({"split", "get", "strip", "getenv"})
+_PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})
 
 
 class Carrier:

@@ -99,6 +99,8 @@ def sites_to_cover(group: Group) -> frozenset[Site]:
     for model in group.models:
         sites.update(model.sites)
     for use in group.compiles:
+        # The other arm of a guard may put an unknown model in the same variable.
+        sites.update(opaque_sites(use.receiver))
         sites.add(use.site)
         sites.update(parts_of_compile(use))
     return frozenset(sites)

@@ -193,6 +193,35 @@ def _without_decay(
     yield CallChange(codes.OPTIMIZER_DECAY, call, message, None)
 
 
+def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChange]:
+    """`keras.utils.np_utils.to_categorical`: a moved module or name reached through an imported one."""
+    for node, name in facts.symbols.items():
+        root = root_name(node)
+        if not isinstance(node, cst.Attribute) or root is None or names.canonical(name) == names.MULTI_GPU_MODEL:
+            continue
+        old_root = facts.symbols.get(root)
+        if old_root is None or node.value not in facts.symbols:
+            continue
+        new, new_root = tables.moves.moved(name), tables.moves.moved(old_root)
+        whole = tables.moves.moved(facts.symbols[node.value])
+        if new == f"{whole}.{node.attr.value}":
+            continue
+        if new.startswith(new_root + "."):
+            text = root.value + new[len(new_root) :]
+        elif new.startswith("tensorflow."):
+            text = tf + new[len("tensorflow") :]
+        else:
+            continue
+        yield CallChange(codes.MOVED_MODULES, node, f"{name} is {new}", Replace(node, text))
+
+
+def root_name(node: cst.CSTNode) -> cst.Name | None:
+    """The name at the left end of a dotted expression."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node if isinstance(node, cst.Name) else None
+
+
 def string_optimizers(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChange]:
     """`compile(optimizer='adadelta')` took the defaults of its time."""
     seen: set[cst.CSTNode] = set()

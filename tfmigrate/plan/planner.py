@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.aliases import Merge, merge, wrapped_assignment
 from tfmigrate.plan.blocks import Blocks
-from tfmigrate.plan.edits import Edit, ImportNames, Insert, Plan, Remove, Replace, Scope, Unwrap
+from tfmigrate.plan.edits import Arguments, Edit, Insert, Plan, Remove, Replace, Scope, Unwrap
 from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.groups import (
     Group,
@@ -24,10 +24,10 @@ from tfmigrate.plan.groups import (
     template_problem,
 )
 from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
-from tfmigrate.plan.interfaces import CallChange, Tables, calls_in, generator_calls, optimizer_calls, string_optimizers
+from tfmigrate.plan.interfaces import CallChange, Tables, calls_in, generator_calls, moved_attributes, optimizer_calls, string_optimizers
 from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.scope import Cover, Run, first_common_unit
-from tfmigrate.plan.strategy import replicas, statement, strategy_expression
+from tfmigrate.plan.strategy import Strategy, replicas, strategy_for
 from tfmigrate.result import Action, Finding
 from tfmigrate.rules import Rule
 from tfmigrate.settings import Settings
@@ -120,6 +120,14 @@ class _Planner:
         called = {wrap.call.func for wrap in self.facts.wraps}
         for node in self._other_uses(called):
             self._say(codes.NOT_FOLLOWED, node, "multi_gpu_model is used here without a call that was followed", "refuse")
+        for call, name in self.facts.copies.items():
+            self._say(
+                codes.LOCAL_COPY,
+                call,
+                f"{name} is a function of this project, not Keras's: if it is a copy of Keras's, name it in the setting "
+                "`aliases`",
+                "refuse",
+            )
         return [wrap for wrap in followed if wrap.call not in self.refused]
 
     def _why_not(self, wrap: Wrap) -> Refusal | None:
@@ -236,41 +244,55 @@ class _Planner:
             else:
                 run = first_common_unit(self.module, runs, self._body(home))
         if run is not None:
-            found = self._expressions(home, run, tf)
-            refusals = [item for item in found if isinstance(item, Refusal)]
-            if refusals:
-                problem = refusals[0]
-            elif len(set(found)) > 1:
-                problem = Refusal(codes.ODD_CALL, "this function wraps models with different `gpus`: one strategy serves one")
+            found = self._strategy(home, run, tf)
+            problem = found if isinstance(found, Refusal) else None
         if problem is None:
             return True
         for wrap in home.wraps:
             self.refused[wrap.call] = problem
         return False
 
-    def _expressions(self, home: _Home, before: Unit, tf: str) -> list[str | Refusal]:
+    def _strategy(self, home: _Home, before: Unit, tf: str) -> Strategy | Refusal:
+        """The one strategy that serves every wrap of a home."""
         carrier = Carrier(self.module, self.scopes)
-        return [
-            strategy_expression(self.module, carrier, wrap, group.home, before, tf)
-            for group in home.groups
-            for wrap in group.wraps
-        ]
+        found: Strategy | None = None
+        for group in home.groups:
+            for wrap in group.wraps:
+                one = strategy_for(self.module, carrier, wrap, group.home, before, tf)
+                if isinstance(one, Refusal):
+                    return one
+                both = one if found is None else found.joined(one)
+                if both is None:
+                    return Refusal(
+                        codes.TWO_STRATEGIES, "this function wraps models with different `gpus`: one strategy serves one"
+                    )
+                found = both
+        assert found is not None
+        return found
 
     def _two_compiles(self, home: _Home) -> Refusal | None:
-        """The template compiled after the parallel model: once they are one object, it would win."""
+        """The template compiled after the parallel model, which then trains: as one object, the wrong compile() wins."""
         for group in home.groups:
-            parallel = [u for u in group.compiles if _is_parallel(u, group)]
+            parallel = [use for use in group.compiles if _is_parallel(use, group)]
+            trained = [use for use in group.trainings if _is_parallel(use, group)]
             for use in group.compiles:
-                if _is_template(use, group) and any(self._after(use, other) for other in parallel):
+                if not _is_template(use, group):
+                    continue
+                earlier = any(self._follows(use, other) for other in parallel)
+                recompiled = [other for other in parallel if self._follows(other, use)]
+                later = [t for t in trained if self._follows(t, use) and not any(self._follows(t, r) for r in recompiled)]
+                if earlier and later:
                     return Refusal(
                         codes.TWO_COMPILES,
                         f"the template is compiled apart at line {self.module.position(use.call)[0]}, after the parallel "
-                        "model; as one object the later compile() would replace the earlier",
+                        "model and before its training; as one object the later compile() would replace the earlier",
                     )
         return None
 
-    def _after(self, use: Use, other: Use) -> bool:
-        return self.module.order[use.site.unit] > self.module.order[other.site.unit]
+    def _follows(self, use: Use, other: Use) -> bool:
+        """Whether a call comes after another one, and not in the other arm of an `if` that both stand in."""
+        one, two = use.site.unit, other.site.unit
+        return self.module.order[one] > self.module.order[two] and not self.module.exclusive(one, two)
 
     # ---- the scope ----
 
@@ -356,8 +378,8 @@ class _Planner:
 
     def _scope(self, home: _Home, runs: list[Run], blocks: Blocks, tf: str) -> None:
         before = first_common_unit(self.module, runs, self._body(home))
-        expression = self._expressions(home, before, tf)[0]
-        assert isinstance(expression, str)
+        strategy = self._strategy(home, before, tf)
+        assert isinstance(strategy, Strategy)
         moved = tuple(
             wrap.site.unit
             for wrap in home.wraps
@@ -365,7 +387,7 @@ class _Planner:
             and wrap.site.unit in self.module.places
             and not any(owner in blocks.gone for owner in self.module.ancestors(wrap.site.unit))
         )
-        code = statement(home.name, expression, self.module.tree.default_indent)
+        code = strategy.statement(home.name, tf, self.module.tree.default_indent)
         self.edits.append(Insert(before, code, tuple(dict.fromkeys(moved))))
         self.edits.extend(Scope(run.units, f"{home.name}.scope()") for run in runs)
 
@@ -443,6 +465,11 @@ class _Planner:
                 if change.edit is not None:
                     self.edits.append(change.edit)
                 self._say(change.code, change.node, change.message, "rewrite")
+        for change in moved_attributes(self.facts, tables, tf):
+            if self._wanted(change.code, change.node):
+                assert change.edit is not None
+                self.edits.append(change.edit)
+                self._say(change.code, change.node, change.message, "rewrite")
         self._imports(tables)
 
     def _imports(self, tables: Tables) -> None:
@@ -505,6 +532,11 @@ class _Planner:
             elif isinstance(edit, Unwrap):
                 stays = set(_names_in(edit.suite)) if edit.suite is not None else set()
                 gone.update(name for name in _names_in(edit.unit) if name not in stays)
+            elif isinstance(edit, Arguments):
+                gone.update(name for argument in edit.call.args for name in _names_in(argument.value))
+                for argument in edit.arguments:
+                    if not isinstance(argument.value, str):
+                        kept.update(_names_in(argument.value))
         return frozenset(gone - kept)
 
     def _leftover_imports(self, accepted: tuple[Wrap, ...]) -> bool:
@@ -530,12 +562,16 @@ class _Planner:
                     direct = isinstance(statement_, cst.Import) and dotted(alias.name) == "tensorflow"
                     if direct and full == "tensorflow":
                         return bound
+        bindings = [m for scope in self.scopes.by_node.values() for m in scope.mentions.get("tf", ()) if m.binds]
+        if all(isinstance(m.node, cst.ImportAlias) and dotted(m.node.name) == "tensorflow" for m in bindings):
+            return "tf"
         return self.scopes.fresh("tf", self.scopes.module)
 
     def _mentions_tensorflow(self, tf: str) -> bool:
-        """Whether the edits write a name of TensorFlow that no import binds yet."""
-        if self.scopes.owner(tf, self.scopes.module) is not None:
-            return False
+        """Whether the edits write a name of TensorFlow that no import at the top of the module binds yet."""
+        for statement_, unit in import_statements(self.module):
+            if self.module.places[unit].owner is None and any(bound == tf for _, bound, _ in imports_of(statement_)):
+                return False
         texts = [edit.code for edit in self.edits if isinstance(edit, Insert)]
         texts += [edit.template for edit in self.edits if isinstance(edit, Replace)]
         for edit in self.edits:
@@ -545,20 +581,25 @@ class _Planner:
         return any(f"{tf}." in text for text in texts)
 
     def _import_tensorflow(self, tf: str) -> None:
+        """Beside the first import of Keras, or else where imports begin."""
         code = f"import tensorflow as {tf}"
-        first = None
+        keras, first, standing = None, None, None
         for unit in units_of(self.module.tree):
-            if isinstance(unit, cst.SimpleStatementLine):
-                smalls = [small for small in unit.body if isinstance(small, cst.Import | cst.ImportFrom)]
-                future = any(isinstance(s, cst.ImportFrom) and dotted(s.module) == "__future__" for s in smalls)
-                if smalls and not future:
-                    first = unit
-                    break
-                if future or _is_docstring(unit):
-                    continue
-            first = first or unit
-        if first is not None:
-            self.edits.insert(0, Insert(first, code))
+            smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
+            imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
+            roots = [full.split(".")[0] for small in imports for _, _, full in imports_of(small)]
+            roots += [dotted(small.module).split(".")[0] for small in imports if isinstance(small, cst.ImportFrom)]
+            if "__future__" in roots or (isinstance(unit, cst.SimpleStatementLine) and _is_docstring(unit)):
+                continue
+            standing = standing or unit
+            if imports:
+                first = first or unit
+            if any(root in ("keras", "tensorflow") for root in roots):
+                keras = keras or unit
+            if not imports and first is not None:
+                break
+        if keras or first or standing:
+            self.edits.insert(0, Insert(keras or first or standing, code))
 
     # ---- what is said ----
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import libcst as cst
 
 from tfmigrate.plan import codes
@@ -15,10 +17,39 @@ from tfmigrate.understand.values import Frame, Items, Literal, options
 _LINE = 100
 
 
-def strategy_expression(
+@dataclass(frozen=True)
+class Strategy:
+    """Which devices, and under which condition more than one of them; `condition` None is always."""
+
+    devices: str
+    condition: str | None
+
+    def joined(self, other: Strategy) -> Strategy | None:
+        """The strategy that serves both, or None where they ask for different devices."""
+        if self.devices != other.devices:
+            return None
+        if self.condition == other.condition:
+            return self
+        if self.condition is None or other.condition is None:
+            return Strategy(self.devices, None)
+        return Strategy(self.devices, f"({self.condition}) or ({other.condition})")
+
+    def statement(self, name: str, tf: str, indent: str) -> str:
+        """The assignment, broken over lines where it is long."""
+        mirrored = f"{tf}.distribute.MirroredStrategy({self.devices and f'devices={self.devices}'})"
+        if self.condition is None:
+            return f"{name} = {mirrored}"
+        default = f"{tf}.distribute.get_strategy()"
+        line = f"{name} = {mirrored} if {self.condition} else {default}"
+        if len(line) <= _LINE:
+            return line
+        return f"{name} = (\n{indent}{mirrored}\n{indent}if {self.condition}\n{indent}else {default}\n)"
+
+
+def strategy_for(
     module: Module, carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str
-) -> str | Refusal:
-    """Code that makes the strategy of a wrap, to stand just before the unit `before` of `home`.
+) -> Strategy | Refusal:
+    """The strategy of a wrap, to be made just before the unit `before` of `home`.
 
     `gpus=4` used the devices 0 to 3 and no others, so they are named; an omitted `gpus` used all that are visible,
     as MirroredStrategy() does. A guard that kept the model on one device becomes the default strategy.
@@ -26,29 +57,16 @@ def strategy_expression(
     devices = _devices(module, carrier, wrap, home, before)
     if isinstance(devices, Refusal):
         return devices
-    mirrored = f"{tf}.distribute.MirroredStrategy({devices and f'devices={devices}'})"
-    default = f"{tf}.distribute.get_strategy()"
     conditions = []
     for guard in wrap.guards:
         condition = _condition(module, carrier, wrap, guard, home, before, tf)
         if isinstance(condition, Refusal):
             return condition
-        if condition:
+        if condition and condition not in conditions:
             conditions.append(condition)
-    if not conditions:
-        return mirrored
-    test = conditions[0] if len(conditions) == 1 else " and ".join(f"({c})" if " or " in c else c for c in conditions)
-    return f"{mirrored} if {test} else {default}"
-
-
-def statement(name: str, expression: str, indent: str) -> str:
-    """The assignment, broken over lines where it is long."""
-    line = f"{name} = {expression}"
-    if len(line) <= _LINE or " if " not in expression:
-        return line
-    head, _, rest = expression.rpartition(" else ")
-    mirrored, _, test = head.rpartition(") if ")
-    return f"{name} = (\n{indent}{mirrored})\n{indent}if {test}\n{indent}else {rest}\n)"
+    if len(conditions) > 1:
+        conditions = [f"({text})" if " or " in text else text for text in conditions]
+    return Strategy(devices, " and ".join(conditions) or None)
 
 
 def _count(module: Module, carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Refusal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from tfmigrate.report.text import outcome
+from tfmigrate.report.text import told
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
@@ -35,15 +35,11 @@ def _case(file: FileResult) -> ElementTree.Element:
     if failed:
         codes = ", ".join(sorted({finding.code for finding in failed}))
         failure = ElementTree.SubElement(case, "failure", type=codes, message=f"{len(failed)} found: {codes}")
-        failure.text = "\n".join(map(_line, failed))
+        failure.text = "\n".join(map(told, failed))
     if rest:
-        ElementTree.SubElement(case, "system-out").text = "\n".join(map(_line, rest))
+        ElementTree.SubElement(case, "system-out").text = "\n".join(map(told, rest))
     return case
 
 
 def _needs_a_person(finding: Finding) -> bool:
     return finding.action == "refuse" or (finding.action == "rewrite" and not finding.applied)
-
-
-def _line(finding: Finding) -> str:
-    return f"{finding.line}:{finding.column}: {finding.code} {finding.message} [{outcome(finding)}]"

@@ -13,11 +13,14 @@ def render(result: Result, settings: Settings) -> str:
     for file in result.files:
         if file.error:
             lines.append(f"{file.path}: error: {one_line(file.error)}")
-        lines += [
-            f"{file.path}:{finding.line}:{finding.column}: {finding.code} {one_line(finding.message)} [{outcome(finding)}]"
-            for finding in file.findings
-        ]
+        lines += [f"{file.path}:{told(finding)}" for finding in file.findings]
     return "\n".join([*lines, counts(result)]) + "\n"
+
+
+def told(finding: Finding) -> str:
+    """`line:column: CODE message [what was done]`."""
+    place = f"{finding.line}:{finding.column}"
+    return f"{place}: {finding.code} {one_line(finding.message)} [{outcome(finding)}]"
 
 
 def one_line(message: str) -> str:

@@ -67,6 +67,7 @@ class Interpreter:
         self._functions: list[FunctionValue] = []
         self._classes: list[ClassValue] = []
         self._instances: dict[ClassValue, Value] = {}
+        self._stars = False
 
     def run(self) -> Facts:
         """Walk the module, then every class and function that nothing in the module calls, as its own beginning."""
@@ -280,6 +281,7 @@ class Interpreter:
 
     def _star_import(self, small: cst.ImportFrom) -> None:
         """`from keras.utils import *` brings in the one name that matters; what else it binds stays unknown."""
+        self._stars = True
         source = dotted(small.module)
         if not small.relative and names.canonical(f"{source}.multi_gpu_model") == names.MULTI_GPU_MODEL:
             self._bind("multi_gpu_model", Symbol(f"{source}.multi_gpu_model"))
@@ -360,7 +362,9 @@ class Interpreter:
         for member in units_of(unit.body):
             if isinstance(member, cst.FunctionDef):
                 self._unit = member
-                cls.members[member.name.value] = self._define(member, cls)
+                function = self._define(member, cls)
+                if not any(dotted(item.decorator).endswith((".setter", ".deleter")) for item in member.decorators):
+                    cls.members[member.name.value] = function
             elif isinstance(member, cst.SimpleStatementLine):
                 self._unit = member
                 for small in member.body:
@@ -450,7 +454,7 @@ class Interpreter:
             if isinstance(star, cst.Param):
                 self._store[(frame, star.name.value)] = Opaque("extra arguments")
 
-    def _call_function(self, function: FunctionValue, arguments: _Arguments, node: cst.Call) -> Value:
+    def _call_function(self, function: FunctionValue, arguments: _Arguments, node: cst.Call | None) -> Value:
         active = [frame.function for frame in self._frame.chain()]
         if function.node in active or len(active) > _MAX_DEPTH:
             return Opaque("a recursive call", frozenset((self._site,)))
@@ -463,9 +467,9 @@ class Interpreter:
                 return value
             self._summaries[function.node] = value
             summary = value
-        return self._renewed(summary, arguments, node)
+        return self._renewed(summary, arguments, node if node is not None else function.node)
 
-    def _renewed(self, value: Value, arguments: _Arguments, node: cst.Call) -> Value:
+    def _renewed(self, value: Value, arguments: _Arguments, node: cst.CSTNode) -> Value:
         """A summary's result as if made by this call: the same kind of thing, made here."""
         here = frozenset((self._site,))
         if isinstance(value, Made):
@@ -505,33 +509,47 @@ class Interpreter:
     def _call(self, node: cst.Call) -> Value:
         callee = self._evaluate(node.func)
         arguments = self._arguments(node)
-        result = join(*(self._apply(option, arguments, node) for option in options(callee)))
-        return result
+        methods = [o for o in options(callee) if isinstance(o, Method) and o.function is None]
+        if methods:
+            receiver = join(*(method.receiver for method in methods))
+            self.facts.uses.append(Use(methods[0].name, node, self._site, receiver, arguments))
+        return join(*(self._apply(option, arguments, node) for option in options(callee)))
 
     def _apply(self, callee: Value, arguments: _Arguments, node: cst.Call) -> Value:
         if isinstance(callee, Symbol):
             return self._call_symbol(callee.name, arguments, node)
         if isinstance(callee, FunctionValue):
+            if _function_name(callee.node) == "multi_gpu_model" and callee.owner is None:
+                self.facts.copies[node] = "multi_gpu_model"
             return self._call_function(callee, arguments, node)
         if isinstance(callee, ClassValue):
             return self._instantiate(callee, arguments, node)
         if isinstance(callee, Method):
             return self._call_method(callee, arguments, node)
         if isinstance(callee, Made) and callee.kind in ("layer", "tensor"):
-            return self._combined((callee, *(value for _, value in arguments)), node, "tensor")
+            return self._layered(callee, arguments)
         if isinstance(callee, ModelObject | Parallel):
-            result = self._combined((callee, *(value for _, value in arguments)), node, "tensor")
+            result = self._layered(callee, arguments)
             if isinstance(result, Made):
                 return Made("tensor", result.name, result.sites, result.models | models_of(callee))
             return result
         return self._combined(tuple(value for _, value in arguments), node)
 
-    def _combined(self, values: Sequence[Value], node: cst.CSTNode, kind: str | None = None) -> Value:
-        """The result of an operation not followed further: a tensor where Keras objects flow in, else unknown."""
-        sites: Sites = frozenset().union(*(sites_of(value) for value in values))
-        if kind is None and not any(_is_keras(value) for value in values):
+    def _layered(self, callee: Value, arguments: _Arguments) -> Made:
+        """What a layer or a model returns: a tensor. An unknown value passed to it is a tensor too, made where it came from."""
+        values = (callee, *(value for _, value in arguments))
+        sites: Sites = frozenset().union(*(opaque_sites(value) for value in values))
+        models = frozenset().union(*(models_of(value) for value in values))
+        return Made("tensor", "", sites | {self._site}, models)
+
+    def _combined(self, values: Sequence[Value], node: cst.CSTNode) -> Value:
+        """The result of an operation not followed further: a tensor where Keras objects flow in, else unknown.
+
+        Unknown values beside a Keras object are taken for settings (`head(features, num_classes)`).
+        """
+        if not any(_is_keras(value) for value in values):
             return Opaque("a call", frozenset((self._site,)), node)
-        sites = sites.union(*(opaque_sites(value) for value in values if _flows(value)))
+        sites: Sites = frozenset().union(*(sites_of(value) for value in values))
         models = frozenset().union(*(models_of(value) for value in values))
         return Made("tensor", "", sites | {self._site}, models)
 
@@ -558,6 +576,8 @@ class Interpreter:
         models = frozenset().union(*(models_of(value) for value in values))
         if known == names.MULTI_GPU_MODEL or name in self._aliases:
             return self._wrap(arguments, node)
+        if name.rsplit(".", 1)[-1] == "multi_gpu_model" and values:
+            self.facts.copies[node] = name
         if known in names.MODEL_CLASSES:
             flowing = frozenset().union(*(opaque_sites(value) for value in values))
             return self._model(node, flowing, models, "constructed")
@@ -574,7 +594,7 @@ class Interpreter:
         if names.is_metric(known):
             return Made("metric", known, here)
         if known.startswith("keras.layers."):
-            return self._combined(values, node, "tensor")
+            return self._layered(NOTHING, arguments)
         if any(_is_keras(value) for value in values):
             return self._combined(values, node)
         return Opaque(f"a call of {name}", here, node)
@@ -623,11 +643,10 @@ class Interpreter:
             return NOTHING
         if isinstance(receiver, Mapping) and method.name in ("values", "get", "items", "pop"):
             return Items(receiver.values, "list") if receiver.values else Opaque("a value of a dict")
-        self.facts.uses.append(Use(method.name, node, self._site, receiver, arguments))
         if isinstance(receiver, ModelObject | Parallel):
             return self._model_method(receiver, method.name, arguments, node)
         if isinstance(receiver, Made) and receiver.kind == "layer":
-            return self._combined((receiver, *(value for _, value in arguments)), node, "tensor")
+            return self._layered(receiver, arguments)
         return self._combined((receiver, *(value for _, value in arguments)), node)
 
     def _model_method(
@@ -731,7 +750,10 @@ class Interpreter:
         if node.value in ("True", "False", "None"):
             return Literal({"True": True, "False": False, "None": None}[node.value])
         value = self._lookup(node.value)
-        return value if value is not None else Opaque(f"the name {node.value}", frozenset(), node)
+        if value is None and node.value == "multi_gpu_model" and self._stars:
+            # Nothing else in the module binds it, so one of the star imports must.
+            return Symbol(names.MULTI_GPU_MODEL)
+        return value if value is not None else Opaque(f"the name {node.value}")
 
     def _attribute(self, value: Value, name: str) -> Value:
         if isinstance(value, Symbol):
@@ -754,7 +776,7 @@ class Interpreter:
         found = self._store.get((owner, name)) or cls.lookup(name)
         if isinstance(found, FunctionValue) and found.owner is not None:
             if any(dotted(item.decorator) == "property" for item in _decorators(found.node)):
-                return Opaque(f"the property {name}")
+                return self._call_function(found, ((None, owner),), None)
             if any(dotted(item.decorator) == "staticmethod" for item in _decorators(found.node)):
                 return found
             return Method(owner, name, found)
@@ -861,14 +883,6 @@ def _is_keras(value: Value) -> bool:
     return any(
         isinstance(option, Made | ModelObject | Parallel)
         or (isinstance(option, Items | Mapping) and any(_is_keras(item) for item in option.values))
-        for option in options(value)
-    )
-
-
-def _flows(value: Value) -> bool:
-    """Whether an unknown value could be a tensor or a layer: the result of a call that was not followed, or a part."""
-    return any(
-        isinstance(option, Opaque) or (isinstance(option, Method) and _flows(option.receiver))
         for option in options(value)
     )
 

@@ -85,6 +85,8 @@ class Facts:
     """Every expression that names something of a library, with the qualified name as it was imported."""
     values: dict[cst.CSTNode, Value] = field(default_factory=dict)
     """What each call's receiver, argument and assigned expression stood for (joined over activations)."""
+    copies: dict[cst.Call, str] = field(default_factory=dict)
+    """Calls of a function of that name which is not Keras's: a copy kept in the project, by its qualified name."""
     bodies: list[Frame] = field(default_factory=list)
     """Every activation, in the order they began."""
 

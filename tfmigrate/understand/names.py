@@ -30,6 +30,8 @@ _MOVED = {
     "keras.models.Input": "keras.layers.Input",
 }
 
+_LOWER_CASE_OPTIMIZERS = ("sgd", "rmsprop", "adagrad", "adadelta", "adam", "adamax", "nadam")
+
 
 def canonical(name: str) -> str:
     """One name for one thing: `tensorflow.python.keras.utils.multi_gpu_model` and
@@ -68,8 +70,10 @@ def is_pretrained(name: str) -> bool:
 
 
 def is_optimizer(name: str) -> bool:
+    """A class of keras.optimizers, or one of the lower-case names it also had before TensorFlow 2."""
     parts = canonical(name).split(".")
-    return parts[:2] == ["keras", "optimizers"] and parts[-1][:1].isupper() and "schedules" not in parts
+    lower = parts[-1] in _LOWER_CASE_OPTIMIZERS
+    return parts[:2] == ["keras", "optimizers"] and (parts[-1][:1].isupper() or lower) and "schedules" not in parts
 
 
 def is_metric(name: str) -> bool:

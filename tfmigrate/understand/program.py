@@ -92,6 +92,22 @@ class Module:
             yield owner
             owner = self.places[owner].owner
 
+    def arms(self, unit: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+        """(compound statement, block) for each arm a unit stands in; `with` blocks always run and do not count."""
+        current: cst.CSTNode = unit
+        while (place := self.places.get(current)) is not None and place.owner is not None:
+            if not isinstance(place.owner, cst.With):
+                yield place.owner, place.block
+            current = place.owner
+
+    def exclusive(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """Whether two units stand in different arms of one `if` or `try`, so that only one of them runs."""
+        arms = dict(self.arms(one))
+        return any(
+            owner in arms and arms[owner] is not block and isinstance(owner, cst.If | cst.Try)
+            for owner, block in self.arms(other)
+        )
+
     def inside(self, statement: cst.CSTNode) -> Iterator[Unit]:
         """All units inside a compound statement, itself left out, in order."""
         for suite in suites_of(statement):

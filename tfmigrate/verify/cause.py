@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from . import weights
@@ -282,11 +282,31 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
 """In the order in which one thing leads to the next: other data also gives other losses, never the reverse."""
 
 
-def of_crash(error: str, where: str = "the new script") -> Divergence:
-    """Why a run that died did so, from the text of its error."""
+def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Divergence:
+    """Why the new script died: the scope where the error says so, else what differed before, else the error itself."""
     if any(sign in error for sign in SCOPE_SIGNS):
-        return Divergence("scope", f"{where} built its model or optimizer outside the strategy's scope: {error}")
-    return Divergence("crash", f"{where} died: {error}")
+        what = f"the new script built its model or optimizer outside the strategy's scope: {shorten(error)}"
+        return Divergence("scope", what)
+    before = find(old, new, comparison) if new.steps else None
+    if before is not None and before.kind in BEFORE_A_CRASH:
+        return replace(before, cause=f"{before.cause}; then it died: {shorten(error)}")
+    return Divergence("crash", f"the new script died: {shorten(error)}")
+
+
+BEFORE_A_CRASH: frozenset[Kind] = frozenset(
+    {"models", "initial weights", "batch size", "loss weights", "loss scale", "learning rate", "update rule", "scope"}
+)
+"""What the steps before a crash show by themselves; that later ones are missing is the crash's own doing."""
+
+
+def shorten(error: str, length: int = 240) -> str:
+    """An error in one line; a long one keeps its start, with the type, and the script's line at its end."""
+    line = " ".join(error.split())
+    if len(line) <= length:
+        return line
+    tail = line[line.rfind(" (") :] if line.endswith(")") else ""
+    tail = tail if len(tail) < length // 2 else ""
+    return f"{line[: length - len(tail) - 4]} ...{tail}"
 
 
 SCOPE_SIGNS = (

@@ -39,7 +39,7 @@ class Mutant:
     expected: frozenset[Kind]
 
 
-def mutants(source: str, replicas: int, keras: Literal[2, 3]) -> Iterator[Mutant]:
+def mutants(source: str | bytes, replicas: int, keras: Literal[2, 3]) -> Iterator[Mutant]:
     """Every control that applies to the migrated script, in the order of CONTROLS.
 
     Raises libcst.ParserSyntaxError when `source` is not Python.

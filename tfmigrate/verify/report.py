@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from .align import StepPair
-from .cause import Divergence
+from .cause import Divergence, Kind
 from .compare import Comparison
 from .contract import global_batch_size
 from .trace import Trace
@@ -74,6 +74,8 @@ class ControlResult:
     detected: bool
     found: str
     """The cause in words."""
+    kind: Kind | None = None
+    """The cause in a word; None when it was not told apart."""
     steps: tuple[StepPair, ...] = ()
     """The old run against this one, for the picture."""
 

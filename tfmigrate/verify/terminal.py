@@ -47,6 +47,8 @@ def runs(report: Report) -> Table:
     for heading in ("replicas", "global batch", "steps", "samples/s", "memory"):
         table.add_column(heading, justify="right")
     for run in report.runs:
+        if run.role.startswith("control: "):
+            continue  # they have a table of their own
         rate = None if run.samples_per_second is None else round(run.samples_per_second)
         table.add_row(
             run.role,

@@ -79,7 +79,7 @@ def silence_noise(tf, found):
 
 
 def without_dropout(original):
-    @functools.wraps(original)
+    @flavours.standing_for(original)
     def __init__(self, *args, **kwargs):
         original(self, *args, **kwargs)
         for name in ("dropout", "recurrent_dropout"):

@@ -42,18 +42,31 @@ def training_call(original, name, adapter, recorder):
             return original(self, *args, **kwargs)  # says itself what is wrong with the call
         arguments = bound.arguments
         data = arguments.get("x", arguments.get("generator"))
-        aligned.reseed(recorder.config["seed"] + recorder.calls)
+        seed = recorder.config["seed"] + recorder.calls
+        aligned.reseed(seed)
         asked = what_was_asked(arguments, signature, data, recorder.config)
         adapter.ensure_built(self, data)
         call = recorder.begin(self, adapter, name, asked)
         try:
             neutralise(arguments, signature, data, adapter.workers, recorder.config)
-            arguments["callbacks"] = with_recorder(arguments.get("callbacks"), adapter.epoch_callback(call))
-            return original(*bound.args, **bound.kwargs)
+            arguments["callbacks"] = with_recorder(
+                arguments.get("callbacks"), adapter.epoch_callback(call, seed if asked["source"] == "dataset" else None))
+            return original(self, **by_name(arguments, signature))
         finally:
             recorder.end(call)
 
     return fit
+
+
+def by_name(arguments, signature):
+    """All but `self` as keywords: the old `fit_generator` takes only three arguments by position."""
+    named = {}
+    for name, value in list(arguments.items())[1:]:
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            named.update(value)
+        else:
+            named[name] = value
+    return named
 
 
 def batch_call(original, adapter, recorder):

@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 
+from .aligned import reseed
 from .genuine import REPLICAS
 from .graph import PROBE_LEARNING_RATE, epoch_callback, loss_text, settings
 
@@ -248,7 +249,10 @@ class EagerKeras(object):
         try:
             if hasattr(optimizer, "_decayed_lr"):
                 return float(optimizer._decayed_lr("float32").numpy())
-            rate = optimizer.learning_rate
+            # Where a schedule is set, tf_keras answers `learning_rate` with the value of the step before.
+            rate = getattr(optimizer, "_learning_rate", None)
+            if rate is None or not callable(rate):
+                rate = optimizer.learning_rate
             if callable(rate) and not hasattr(rate, "numpy"):
                 rate = rate(optimizer.iterations)
             return float(rate.numpy() if hasattr(rate, "numpy") else rate)
@@ -264,8 +268,10 @@ class EagerKeras(object):
     def metric_names(self, model):
         return [str(getattr(metric, "name", metric)) for metric in getattr(model, "metrics", [])]
 
-    def epoch_callback(self, call):
-        return epoch_callback(self.flavour.root.callbacks.Callback, self.recorder, call)
+    def epoch_callback(self, call, seed):
+        """Keras 3 draws a batch from a dataset to build the model, and starts the dataset anew: so must its stream."""
+        again = functools.partial(reseed, seed) if seed is not None and self.flavour.is_keras3 else None
+        return epoch_callback(self.flavour.root.callbacks.Callback, self.recorder, call, again)
 
 
 def one_step_at_a_time(model):

@@ -1,6 +1,8 @@
 """The Kerases in this interpreter: standalone keras, tf.keras, tf_keras, Keras 3."""
 
+import functools
 import importlib
+import inspect
 import os
 import sys
 
@@ -110,3 +112,14 @@ def everywhere(original, replacement):
                 setattr(module, name, replacement)
         except (TypeError, AttributeError):
             continue
+
+
+def standing_for(original):
+    """functools.wraps that `inspect.getfullargspec` believes too; Keras 3 reads constructors with it."""
+
+    def wrap(replacement):
+        replacement = functools.wraps(original)(replacement)
+        replacement.__signature__ = inspect.signature(original)
+        return replacement
+
+    return wrap

@@ -149,7 +149,7 @@ class GraphKeras(object):
     def metric_names(self, model):
         return [str(name) for name in getattr(model, "metrics_names", [])]
 
-    def epoch_callback(self, call):
+    def epoch_callback(self, call, seed):
         return epoch_callback(self.flavour.root.callbacks.Callback, self.recorder, call)
 
 
@@ -196,8 +196,12 @@ def loss_text(loss):
     return getattr(loss, "name", None) or getattr(loss, "__name__", None) or type(loss).__name__
 
 
-def epoch_callback(base, recorder, call):
+def epoch_callback(base, recorder, call, before_training=None):
     class RecordEpochs(base):
+        def on_train_begin(self, logs=None):
+            if before_training is not None:
+                before_training()
+
         def on_epoch_begin(self, epoch, logs=None):
             recorder.epoch_begin(call, epoch)
 

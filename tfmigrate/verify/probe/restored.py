@@ -45,6 +45,7 @@ def install(tf, found, machine, defaults):
     restore_callbacks(flavour)
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)
+    restore_backend(flavour, machine)
 
 
 # -- multi_gpu_model
@@ -221,15 +222,9 @@ def as_tuples(batch):
 
 
 def restore_optimizers(flavour, defaults):
-    optimizers = flavour.root.optimizers
-    schedules = optimizers.schedules
-    for name, cls in list(vars(optimizers).items()):
-        if isinstance(cls, type) and issubclass(cls, optimizers.Optimizer) and cls is not optimizers.Optimizer:
-            if "__init__" in vars(cls):
-                cls.__init__ = with_old_arguments(cls.__init__, old_defaults(defaults, name), schedules)
-    for cls in flavours.classes(flavour, "optimizers", [name for name in vars(optimizers)]):
-        if not hasattr(cls.__init__, "_tfmigrate") and cls.__name__ in OPTIMIZERS:
-            cls.__init__ = with_old_arguments(cls.__init__, old_defaults(defaults, cls.__name__), schedules)
+    for cls in flavours.classes(flavour, "optimizers", OPTIMIZERS):
+        cls.__init__ = with_old_arguments(
+            cls.__init__, old_defaults(defaults, cls.__name__), flavour.root.optimizers.schedules)
 
 
 OPTIMIZERS = ("SGD", "RMSprop", "Adagrad", "Adadelta", "Adam", "Adamax", "Nadam", "Ftrl")
@@ -245,7 +240,7 @@ def old_defaults(defaults, name):
 def with_old_arguments(original, defaults, schedules):
     signature = inspect.signature(original)
 
-    @functools.wraps(original)
+    @flavours.standing_for(original)
     def __init__(self, *args, **kwargs):
         if "lr" in kwargs:
             kwargs["learning_rate"] = kwargs.pop("lr")
@@ -263,8 +258,6 @@ def with_old_arguments(original, defaults, schedules):
             given.arguments["learning_rate"] = schedules.InverseTimeDecay(rate, 1, decay)
             return original(*given.args, **given.kwargs)
         return original(self, *args, **kwargs)
-
-    __init__._tfmigrate = True
     return __init__
 
 
@@ -277,7 +270,7 @@ def restore_layer_defaults(flavour, defaults):
 def with_defaults(original, values):
     signature = inspect.signature(original)
 
-    @functools.wraps(original)
+    @flavours.standing_for(original)
     def __init__(self, *args, **kwargs):
         given = signature.bind_partial(self, *args, **kwargs).arguments
         for parameter, value in values.items():
@@ -335,6 +328,15 @@ def restore_sessions(tf, flavour):
                              ("set_image_dim_ordering", None)):
             if not hasattr(backend, name) or flavour.is_keras3:
                 setattr(backend, name, lambda *args, _answer=answer: _answer)
+
+
+def restore_backend(flavour, machine):
+    """`K.tensorflow_backend._get_available_gpus()`, by which old scripts count their GPUs."""
+    for namespace in flavour.namespaces:
+        backend = namespace.backend
+        backend._get_available_gpus = lambda: ["/device:GPU:%d" % i for i in range(machine.replicas)]
+        if not hasattr(backend, "tensorflow_backend"):
+            backend.tensorflow_backend = backend
 
 
 # -- modules that moved

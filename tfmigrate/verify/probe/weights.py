@@ -1,5 +1,7 @@
 """A model's weights in an order that the old and the new world share."""
 
+from .flavours import standing_for
+
 CREATED = "_tfmigrate_created"
 
 
@@ -8,14 +10,13 @@ def stamp_layers(layer_class):
     branched model is sorted differently by different versions of Keras."""
     original = layer_class.__init__
 
+    @standing_for(original)
     def __init__(self, *args, **kwargs):
         if CREATED not in self.__dict__:
             stamp_layers.count += 1
             object.__setattr__(self, CREATED, stamp_layers.count)
         original(self, *args, **kwargs)
 
-    __init__.__wrapped__ = original
-    __init__.__doc__ = original.__doc__
     layer_class.__init__ = __init__
 
 

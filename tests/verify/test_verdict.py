@@ -1,0 +1,355 @@
+"""The judging, with simulated runs in the place of TensorFlow; test_fixtures runs the real ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.errors import UserError
+from tfmigrate.verify import verdict
+from tfmigrate.verify.experiment import Limits, Run, World
+from tfmigrate.verify.report import Report
+from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.trace import End, Trace
+from tfmigrate.verify.verdict import VerifyOptions, flavour_of, replicas_written, verify
+
+from .simulated import Training, migrated, train
+
+OLD_SCRIPT = """import keras
+from keras.utils import multi_gpu_model
+model = multi_gpu_model(build(), gpus=2)
+"""
+NEW_SCRIPT = """import tensorflow as tf
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = build()
+    model.compile(optimizer="sgd", loss="mse")
+data = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(x)).batch(64)
+model.fit(data, epochs=3)
+"""
+LEGACY = Runtime(Path("/legacy/python"), (3, 7, 16), "1.15.0", "2.3.1")
+MODERN = Runtime(Path("/modern/python"), (3, 12, 3), "2.21.0", "3.15.1", "2.21.0")
+OLD = Training(replicas=2)
+
+WRONG = {
+    "batch x2": replace(migrated(OLD), batch_size=128),
+    "learning rate x2": replace(migrated(OLD), learning_rate=1.0),
+    "shuffle lost": replace(migrated(OLD), shuffle="none"),
+    "scope missing": replace(migrated(OLD), replicas=1),
+    "loss that takes the mean itself": replace(migrated(OLD), gradient_scale=2.0),
+    "compile outside the scope": "RuntimeError: Mixing different tf.distribute.Strategy objects (train.py:5)",
+}
+
+Behaviour = Callable[[World, Limits], "Training | str"]
+
+
+def usual(world: World, limits: Limits) -> Training | str:
+    """What each world does when the migration is right."""
+    if world.role.startswith("control: "):
+        return WRONG[world.role.removeprefix("control: ")]
+    return OLD if world.kind != "migrated" else migrated(OLD)
+
+
+class Laboratory:
+    """Runs worlds as `behaviour` says: a Training, or the error the script dies of."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = tmp_path
+        self.seen: list[tuple[World, Limits, Trace | None]] = []
+        self.behaviour: Behaviour = usual
+        self.runtimes: tuple[Runtime, ...] = (MODERN, LEGACY)
+        self.count = itertools.count()
+        monkeypatch.setattr(verdict, "run_all", self.run_all)
+        monkeypatch.setattr(verdict.runtimes, "discover", lambda: self.runtimes)
+        self.old, self.new = tmp_path / "old.py", tmp_path / "new.py"
+        self.old.write_text(OLD_SCRIPT)
+        self.new.write_text(NEW_SCRIPT)
+
+    def run_all(
+        self,
+        worlds: Sequence[tuple[World, Trace | None]],
+        limits: Limits,
+        folders: Sequence[Path],
+        jobs: int | None = None,
+    ) -> list[Run]:
+        return [self.run(world, limits, initial, folder) for (world, initial), folder in zip(worlds, folders)]
+
+    def run(self, world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
+        self.seen.append((world, limits, initial))
+        what = self.behaviour(world, limits)
+        place = self.folder / f"run {next(self.count)}"
+        out = place / "stdout.txt"
+        if isinstance(what, Training):
+            how = replace(what, rounding=1e-7, epochs=min(what.epochs, limits.epochs or what.epochs))
+            recorded = train(place, how)
+            out.write_text("Epoch 1/3\n")
+            return Run(world, recorded, "trained", 0, out, place / "stderr.txt", 1.0, "")
+        place.mkdir()
+        out.write_text("")
+        outcome = "timed out" if what == "no more time" else "trained nothing" if "never" in what else "crashed"
+        end = End(False, what, 1.0, 0.0, None, None) if outcome == "crashed" else None
+        message = f"{world.role}: {world.script} died: {what}"
+        return Run(world, Trace(place, end=end), outcome, 1, out, place / "stderr.txt", 1.0, message)  # type: ignore[arg-type]
+
+    def verify(self, **options: object) -> Report:
+        return verify(VerifyOptions(self.old, self.new, **options))  # type: ignore[arg-type]
+
+    @property
+    def roles(self) -> list[str]:
+        return [world.role for world, _, _ in self.seen]
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
+    return Laboratory(tmp_path, monkeypatch)
+
+
+def broken(**parts: str | Training) -> Behaviour:
+    """As usual, but for the worlds whose role begins with a key (underscores are spaces)."""
+
+    def behave(world: World, limits: Limits) -> Training | str:
+        for start, what in parts.items():
+            if world.role.startswith(start.replace("_", " ")):
+                return what
+        return usual(world, limits)
+
+    return behave
+
+
+def test_a_right_migration(lab: Laboratory) -> None:
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert report.exit_code == 0
+    assert lab.roles[:6] == [
+        "genuine", lab.roles[1], "restored on Keras 3", "restored on Keras 2", "migrated on Keras 3",
+        "migrated on Keras 2",
+    ]  # fmt: skip
+    assert "thread" in lab.roles[1]
+    assert [(p.title, p.decides) for p in report.pairs] == [
+        ("genuine vs migrated on Keras 3", True),
+        ("genuine vs migrated on Keras 2", True),
+        ("restored on Keras 3 vs migrated on Keras 3", False),
+        ("restored on Keras 2 vs migrated on Keras 2", False),
+    ]
+    assert {c.mutation for c in report.controls} == set(WRONG)
+    assert all(c.detected for c in report.controls)
+    assert report.max_relative_difference is not None
+    assert report.max_relative_difference < 1e-5
+    assert report.noise is not None
+
+
+def test_everything_starts_from_the_genuine_weights(lab: Laboratory) -> None:
+    lab.verify()
+    assert lab.seen[0][2] is None
+    first = lab.seen[1][2]
+    assert first is not None
+    assert all(initial is first for _, _, initial in lab.seen[1:])
+
+
+def test_worlds_are_what_their_roles_say(lab: Laboratory) -> None:
+    lab.verify(args=("--gpus", "2"), environment={"A": "b"})
+    worlds = {world.role: world for world, _, _ in lab.seen}
+    assert worlds["genuine"].runtime is LEGACY
+    assert worlds["restored on Keras 2"].legacy_keras
+    assert not worlds["restored on Keras 3"].legacy_keras
+    assert worlds["restored on Keras 3"].defaults["Adadelta"]["learning_rate"] == 1.0
+    assert worlds["migrated on Keras 3"].script == "new.py"
+    assert {w.replicas for w in worlds.values()} == {2}
+    assert {w.args for w in worlds.values()} == {("--gpus", "2")}
+    control = worlds["control: scope missing"]
+    assert "if True:" in control.overlay["new.py"]
+    assert "with strategy.scope()" in lab.new.read_text(), "the user's file is as it was"
+
+
+def test_controls_run_one_epoch(lab: Laboratory) -> None:
+    lab.verify()
+    assert {limits.epochs for world, limits, _ in lab.seen if world.role.startswith("control")} == {1}
+    assert {limits.epochs for world, limits, _ in lab.seen if not world.role.startswith("control")} == {None}
+
+
+def test_a_wrong_migration_is_different_and_its_cause_is_the_reason(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated=replace(migrated(OLD), batch_size=128))
+    report = lab.verify()
+    assert (report.verdict, report.exit_code) == ("DIFFERENT", 1)
+    assert "batches of 128 where 64 was asked for: x2" in report.reason
+    assert report.controls == (), "nothing more is run once the answer is known"
+    first = report.to_json()["loss"]["first_divergence"]
+    assert first == {"epoch": 0, "step": 0, "cause": "batches of 128 where 64 was asked for: x2"}
+
+
+def test_one_keras_alone_can_be_different(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated_on_Keras_2=replace(migrated(OLD), learning_rate=1.0))
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert report.reason.startswith("migrated on Keras 2 trains otherwise")
+
+
+def test_a_new_script_that_dies_in_the_wrong_scope_is_different(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated="RuntimeError: Mixing different tf.distribute.Strategy objects (new.py:5)")
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert "outside the strategy's scope" in report.reason
+    assert "new.py:5" in report.reason
+    assert report.max_relative_difference is None
+
+
+def test_a_new_script_that_never_trains_is_different(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated="it never trained")
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert "trained nothing" in report.reason
+
+
+def test_a_module_that_is_not_installed_is_nobodys_mistake(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated="ModuleNotFoundError: No module named 'pandas' (new.py:2)")
+    report = lab.verify()
+    assert (report.verdict, report.exit_code) == ("COULD NOT RUN", 2)
+    assert "install pandas in /modern/python" in report.reason
+    lab.behaviour = broken(migrated="ModuleNotFoundError: No module named 'keras.utils.training_utils' (new.py:2)")
+    assert lab.verify().verdict == "DIFFERENT"
+
+
+def test_a_new_script_that_hangs_is_inconclusive(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated="no more time")
+    assert (lab.verify().verdict, lab.verify().exit_code) == ("INCONCLUSIVE", 3)
+
+
+def test_without_a_legacy_runtime_the_restored_run_decides_and_the_report_says_so(lab: Laboratory) -> None:
+    lab.runtimes = (MODERN,)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT"
+    assert [(p.title, p.decides) for p in report.pairs] == [
+        ("restored on Keras 3 vs migrated on Keras 3", True),
+        ("restored on Keras 2 vs migrated on Keras 2", True),
+    ]
+    assert any("runtimes --make tf1.15" in note for note in report.notes)
+
+
+def test_a_genuine_run_that_dies_leaves_it_to_the_restored_one(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine="ModuleNotFoundError: No module named 'pandas' (old.py:1)")
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT"
+    genuine = next(run for run in report.runs if run.role == "genuine")
+    assert "pandas" in genuine.outcome
+
+
+@pytest.mark.parametrize("what", ["ValueError: no data (old.py:7)", "it never trained", "no more time"])
+def test_an_old_script_that_runs_nowhere(lab: Laboratory, what: str) -> None:
+    lab.behaviour = broken(genuine=what, restored=what)
+    report = lab.verify()
+    assert (report.verdict, report.exit_code) == ("COULD NOT RUN", 2)
+    assert what in report.reason
+    assert not [role for role in lab.roles if role.startswith("migrated")]
+
+
+def test_no_modern_tensorflow(lab: Laboratory) -> None:
+    lab.runtimes = (LEGACY,)
+    report = lab.verify()
+    assert report.verdict == "COULD NOT RUN"
+    assert "pip install" in report.reason
+
+
+def test_version_drift_is_told_from_the_migration(lab: Laboratory) -> None:
+    other = replace(OLD, learning_rate=0.25)
+    lab.behaviour = broken(restored=other, migrated=migrated(other))
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert "the versions differ, not the scripts" in report.reason
+
+
+def test_a_restored_run_that_hides_a_version_does_not_decide(lab: Laboratory) -> None:
+    lab.behaviour = broken(restored=replace(OLD, learning_rate=0.25))
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT"
+    assert [pair.equivalent for pair in report.pairs] == [True, True, False, False]
+
+
+def test_a_control_that_is_not_told_apart_makes_the_verdict_worthless(lab: Laboratory) -> None:
+    lab.behaviour = broken(**{"control: batch": migrated(OLD)})
+    report = lab.verify()
+    assert (report.verdict, report.exit_code) == ("INCONCLUSIVE", 3)
+    assert "batch x2" in report.reason
+
+
+def test_a_control_that_dies_of_something_else_was_not_told_apart(lab: Laboratory) -> None:
+    lab.behaviour = broken(**{"control: learning": "NameError: name '_tfmigrate_scaled' is not defined (new.py:4)"})
+    assert lab.verify().verdict == "INCONCLUSIVE"
+
+
+def test_too_few_controls(lab: Laboratory) -> None:
+    lab.new.write_text("model.compile(optimizer='sgd', loss={'a': 'mse'})\ntrain(model)\n")
+    report = lab.verify()
+    assert report.verdict == "INCONCLUSIVE"
+    assert "only 1 wrong migrations" in report.reason
+
+
+def test_a_script_that_does_not_agree_with_itself(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine_=replace(OLD, learning_rate=0.501), **{"genuine,": replace(OLD, learning_rate=0.51)})
+    report = lab.verify()
+    assert report.verdict == "INCONCLUSIVE"
+    assert "thread counts" in report.reason
+
+
+def test_losses_that_are_no_numbers_prove_nothing(lab: Laboratory) -> None:
+    lab.behaviour = broken(
+        genuine=replace(OLD, gradient_scale=float("nan")), migrated=replace(migrated(OLD), gradient_scale=float("nan"))
+    )
+    report = lab.verify()
+    assert report.verdict == "INCONCLUSIVE"
+    assert "not a number" in report.reason
+
+
+def test_known_differences_are_in_the_reason(lab: Laboratory) -> None:
+    uneven = replace(OLD, samples=256 - 64 + 29)
+
+    def behave(world: World, limits: Limits) -> Training | str:
+        what = usual(world, limits)
+        return replace(what, samples=uneven.samples) if isinstance(what, Training) else what
+
+    lab.behaviour = behave
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "remainder batch" in report.reason
+
+
+def test_what_the_runs_printed_is_kept_where_asked(lab: Laboratory, tmp_path: Path) -> None:
+    lab.verify(keep=tmp_path / "kept")
+    assert len(list((tmp_path / "kept").glob("*/stdout.txt"))) == len(lab.roles)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"replicas": 1}, "needs two"),
+        ({"program": Path("/nowhere")}, "is not in /nowhere"),
+        ({"old_python": Path("/no/python")}, "--old-python /no/python"),
+    ],
+)
+def test_options_that_cannot_be(lab: Laboratory, options: dict[str, object], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        lab.verify(**options)
+    assert lab.seen == []
+
+
+def test_files_that_cannot_be(lab: Laboratory) -> None:
+    with pytest.raises(UserError, match=r"gone\.py: no such file"):
+        verify(VerifyOptions(lab.old, lab.folder / "gone.py"))
+    lab.old.write_text("x = 1\nprint 'hello'\n")
+    with pytest.raises(UserError, match=r"old\.py:2: does not parse as Python 3"):
+        lab.verify()
+
+
+def test_flavour_and_replicas_are_read_from_the_script() -> None:
+    import ast
+
+    assert flavour_of(ast.parse("from keras.models import Model")) == "keras"
+    assert flavour_of(ast.parse("import keras.backend as K")) == "keras"
+    assert flavour_of(ast.parse("from tensorflow import keras")) == "tf.keras"
+    assert flavour_of(ast.parse("from .keras import x")) == "tf.keras"
+    assert replicas_written(ast.parse("multi_gpu_model(a, 3); keras.utils.multi_gpu_model(b, gpus=[0, 1])")) == 3
+    assert replicas_written(ast.parse("m = multi_gpu_model(a, gpus=args.gpus)")) is None
+    assert replicas_written(ast.parse("m = multi_gpu_model(a, gpus=True)")) is None

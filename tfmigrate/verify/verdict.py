@@ -1,0 +1,450 @@
+"""Runs the old and the new script in every world there is, and says whether their training is the same."""
+
+from __future__ import annotations
+
+import ast
+import math
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from ..errors import UserError
+from . import cause, controls, runtimes
+from .align import noise, tolerance
+from .cause import Divergence
+from .compare import Comparison, compare, through_epoch
+from .experiment import OLD_KERAS_DEFAULTS, OLD_TF_KERAS_DEFAULTS, Limits, Run, World, run_all
+from .report import ControlResult, Pair, Report, RunSummary, Verdict, summarize
+from .runtimes import Runtime
+
+ENOUGH_CONTROLS = 3
+"""So many deliberately wrong migrations must be told apart before EQUIVALENT means anything."""
+
+DEFAULT_REPLICAS = 4
+
+Keras = Literal[2, 3]
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class VerifyOptions:
+    """What to verify, and where it may run."""
+
+    old: Path
+    """The script with multi_gpu_model."""
+    new: Path
+    """The migrated script."""
+    args: tuple[str, ...] = ()
+    """Command line of both scripts."""
+    program: Path | None = None
+    """The folder that holds the whole program and becomes the working directory; the script's own by default."""
+    replicas: int | None = None
+    """Devices that the scripts find; by default the largest number of GPUs the old script writes out, else 4."""
+    old_python: Path | None = None
+    """Interpreter for the genuine run; by default found (see `runtimes`)."""
+    new_python: Path | None = None
+    """Interpreter with TensorFlow >= 2.16 for the restored and the migrated runs; by default found."""
+    seconds: float = 900.0
+    """Time limit of each run."""
+    epochs: int | None = None
+    """Train so many epochs at most."""
+    steps: int | None = None
+    """Train so many steps an epoch at most, where the script gives steps_per_epoch."""
+    synthetic_data: bool = False
+    """Answer keras.datasets.*.load_data() with made-up data of the right shape."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    keep: Path | None = None
+    """Folder that receives each run's stdout, stderr and trace."""
+
+
+def verify(options: VerifyOptions, tell: Tell = lambda line: None) -> Report:
+    """Runs both scripts and compares them; `tell` receives a line as each group of runs begins.
+
+    What goes wrong with a run is in the report. Raises UserError for options that name what is not there.
+    """
+    plan = _Plan.of(options)
+    with tempfile.TemporaryDirectory(prefix="tfmigrate-verify-") as folder:
+        lab = _Lab(plan, Path(folder), tell)
+        try:
+            return _judge(lab)
+        finally:
+            lab.keep(options.keep)
+
+
+# What is to be run
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The options with every question answered."""
+
+    options: VerifyOptions
+    flavour: str
+    replicas: int
+    genuine: Runtime | None
+    modern: Mapping[Keras, Runtime]
+    notes: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{self.options.old} -> {self.options.new}"
+
+    @property
+    def limits(self) -> Limits:
+        o = self.options
+        return Limits(seconds=o.seconds, epochs=o.epochs, steps_per_epoch=o.steps)
+
+    @classmethod
+    def of(cls, options: VerifyOptions) -> _Plan:
+        for path in (options.old, options.new):
+            if not path.is_file():
+                raise UserError(f"{path}: no such file; verify takes the old script and the migrated one")
+        if options.program is not None and not options.old.resolve().is_relative_to(options.program.resolve()):
+            raise UserError(f"{options.old} is not in {options.program}, the folder given for the program")
+        if options.replicas is not None and options.replicas < 2:
+            raise UserError(f"--replicas {options.replicas}: multi_gpu_model needs two at least")
+        tree = _parse(options.old)
+        _parse(options.new)
+        flavour = flavour_of(tree)
+        found = runtimes.discover() if options.old_python is None or options.new_python is None else ()
+        notes: list[str] = []
+        genuine = _chosen(options.old_python, "--old-python") or runtimes.genuine_for(flavour, found)
+        if genuine is None:
+            recipe = runtimes.MAKES["genuine keras" if flavour == "keras" else "genuine tf.keras"]
+            notes.append(
+                f"no old TensorFlow was found for a {flavour} script, so the old script ran only with multi_gpu_model "
+                f"restored on today's; `tfmigrate runtimes --make {recipe}` builds a genuine one"
+            )
+        given = _chosen(options.new_python, "--new-python")
+        modern: dict[Keras, Runtime] = {}
+        for keras in (3, 2):
+            runtime = runtimes.modern((given,) if given else found, keras)
+            if runtime is not None:
+                modern[keras] = runtime
+            else:
+                package = "tensorflow>=2.16" if keras == 3 else "tf-keras"
+                notes.append(f"Keras {keras} was left out: no interpreter has it (pip install '{package}')")
+        replicas = options.replicas or replicas_written(tree) or DEFAULT_REPLICAS
+        return cls(options, flavour, replicas, genuine, modern, tuple(notes))
+
+    def world(self, kind: Literal["genuine", "restored", "migrated"], keras: Keras | None = None) -> World:
+        """Raises KeyError when no runtime serves it."""
+        o = self.options
+        script = o.new if kind == "migrated" else o.old
+        source = script.resolve().parent
+        if o.program is not None and script.resolve().is_relative_to(o.program.resolve()):
+            source = o.program.resolve()
+        runtime = self.genuine if keras is None else self.modern[keras]
+        if runtime is None:
+            raise KeyError(kind)
+        return World(
+            role=kind if keras is None else f"{kind} on Keras {keras}",
+            kind=kind,
+            runtime=runtime,
+            source=source,
+            script=str(script.resolve().relative_to(source)),
+            args=o.args,
+            replicas=self.replicas,
+            legacy_keras=keras == 2,
+            synthetic_data=o.synthetic_data,
+            defaults=OLD_KERAS_DEFAULTS if self.flavour == "keras" else OLD_TF_KERAS_DEFAULTS,
+            environment=o.environment,
+        )
+
+
+def _parse(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_bytes(), str(path))
+    except (SyntaxError, ValueError) as error:
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise UserError(f"{path}{line}: does not parse as Python 3 ({message}), so it cannot be run") from None
+
+
+def _chosen(python: Path | None, option: str) -> Runtime | None:
+    if python is None:
+        return None
+    runtime = runtimes.inspect(python, option)
+    if runtime is None:
+        raise UserError(f"{option} {python}: not a Python 3 interpreter that can be run")
+    wanted = "genuine" if option == "--old-python" else "keras"
+    if not any(kind.startswith(wanted) for kind in runtime.kinds):
+        need = "TensorFlow 1.4 to 2.3" if wanted == "genuine" else "TensorFlow 2.16 or later"
+        raise UserError(f"{option} {python}: has {runtime.label}, and {need} is needed")
+    return runtime
+
+
+def flavour_of(tree: ast.Module) -> str:
+    """ "keras" for a script that imports standalone Keras, "tf.keras" for any other."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "keras" for alias in node.names):
+            return "keras"
+        if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "keras":
+            return "keras"
+    return "tf.keras"
+
+
+def replicas_written(tree: ast.Module) -> int | None:
+    """The largest number of GPUs that a call of multi_gpu_model writes out, as a number or a list."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name == "multi_gpu_model":
+                given = [k.value for k in node.keywords if k.arg == "gpus"] + node.args[1:2]
+                found += [_count(value) for value in given]
+    return max((n for n in found if n >= 2), default=None)
+
+
+def _count(value: ast.expr) -> int:
+    if isinstance(value, ast.List | ast.Tuple):
+        return len(value.elts)
+    return value.value if isinstance(value, ast.Constant) and type(value.value) is int else 0
+
+
+# Running
+
+
+class _Lab:
+    """Runs worlds and remembers every run by its role."""
+
+    def __init__(self, plan: _Plan, folder: Path, tell: Tell) -> None:
+        self.plan, self.folder, self.tell = plan, folder, tell
+        self.runs: dict[str, Run] = {}
+
+    def run(
+        self, *worlds: World, start: Run | None = None, limits: Limits | None = None, jobs: int | None = None
+    ) -> list[Run]:
+        """Runs worlds that do not wait for one another, from the initial weights of `start`, `jobs` at a time."""
+        if worlds:
+            self.tell("running " + ", ".join(f"{w.role} ({w.runtime.label})" for w in worlds))
+        folders = [self.folder / f"{len(self.runs) + i} {_file_name(w.role)}" for i, w in enumerate(worlds)]
+        initial = start.trace if start else None
+        done = run_all([(world, initial) for world in worlds], limits or self.plan.limits, folders, jobs)
+        self.runs.update({run.world.role: run for run in done})
+        return done
+
+    def summaries(self) -> tuple[RunSummary, ...]:
+        return tuple(
+            summarize(role, _python(run), run.trace, run.seconds, "ok" if run.ok else cause.shorten(run.message))
+            for role, run in self.runs.items()
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        found = [*self.plan.notes]
+        for role, run in self.runs.items():
+            if not role.startswith(CONTROL):
+                found += [f"{role}: {note}" for note in run.notes]
+        return tuple(found)
+
+    def keep(self, target: Path | None) -> None:
+        """Copies what the runs printed and recorded, but for the weights, to where the user asked."""
+        for run in self.runs.values() if target else ():
+            assert target is not None
+            kept = target / run.stdout_path.parent.name
+            kept.mkdir(parents=True, exist_ok=True)
+            for file in (run.stdout_path, run.stderr_path, run.trace.folder / "trace.jsonl"):
+                if file.exists():
+                    shutil.copy(file, kept / file.name)
+
+
+CONTROL = "control: "
+"""How the roles of deliberately wrong migrations begin."""
+
+
+def _python(run: Run) -> str:
+    return "Python " + ".".join(map(str, run.world.runtime.version))
+
+
+def _file_name(role: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", role).strip("-").lower()
+
+
+# Judging
+
+
+def _judge(lab: _Lab) -> Report:
+    plan = lab.plan
+    if not plan.modern:
+        reason = (
+            "no interpreter with TensorFlow 2.16 or later was found; pip install 'tfmigrate[verify]', or --new-python"
+        )
+        return _report(lab, "COULD NOT RUN", reason)
+
+    reference = _reference(lab)
+    if reference is None:
+        return _report(lab, "COULD NOT RUN", _why_none(lab))
+    restored = [plan.world("restored", keras) for keras in plan.modern if f"restored on Keras {keras}" not in lab.runs]
+    migrated = [plan.world("migrated", keras) for keras in plan.modern]
+    other_threads = 1 if (os.cpu_count() or 1) > 1 else 2
+    again = replace(reference.world, role=f"{reference.world.role}, {other_threads} thread", threads=other_threads)
+    repeated, *_ = lab.run(again, *restored, *migrated, start=reference)
+
+    own_noise = noise(reference.trace, repeated.trace) if repeated.ok else None
+    band = tolerance(own_noise or 0.0, len(reference.trace.steps))
+    stopped = _could_not_run(lab)
+    if stopped is not None:
+        return _report(lab, *stopped)
+    pairs = _pairs(lab, reference, band)
+    apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
+    doubt = _doubt(reference, own_noise, band)
+    if doubt and not any(pair.divergence and pair.divergence.kind != "unknown" for pair in apart):
+        return _report(lab, "INCONCLUSIVE", doubt, pairs, noise=own_noise)
+    if apart:
+        return _report(lab, "DIFFERENT", _different(apart, pairs), pairs, noise=own_noise)
+    results = _controls(lab, reference, band)
+    verdict, reason = _conclude(pairs, results)
+    return _report(lab, verdict, reason, pairs, results, own_noise)
+
+
+def _report(
+    lab: _Lab,
+    verdict: Verdict,
+    reason: str,
+    pairs: tuple[Pair, ...] = (),
+    results: tuple[ControlResult, ...] = (),
+    noise: float | None = None,
+) -> Report:
+    return Report(verdict, reason, lab.plan.title, lab.summaries(), pairs, results, noise, lab.notes())
+
+
+def _reference(lab: _Lab) -> Run | None:
+    """The run of the old script that everything is measured against: genuine where that works, else restored."""
+    plan = lab.plan
+    if plan.genuine is not None:
+        (genuine,) = lab.run(plan.world("genuine"))
+        if genuine.ok:
+            return genuine
+    for keras in plan.modern:
+        (restored,) = lab.run(plan.world("restored", keras))
+        if restored.ok:
+            return restored
+    return None
+
+
+def _why_none(lab: _Lab) -> str:
+    """Why the old script runs nowhere, the genuine run's words first."""
+    return "the old script could not be run. " + ". ".join(run.message for run in lab.runs.values())
+
+
+def _could_not_run(lab: _Lab) -> tuple[Verdict, str] | None:
+    """Ends of the new script that say nothing about its training."""
+    for run in lab.runs.values():
+        if run.world.kind != "migrated" or run.ok:
+            continue
+        missing = re.search(r"ModuleNotFoundError: No module named '([^'.]+)", run.message)
+        if missing and missing[1] not in ("keras", "tensorflow"):
+            return "COULD NOT RUN", f"{run.message}; install {missing[1]} in {run.world.runtime.python}"
+        if run.outcome == "missing runtime":
+            return "COULD NOT RUN", run.message
+        if run.outcome in ("timed out", "too much output"):
+            return "INCONCLUSIVE", run.message
+    return None
+
+
+def _pairs(lab: _Lab, reference: Run, band: float) -> tuple[Pair, ...]:
+    """Each run of the new script against the reference and against the restored run on the same Keras."""
+    is_genuine = reference.world.kind == "genuine"
+    found = []
+    for keras in lab.plan.modern:
+        new = lab.runs[f"migrated on Keras {keras}"]
+        restored = lab.runs.get(f"restored on Keras {keras}")
+        if is_genuine:
+            found.append(_pair(reference, new, band, decides=True))
+        if restored is not None and restored.ok:
+            found.append(_pair(restored, new, band, decides=not is_genuine))
+        elif not is_genuine:
+            found.append(_pair(reference, new, band, decides=True))
+    return tuple(sorted(found, key=lambda pair: not pair.decides))
+
+
+def _pair(old: Run, new: Run, band: float, *, decides: bool) -> Pair:
+    comparison, divergence = _outcome(old, new, band)
+    return Pair(old.world.role, new.world.role, comparison, divergence, decides)
+
+
+def _outcome(old: Run, new: Run, band: float) -> tuple[Comparison | None, Divergence | None]:
+    comparison = compare(old.trace, new.trace, band)
+    if new.outcome == "crashed":
+        error = new.trace.end.error if new.trace.end and new.trace.end.error else new.message
+        found = cause.of_crash(old.trace, new.trace, comparison, error)
+        return (None if found.kind in ("crash", "scope") else comparison), found
+    return comparison, cause.find(old.trace, new.trace, comparison)
+
+
+def _different(apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
+    first = apart[0]
+    assert first.divergence is not None
+    where = first.new if len(apart) < len([p for p in pairs if p.decides]) else "the migrated script"
+    reason = f"{where} trains otherwise: {first.divergence.cause}"
+    restored = [pair for pair in pairs if not pair.decides]
+    if restored and all(pair.equivalent for pair in restored):
+        reason += (
+            "; restored on today's TensorFlow the old script agrees with it, so the versions differ, not the scripts"
+        )
+    return reason
+
+
+def _doubt(reference: Run, own_noise: float | None, band: float) -> str | None:
+    """Why these losses could not prove anything, whatever they are."""
+    if not all(math.isfinite(step.loss) for step in reference.trace.steps):
+        return "the old script's loss is not a number at some steps, so nothing after them can be compared"
+    if own_noise is not None and own_noise > band:
+        return (
+            f"two runs of the old script with different thread counts already differ by {own_noise:.3g}, more than the "
+            f"widest tolerance {band:.3g}; try fewer epochs"
+        )
+    return None
+
+
+def _controls(lab: _Lab, reference: Run, band: float) -> tuple[ControlResult, ...]:
+    """Runs one epoch of every mistake that can be made in the new script, on Keras 3 where there is one."""
+    keras: Keras = 3 if 3 in lab.plan.modern else 2
+    right = lab.plan.world("migrated", keras)
+    made = list(controls.mutants(lab.plan.options.new.read_bytes(), lab.plan.replicas, keras))
+    worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay={right.script: m.source}) for m in made]
+    short = reference.trace.steps[0].epoch == 0
+    limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
+    old = replace(reference, trace=through_epoch(reference.trace, 1)) if short else reference
+    # Nobody reads their speed, so they share the cores; a GPU is not shared.
+    jobs = os.cpu_count() if "CPU" in _device_kind(lab.runs[right.role]) else 1
+    results = []
+    for mutant, run in zip(made, lab.run(*worlds, start=reference, limits=limits, jobs=jobs), strict=True):
+        new = replace(run, trace=through_epoch(run.trace, 1)) if short else run
+        comparison, divergence = _outcome(old, new, band)
+        # A mutant that dies of anything but the mistake made in it was not told apart, it just did not run.
+        detected = divergence is not None and (divergence.kind != "crash" or "crash" in mutant.expected)
+        size = comparison.max_relative_difference if comparison and comparison.steps else None
+        found, kind = (divergence.cause, divergence.kind) if divergence else ("not told apart", None)
+        results.append(
+            ControlResult(mutant.mutation, size, detected, found, kind, comparison.steps if comparison else ())
+        )
+    return tuple(results)
+
+
+def _device_kind(run: Run) -> str:
+    return run.trace.start.device_kind if run.trace.start else ""
+
+
+def _conclude(pairs: tuple[Pair, ...], results: tuple[ControlResult, ...]) -> tuple[Verdict, str]:
+    missed = [result.mutation for result in results if not result.detected]
+    if missed:
+        return "INCONCLUSIVE", f"the runs agree, but so does a wrong migration: {', '.join(missed)}"
+    if len(results) < ENOUGH_CONTROLS:
+        return "INCONCLUSIVE", f"the runs agree, but only {len(results)} wrong migrations could be made to compare with"
+    deciding = [pair.comparison for pair in pairs if pair.decides and pair.comparison]
+    size = max(comparison.max_relative_difference for comparison in deciding)
+    steps = len(deciding[0].judged_steps)
+    reason = (
+        f"over {steps} steps the training losses differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); "
+        f"{len(results)} wrong migrations were all told apart"
+    )
+    known = {difference.name for comparison in deciding for difference in comparison.known}
+    if known:
+        reason += f"; known differences of the two systems, listed apart: {', '.join(sorted(known))}"
+    return "EQUIVALENT", reason
