@@ -248,7 +248,7 @@ class _Editor(cst.CSTTransformer):
             if inserted:
                 orphans.extend(line for edit in inserted for gone in edit.comments_of for line in self._orphaned(gone))
                 leading = list(getattr(unit, "leading_lines", ()))
-                blank = [line for line in leading if line.comment is None][:1]
+                blank = leading[: len(leading) - len(_comment_lines(leading))]
                 lines = [line for edit in inserted for line in self._parsed(edit.code)]
                 lines[0] = _led(lines[0], [*blank, *orphans])
                 orphans = []

@@ -53,6 +53,12 @@ def is_cpu_device(unit: cst.CSTNode, facts: Facts) -> bool:
     return name.rsplit(".", 1)[-1] in ("device", "device_scope") and "cpu" in call.args[0].value.value.lower()
 
 
+def _is_pass(unit: cst.CSTNode) -> bool:
+    return isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) and all(
+        isinstance(small, cst.Pass) for small in unit.body
+    )
+
+
 class Blocks:
     """Follows what vanishes and decides what becomes of the compound statements round it."""
 
@@ -122,7 +128,7 @@ class Blocks:
         (self.gone if self._empty(unit.body) else self.transparent).add(unit)
 
     def _empty(self, suite: cst.BaseSuite | None) -> bool:
-        return suite is None or all(unit in self.gone for unit in units_of(suite))
+        return suite is None or all(unit in self.gone or _is_pass(unit) for unit in units_of(suite))
 
     def _settle_if(self, unit: cst.If) -> None:
         if isinstance(unit.orelse, cst.If):

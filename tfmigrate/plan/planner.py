@@ -543,11 +543,8 @@ class _Planner:
         """Whether the module imports the name though nothing in it is left to wrap."""
         if accepted or self.facts.wraps or any(finding.code == codes.NOT_FOLLOWED for finding in self.findings):
             return False
-        if not self.settings.wants(codes.LEFTOVER_IMPORT):
-            return False
         return any(
-            names.canonical(full) == names.MULTI_GPU_MODEL
-            and not self._suppressed(codes.LEFTOVER_IMPORT, self.module.position(statement_)[0])
+            names.canonical(full) == names.MULTI_GPU_MODEL and self._wanted(codes.LEFTOVER_IMPORT, statement_)
             for statement_, _ in import_statements(self.module)
             for _, _, full in imports_of(statement_)
         )

@@ -24,7 +24,7 @@ class Batch(object):
         self.layout = None
 
     def arrays(self, whole_in_each):
-        """The global batch, inputs then targets; each replica holds the whole of it in `train_on_batch`."""
+        """The global batch, inputs then targets; in `train_on_batch` of Keras 3 each replica holds the whole of it."""
         if not self.parts:
             return None
         replicas = [self.parts[key] for key in sorted(self.parts)]
@@ -143,7 +143,7 @@ class EagerKeras(object):
             recorder.note("model %d: losses are recorded as its own training step reports them" % entry.index
                           if own_step else "model %d: this Keras hides its loss metric, so that the losses recorded "
                           "are means over the epoch so far" % entry.index)
-        arrays = self.batch.arrays(call.name == "train_on_batch")
+        arrays = self.batch.arrays(call.name == "train_on_batch" and self.flavour.is_keras3)
         recorder.step(call, loss, arrays, learning_rate, seconds)
         if tracker is not None:
             set_mean(tracker, call.epoch_loss, call.epoch_weight)

@@ -42,6 +42,7 @@ def install(tf, found, machine, defaults):
     restore_generators(tf, flavour)
     restore_optimizers(flavour, defaults)
     restore_layer_defaults(flavour, defaults)
+    restore_embedding_gradients(flavour)
     restore_callbacks(flavour)
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)
@@ -265,6 +266,15 @@ def restore_layer_defaults(flavour, defaults):
     for name, values in defaults.items():
         for cls in flavours.classes(flavour, "layers", [name]):
             cls.__init__ = with_defaults(cls.__init__, values)
+
+
+def restore_embedding_gradients(flavour):
+    """Keras 3 squares the gradients of a row that occurs twice in a batch one by one; a regularizer of nothing makes
+    the gradient dense, as it was."""
+    if flavour.is_keras3:
+        regularizer = flavour.root.regularizers.L2(0.0)
+        for cls in flavours.classes(flavour, "layers", ["Embedding"]):
+            cls.__init__ = with_defaults(cls.__init__, {"embeddings_regularizer": regularizer})
 
 
 def with_defaults(original, values):
