@@ -71,7 +71,7 @@ class Carrier:
                 ) or _unavailable()
         if len(bindings) != 1:
             raise _Unavailable
-        value = _assigned(bindings[0])
+        value = assigned(bindings[0])
         if value is None or not is_pure(value):
             raise _Unavailable
         return self._tree(self._module.code(value), source, target, before, depth + 1) or _unavailable()
@@ -181,7 +181,7 @@ class _AttributeTargets(cst.CSTVisitor):
             self.units.append(self._line)
 
 
-def _assigned(binding: Occurrence) -> cst.BaseExpression | None:
+def assigned(binding: Occurrence) -> cst.BaseExpression | None:
     """The expression a name is bound to by a plain `name = expression`."""
     if not isinstance(binding.unit, cst.SimpleStatementLine):
         return None

@@ -26,6 +26,7 @@ from tfmigrate.plan.groups import (
 from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
 from tfmigrate.plan.interfaces import CallChange, Tables, calls_in, generator_calls, moved_attributes, optimizer_calls, string_optimizers
 from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
+from tfmigrate.plan.saving import weight_files
 from tfmigrate.plan.scope import Cover, Run, first_common_unit
 from tfmigrate.plan.strategy import Strategy, replicas, strategy_for
 from tfmigrate.result import Action, Finding
@@ -459,6 +460,7 @@ class _Planner:
             *generator_calls(self.facts, tables),
             *optimizer_calls(self.facts, tables, tf),
             *string_optimizers(self.facts, tables, tf),
+            *weight_files(self.facts, self.scopes),
         ]
         for change in changes:
             if self._wanted(change.code, change.node):
