@@ -18,8 +18,9 @@ import click
 
 from tfmigrate import __version__, migrate, rules, settings
 from tfmigrate.errors import UserError, suggestion
+from tfmigrate.files import notebook, source
 from tfmigrate.report import summary
-from tfmigrate.result import FileResult, Result
+from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ _PIPELINE_OPTIONS = (
         help="Only files changed since this branch left REV (default: the main branch).",
     ),
     click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that may work at once."),
+    click.option("--stdin-filename", metavar="PATH", default=STDIN, help="What `-` reads: for its name and settings."),
 )
 
 
@@ -116,45 +118,77 @@ def _pipeline_options(command: Command) -> Command:
 
 @cli.command()
 @_pipeline_options
-def check(paths: tuple[str, ...], changed: str | None, **options: Any) -> int:
+@click.option("--baseline", metavar="FILE", help="Leave out the findings that this file knows.")
+@click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Make that file; no report.")
+def check(
+    paths: tuple[str, ...], changed: str | None, stdin_filename: str, write_baseline: Path | None, **options: Any
+) -> int:
     """Say what is there and what would be done; write nothing. `-` reads stdin.
 
     Exit code: 0 nothing, 1 something, 2 could not run.
     """
-    chosen = _settings(paths, options)
+    chosen = _settings(paths, options, stdin_filename)
     if paths == ("-",):
-        result = _of_one(migrate.migrate_bytes(_stdin(), STDIN, chosen))
+        paths = (stdin_filename,)
+        result = _of_one(migrate.migrate_bytes(_stdin(), stdin_filename, chosen))
     else:
-        result = migrate.check(_paths(paths, changed), chosen)
+        paths = tuple(_paths(paths, changed))
+        result = migrate.check(paths, chosen)
+    if write_baseline:
+        return _write_baseline(result, write_baseline)
+    if chosen.baseline:
+        result = _without_known(result, Path(chosen.baseline), paths)
     _write(_rendered(result, chosen))
     return summary.check_exit_code(result)
+
+
+def _write_baseline(result: Result, path: Path) -> int:
+    from tfmigrate.files import baseline
+
+    for file in result.errors:
+        _complain(f"{file.path}: {file.error}")
+    count = baseline.save(path, baseline.entries(path, result))
+    click.echo(f"{path}: {count} finding{'' if count == 1 else 's'} taken as known.", err=True)
+    return COULD_NOT_RUN if result.errors else 0
+
+
+def _without_known(result: Result, path: Path, paths: Sequence[str]) -> Result:
+    from tfmigrate.files import baseline
+
+    left = baseline.remaining(path, result, paths)
+    if left.known:
+        click.echo(f"{left.known} known from {path}, not shown.", err=True)
+    if left.stale:
+        click.echo(f"{left.stale} of {path} gone: make it anew with --write-baseline.", err=True)
+    return left.result
 
 
 @cli.command()
 @_pipeline_options
 @click.option("--diff", is_flag=True, help="Print a patch that `git apply` takes; write nothing.")
-def fix(paths: tuple[str, ...], changed: str | None, diff: bool, **options: Any) -> int:
+@click.option("--clear-outputs", is_flag=True, default=None, help="Empty the outputs of notebooks that change.")
+def fix(paths: tuple[str, ...], changed: str | None, diff: bool, stdin_filename: str, **options: Any) -> int:
     """Migrate in place. `-` migrates stdin to stdout and reports on stderr.
 
     Exit code: 0 all done, 1 something refused or left (--diff: a patch exists), 2 could not run.
     """
     if diff and options["format"] is not None:
         raise click.UsageError("--diff prints a patch; leave --format out, or use check for a report")
-    chosen = _settings(paths, options)
+    chosen = _settings(paths, options, stdin_filename)
     if diff:
-        return _print_patch(paths, changed, chosen)
+        return _print_patch(paths, changed, stdin_filename, chosen)
     if paths == ("-",):
-        return _fix_stdin(chosen)
+        return _fix_stdin(stdin_filename, chosen)
     result = migrate.fix(_paths(paths, changed), chosen)
     _write(_rendered(result, chosen))
     return summary.fix_exit_code(result)
 
 
-def _print_patch(paths: tuple[str, ...], changed: str | None, chosen: Settings) -> int:
+def _print_patch(paths: tuple[str, ...], changed: str | None, stdin_filename: str, chosen: Settings) -> int:
     from tfmigrate.report import diff, text
 
     if paths == ("-",):
-        result = _of_one(migrate.migrate_bytes(_stdin(), STDIN, chosen))
+        result = _of_one(migrate.migrate_bytes(_stdin(), stdin_filename, chosen))
     else:
         result = migrate.check(_paths(paths, changed), chosen)
     _write(diff.render(result, chosen))
@@ -162,9 +196,9 @@ def _print_patch(paths: tuple[str, ...], changed: str | None, chosen: Settings) 
     return summary.diff_exit_code(result)
 
 
-def _fix_stdin(chosen: Settings) -> int:
+def _fix_stdin(name: str, chosen: Settings) -> int:
     data = _stdin()
-    file = migrate.migrate_bytes(data, STDIN, chosen)
+    file = migrate.migrate_bytes(data, name, chosen)
     result = _of_one(migrate.applied(file) if file.changed else file)
     _write_bytes(file.after.encode(file.encoding) if file.changed else data)  # It can: migrate checked.
     click.echo(_rendered(result, chosen), err=True, nl=False)
@@ -174,7 +208,10 @@ def _fix_stdin(chosen: Settings) -> int:
 @cli.command()
 @click.argument("what", metavar="CODE|FILE:LINE", required=False)
 def explain(what: str | None) -> int:
-    """Show a rule's page; or why the use at FILE:LINE is rewritten so, or refused. Without either, list the rules."""
+    """Show a rule's page; or why the use at FILE:LINE is rewritten so, or refused. Without either, list the rules.
+
+    A place in a notebook is FILE:CELL:LINE.
+    """
     known = rules.by_code()
     if what is None:
         _write("".join(f"{rule.code}  {rule.title}\n" for rule in known.values()))
@@ -183,22 +220,28 @@ def explain(what: str | None) -> int:
         _write(_page(known[what.upper()].text))
         return 0
     path, _, line = what.rpartition(":")
+    path, _, cell = path.rpartition(":") if path.rpartition(":")[2].isdigit() else (path, "", "")
     if not path or not line.isdigit():
         raise UserError(f"explain: {what!r} is no code and no FILE:LINE{suggestion(what.upper(), known)}")
     (file,) = migrate.check([path], settings.load(Path(path).parent, {})).files or (FileResult(path, "unchanged"),)
     if file.error:
         raise UserError(f"{file.path}: {file.error}")
-    return _explain_line(file, int(line), known)
+    return _explain_line(file, (int(cell) if cell else None, int(line)), known)
 
 
-def _explain_line(file: FileResult, line: int, known: dict[str, rules.Rule]) -> int:
+def _explain_line(file: FileResult, place: tuple[int | None, int], known: dict[str, rules.Rule]) -> int:
     from tfmigrate.report.text import told
 
-    here = [finding for finding in file.findings if finding.line == line]
+    def at(finding: Finding) -> tuple[int | None, int]:
+        return finding.cell.number if finding.cell else None, finding.line
+
+    here = [finding for finding in file.findings if at(finding) == place]
     if not here:
-        others = ", ".join(f"{number}" for number in sorted({finding.line for finding in file.findings}))
-        elsewhere = f"; this file has findings at line {others}" if others else "; this file has no findings"
-        _write(f"{file.path}:{line}: nothing to explain{elsewhere}\n")
+        others = sorted({at(finding) for finding in file.findings}, key=lambda one: (one[0] or 0, one[1]))
+        told_others = ", ".join(f"{cell}:{line}" if cell else f"{line}" for cell, line in others)
+        elsewhere = f"; this file has findings at line {told_others}" if others else "; this file has no findings"
+        shown = f"{place[0]}:{place[1]}" if place[0] else f"{place[1]}"
+        _write(f"{file.path}:{shown}: nothing to explain{elsewhere}\n")
         return 1
     for finding in here:
         _write(f"{file.path}:{told(finding)}\n\n")
@@ -253,6 +296,7 @@ def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tup
         _make_folder(folder)
     with tempfile.TemporaryDirectory(prefix="tfmigrate-") as scratch:
         title = f"{old} -> {new or 'its migrated copy'}"
+        program = options["cwd"]
         if new is None:
             new = Path(scratch).resolve() / "migrated" / old.name
             if not old.is_file():
@@ -261,11 +305,18 @@ def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tup
                 raise UserError("verify without NEW runs OLD in its own folder; with --cwd, give NEW too")
             copy_program(old.resolve().parent, new.parent, Limits().largest_copied_file)
             migrate.fix_copy(old, new, settings.load(old.parent, {}))
+        if notebook.SUFFIX in (old.suffix, new.suffix):
+            if program:
+                raise UserError("verify runs a notebook in its own folder; leave --cwd out")
+            old, new = (
+                _as_script(path, Path(scratch).resolve() / role, copy_program, Limits().largest_copied_file)
+                for path, role in ((old, "old"), (new, "new"))
+            )
         chosen = VerifyOptions(
             old=old,
             new=new,
             args=tuple(shlex.split(options["arguments"])),
-            program=options["cwd"],
+            program=program,
             replicas=options["replicas"],
             old_python=options["old_python"],
             new_python=options["new_python"],
@@ -279,6 +330,22 @@ def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tup
         report = replace(judge(chosen, lambda line: click.echo(line, err=True)), title=title)
     _show_verdict(report, folder, form)
     return report.exit_code
+
+
+def _as_script(path: Path, folder: Path, copy_program: Callable[[Path, Path, int], object], largest: int) -> Path:
+    """A copy of the program that `path` is the main file of, in `folder`; a notebook in it is a script there."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file")
+    copy_program(path.resolve().parent, folder, largest)
+    if path.suffix != notebook.SUFFIX:
+        return folder / path.name
+    try:
+        text = notebook.read(source.decode(path.read_bytes()).text).script()
+    except source.SourceError as error:
+        raise UserError(f"{path}: {error}") from None
+    script = folder / f"{path.stem}_notebook.py"
+    script.write_text(text, encoding="utf-8", newline="")
+    return script
 
 
 def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
@@ -364,11 +431,13 @@ def runtimes(make: str | None, form: str) -> int:
     return code
 
 
-def _settings(paths: Sequence[str], options: dict[str, Any]) -> Settings:
-    start = Path(paths[0]) if paths and paths[0] != "-" else Path.cwd()
+def _settings(paths: Sequence[str], options: dict[str, Any], stdin_filename: str) -> Settings:
+    named = [stdin_filename if path == "-" else path for path in paths]
+    start = Path(named[0]) if named and named[0] != STDIN else Path.cwd()
     chosen = settings.load(start, options)
     known = rules.by_code()
-    for option, codes in (("select", chosen.select), ("ignore", chosen.ignore)):
+    per_file = [(f"per-file-ignores.{pattern}", codes) for pattern, codes in chosen.per_file_ignores]
+    for option, codes in (("select", chosen.select), ("ignore", chosen.ignore), *per_file):
         for code in codes:
             if not any(one.startswith(code) for one in known):
                 raise settings.SettingsError(f"{option}: there is no code {code!r}{suggestion(code, known)}")

@@ -17,19 +17,12 @@ def compiles(text: str) -> None:
         compile(text, "<source>", "exec", dont_inherit=True)
 
 
-def objection(before: cst.Module, after_text: str, uses_left: int, uses_allowed: int) -> str | None:
-    """Why a result must not be written, or None.
-
-    `uses_left`: live uses of multi_gpu_model in the result; `uses_allowed`: those that were refused or suppressed.
-    """
+def objection(before: cst.Module, after_text: str) -> str | None:
+    """Why a file's result must not be written, or None."""
     try:
         after = cst.parse_module(after_text)
         compiles(after_text)
     except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
         return f"the result would not parse ({error})".replace("\n", " ")
     lost = Counter(comments_in(before)) - Counter(comments_in(after))
-    if lost:
-        return f"the comment {next(iter(lost))!r} would be lost"
-    if uses_left > uses_allowed:
-        return f"{uses_left - uses_allowed} use(s) of multi_gpu_model would be left without a word"
-    return None
+    return f"the comment {next(iter(lost))!r} would be lost" if lost else None

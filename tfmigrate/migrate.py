@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tfmigrate import rules
 from tfmigrate.errors import UserError
-from tfmigrate.files import pins, scan, source, write
+from tfmigrate.files import notebook, pins, scan, source, write
 from tfmigrate.result import FileResult, Result
 from tfmigrate.settings import Settings
 
@@ -33,7 +33,7 @@ def fix(paths: Sequence[str], settings: Settings) -> Result:
 def migrate_bytes(data: bytes, path: str, settings: Settings) -> FileResult:
     """Migrate a source that is in memory already; `path` is only its name. Touches no disk."""
     read, unreadable = _read([scan.Found(path, path, data)])
-    return (*_migrated(read, {path: settings}, jobs=1), *unreadable)[0]
+    return (*_migrated(read, {path: settings.for_file(path)}, jobs=1), *unreadable)[0]
 
 
 def applied(file: FileResult) -> FileResult:
@@ -64,6 +64,12 @@ def fix_copy(script: Path, copy: Path, settings: Settings) -> None:
 class _Read:
     found: scan.Found
     source: source.Source
+    notebook: notebook.Notebook | None
+
+    @property
+    def program(self) -> str:
+        """The Python in the file."""
+        return self.notebook.program if self.notebook else self.source.text
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,9 @@ def _read(found: Iterable[scan.Found]) -> tuple[dict[str, _Read], list[FileResul
     read, errors = {}, []
     for file in found:
         try:
-            read[file.path] = _Read(file, source.decode(file.data))
+            text = source.decode(file.data)
+            cells = notebook.read(text.text) if file.path.endswith(notebook.SUFFIX) else None
+            read[file.path] = _Read(file, text, cells)
         except source.SourceError as error:
             errors.append(FileResult(file.path, "error", error=str(error)))
     return read, errors
@@ -96,14 +104,15 @@ def _read(found: Iterable[scan.Found]) -> tuple[dict[str, _Read], list[FileResul
 
 def _settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Settings]:
     """Each file's settings: `from_version` is filled in from the pins of the file's own project when not given."""
+    own = {path: settings.for_file(path) for path in paths}
     if settings.from_version is not None:
-        return dict.fromkeys(paths, settings)
+        return own
     pinned = cache(pins.written_for)
-    return {path: replace(settings, from_version=pinned(Path(path).parent)) for path in paths}
+    return {path: replace(one, from_version=pinned(Path(path).parent)) for path, one in own.items()}
 
 
 def _migrated(read: Mapping[str, _Read], settings: Mapping[str, Settings], jobs: int) -> list[FileResult]:
-    tasks = [(path, one.source.text, settings[path]) for path, one in read.items()]
+    tasks = [(path, one.program, settings[path]) for path, one in read.items()]
     if jobs > 1 and len(tasks) >= POOL_PAYS_FROM:
         from concurrent.futures import ProcessPoolExecutor
 
@@ -111,16 +120,18 @@ def _migrated(read: Mapping[str, _Read], settings: Mapping[str, Settings], jobs:
             files = list(pool.map(_migrate_one, tasks))
     else:
         files = list(map(_migrate_one, tasks))
-    return [_encodable(file, read[file.path].source) for file in files]
+    return [_as_file(file, read[file.path], settings[file.path]) for file in files]
 
 
-def _encodable(file: FileResult, read: source.Source) -> FileResult:
-    """The same, knowing its encoding; an error when the new text cannot be written in it."""
+def _as_file(file: FileResult, read: _Read, settings: Settings) -> FileResult:
+    """The outcome for a program as that of its file; an error when the new text has no place in the file."""
     try:
-        source.encode(read, file.after)
+        if read.notebook:
+            file = read.notebook.restored(file, clear_outputs=settings.clear_outputs)
+        source.encode(read.source, file.after)
     except source.SourceError as error:
-        return FileResult(file.path, "error", error=str(error), encoding=read.encoding)
-    return replace(file, encoding=read.encoding)
+        return FileResult(file.path, "error", error=str(error), encoding=read.source.encoding)
+    return replace(file, encoding=read.source.encoding)
 
 
 def _migrate_one(task: tuple[str, str, Settings]) -> FileResult:

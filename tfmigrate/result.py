@@ -11,8 +11,23 @@ Status = Literal["migrated", "refused", "unchanged", "error"]
 
 
 @dataclass(frozen=True, order=True)
+class Cell:
+    """The notebook cell that a finding stands in."""
+
+    number: int
+    """Place among all cells, from 1."""
+    file_line: int
+    """The line of the .ipynb file, from 1, for readers who see files and not cells."""
+    source_line: str
+    """The line of Python that the finding is about."""
+
+
+@dataclass(frozen=True, order=True)
 class Finding:
-    """One claim about one place; `line` and `column` (both from 1) are those of the file before the run."""
+    """One claim about one place; `line` and `column` (both from 1) are those of the file before the run.
+
+    In a notebook they count within `cell`.
+    """
 
     line: int
     column: int
@@ -20,6 +35,7 @@ class Finding:
     message: str
     action: Action
     applied: bool = False
+    cell: Cell | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +58,13 @@ class FileResult:
     @property
     def changed(self) -> bool:
         return self.before != self.after
+
+    def line_of(self, finding: Finding) -> str:
+        """The line of Python that a finding is about, as it stood before the run; empty when it has none."""
+        if finding.cell:
+            return finding.cell.source_line
+        lines = self.before.splitlines()
+        return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
 
 
 @dataclass(frozen=True)

@@ -11,54 +11,79 @@ from tfmigrate import guard, rules
 from tfmigrate.edit.apply import apply
 from tfmigrate.files.source import explain_syntax_error
 from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan
-from tfmigrate.plan.planner import plan_module
+from tfmigrate.plan.planner import plan_program
 from tfmigrate.result import FileResult, Finding, Status
 from tfmigrate.settings import Settings
 from tfmigrate.understand.interpreter import interpret
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, Program
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.suppressions import read_suppressions
 
 
 def migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[FileResult, ...]:
-    """The outcome for each source (path -> decoded text, its own newlines kept); `applied` is False throughout."""
-    return tuple(_migrate_source(path, text, settings) for path, text in sources.items())
+    """The outcome for each source (path -> decoded text, its own newlines kept), as one program with one plan.
+
+    `applied` is False throughout. Where the result of one file fails the last check, every file of the program stays as
+    it is.
+    """
+    read = {path: _parsed(path, text) for path, text in sources.items()}
+    modules = [module for module in read.values() if isinstance(module, Module)]
+    done = {file.path: file for file in _migrated(modules, settings)} if modules else {}
+    return tuple(done[path] if isinstance(module, Module) else module for path, module in read.items())
 
 
-def _migrate_source(path: str, text: str, settings: Settings) -> FileResult:
+def _parsed(path: str, text: str) -> Module | FileResult:
     try:
-        module = Module(path, text)
         guard.compiles(text)
+        return Module(path, text)
     except cst.ParserSyntaxError as error:
-        return FileResult(path, "error", error=explain_syntax_error(text, error.raw_line, error.message), before=text, after=text)
+        message = explain_syntax_error(text, error.raw_line, error.message)
     except (SyntaxError, ValueError) as error:
         message = explain_syntax_error(text, getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error)))
-        return FileResult(path, "error", error=message, before=text, after=text)
-    plan, uses = _planned(module, settings)
-    if not plan.edits:
-        return FileResult(path, _status(plan.findings, False), plan.findings, before=text, after=text)
-    after = apply(module.tree, plan.edits).code
-    left = sum(1 for finding in plan.findings if finding.action in ("refuse", "suppressed"))
-    objection = guard.objection(module.tree, after, _uses(after, path), left)
+    return FileResult(path, "error", error=message, before=text, after=text)
+
+
+def _migrated(modules: list[Module], settings: Settings) -> list[FileResult]:
+    facts = interpret(Program(modules), settings.aliases)
+    drafts = {
+        module: Draft(facts.modules[module], Scopes(module), settings, read_suppressions(module.text))
+        for module in modules
+    }
+    plans = plan_program(facts, drafts, settings, rules.all_rules())
+    after = {module: apply(module.tree, plan.edits).code for module, plan in plans.items()}
+    objection = _objection(plans, after, settings)
     if objection is not None:
-        return _withdrawn(path, text, plan, objection)
-    return FileResult(path, _status(plan.findings, after != text), plan.findings, before=text, after=after)
+        return [_withdrawn(module, plan, objection) for module, plan in plans.items()]
+    return [
+        FileResult(
+            module.path,
+            _status(plan.findings, after[module] != module.text),
+            plan.findings,
+            before=module.text,
+            after=after[module],
+        )
+        for module, plan in plans.items()
+    ]
 
 
-def _planned(module: Module, settings: Settings) -> tuple[Plan, int]:
-    facts = interpret(module, settings.aliases)
-    plan = plan_module(facts, Scopes(module), settings, rules.all_rules(), read_suppressions(module.text))
-    return plan, len({wrap.call for wrap in facts.wraps})
+def _objection(plans: Mapping[Module, Plan], after: Mapping[Module, str], settings: Settings) -> str | None:
+    """Why the results must not be written, or None."""
+    if not any(plan.edits for plan in plans.values()):
+        return None
+    for module, plan in plans.items():
+        found = guard.objection(module.tree, after[module]) if plan.edits else None
+        if found is not None:
+            return f"{found} in {module.path}"
+    again = interpret(Program([Module(module.path, text) for module, text in after.items()]), settings.aliases)
+    left = len({wrap.call for wrap in again.wraps})
+    said = sum(finding.action in ("refuse", "suppressed") for plan in plans.values() for finding in plan.findings)
+    return f"{left - said} use(s) of multi_gpu_model would be left without a word" if left > said else None
 
 
-def _uses(text: str, path: str) -> int:
-    """Live uses of multi_gpu_model in a text."""
-    return len({wrap.call for wrap in interpret(Module(path, text)).wraps})
-
-
-def _withdrawn(path: str, text: str, plan: Plan, objection: str) -> FileResult:
-    """Nothing is done to a file whose result failed the last check; each use in it is refused."""
+def _withdrawn(module: Module, plan: Plan, objection: str) -> FileResult:
+    """Nothing is done to a program whose result failed the last check; each use in it is refused."""
     findings = tuple(
         replace(
             finding,
@@ -69,7 +94,14 @@ def _withdrawn(path: str, text: str, plan: Plan, objection: str) -> FileResult:
         for finding in plan.findings
         if finding.code == codes.MULTI_GPU_MODEL
     )
-    return FileResult(path, "refused", findings or plan.findings, before=text, after=text)
+    kept = tuple(finding for finding in plan.findings if finding.action != "rewrite")
+    return FileResult(
+        module.path,
+        "refused" if findings else _status(kept, False),
+        (*findings, *kept),
+        before=module.text,
+        after=module.text,
+    )
 
 
 def _status(findings: tuple[Finding, ...], changed: bool) -> Status:

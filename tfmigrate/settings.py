@@ -48,6 +48,12 @@ class Settings:
     """Patterns in the .gitignore language, relative to the folder of the pyproject.toml, that a walk leaves out."""
     aliases: tuple[str, ...] = ()
     """Further qualified names that are `multi_gpu_model`, e.g. a copy kept in "mylib.parallel.multi_gpu_model"."""
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Codes to ignore in files that match a pattern, e.g. (("legacy/", ("TFM2",)),); patterns as in `exclude`."""
+    clear_outputs: bool = False
+    """Empty the outputs of notebooks that change."""
+    baseline: str | None = None
+    """The file of findings that `check` takes as known; in pyproject.toml relative to its folder."""
     format: Format = "text"
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Processes that may work at once."""
@@ -58,6 +64,21 @@ class Settings:
         """Is `code` selected and not ignored? "TFM2" stands for every code that begins so."""
         selected = not self.select or any(code.startswith(prefix) for prefix in self.select)
         return selected and not any(code.startswith(prefix) for prefix in self.ignore)
+
+    def for_file(self, path: str) -> Settings:
+        """These settings with what `per_file_ignores` says of one file (a path from the current folder)."""
+        if not self.per_file_ignores:
+            return self
+        from pathspec import GitIgnoreSpec  # Late: few projects need it.
+
+        relative = os.path.relpath(path, self.root or Path.cwd()).replace(os.sep, "/")
+        codes = [
+            code
+            for pattern, codes in self.per_file_ignores
+            if not relative.startswith("../") and GitIgnoreSpec.from_lines([pattern]).match_file(relative)
+            for code in codes
+        ]
+        return replace(self, ignore=(*self.ignore, *codes))
 
     def written_for(self, package: str) -> tuple[int, ...] | None:
         """The version of "keras" or "tensorflow" that the code was written for, or None when nothing says so."""
@@ -74,13 +95,23 @@ def load(start: Path, command_line: Mapping[str, Any]) -> Settings:
     """
     root, table = _nearest_table(start)
     where = f"{root / 'pyproject.toml'}: [tool.tfmigrate]" if root else ""
-    configured = _checked({_FIELDS.get(key, key): value for key, value in table.items()}, where)
+    configured = _checked({_field(key): value for key, value in table.items()}, where)
+    if root and "baseline" in configured:
+        configured["baseline"] = str(root / configured["baseline"])
     given = _checked({key: value for key, value in command_line.items() if value is not None}, "command line")
     return replace(Settings(root=root), **(configured | given))
 
 
-_KEYS = {"from" if one.name == "from_version" else one.name for one in fields(Settings)} - {"root"}
-_FIELDS = {"from": "from_version"}
+def _key(field_name: str) -> str:
+    """A field as it is written in pyproject.toml."""
+    return "from" if field_name == "from_version" else field_name.replace("_", "-")
+
+
+def _field(key: str) -> str:
+    return "from_version" if key == "from" else key.replace("-", "_")
+
+
+_KEYS = {_key(one.name) for one in fields(Settings)} - {"root"}
 _LISTS = {"select", "ignore", "exclude", "aliases"}
 _CHOICES = {"strategy": get_args(Strategy), "batch": get_args(Batch), "format": get_args(Format)}
 
@@ -111,12 +142,17 @@ def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _check(key: str, value: Any, where: str) -> Any:
-    name = "from" if key == "from_version" else key
+    name = _key(key)
     if key in _LISTS:
-        items = [value] if isinstance(value, str) else value
-        if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
-            raise SettingsError(f"{where}: {name} = {value!r} is not a list of strings")
-        return tuple(items)
+        return _strings(name, value, where)
+    if key == "per_file_ignores":
+        if not isinstance(value, dict):
+            raise SettingsError(f'{where}: {name} = {value!r} is not a table; write {{ "legacy/" = ["TFM2"] }}')
+        return tuple((pattern, _strings(f"{name}.{pattern}", codes, where)) for pattern, codes in value.items())
+    if key == "clear_outputs":
+        if not isinstance(value, bool):
+            raise SettingsError(f"{where}: {name} = {value!r} is neither true nor false")
+        return value
     if key == "jobs":
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise SettingsError(f"{where}: jobs = {value!r} is not a number of processes (1 or more)")
@@ -137,6 +173,13 @@ def _check(key: str, value: Any, where: str) -> Any:
             f"{where}: from = {value!r} is not understood; write tensorflow==1.15, keras==2.2.4, or both with a comma"
         )
     return value
+
+
+def _strings(name: str, value: Any, where: str) -> tuple[str, ...]:
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
+        raise SettingsError(f"{where}: {name} = {value!r} is not a list of strings")
+    return tuple(items)
 
 
 def _version(text: str) -> tuple[int, ...] | None:

@@ -36,10 +36,10 @@ def test_every_promised_row_is_there(tmp_path: Path) -> None:
     old = Training(moving_averages=True)
     names = " | ".join(r.what for r in both(tmp_path, old, migrated(old)).contract)
     for what in (
-        "trained models", "replicas", "steps", "samples per epoch", "global batch size",
-        "batches with the same content", "shuffle asked for", "class weights", "sample weights", "learning rate at each step",
-        "optimizer", "validation samples", "validation loss", "initial weights", "first gradient", "final trainable weights",
-        "final non-trainable weights",
+        "trained models", "replicas", "steps", "samples per epoch", "global batch size", "shuffle asked for",
+        "batches with the same content", "class weights", "sample weights", "learning rate at each step",
+        "optimizer", "validation samples", "validation loss", "initial weights", "first gradient",
+        "final trainable weights", "final non-trainable weights",
     ):  # fmt: skip
         assert what in names
 

@@ -316,6 +316,65 @@ def test_known_differences_are_in_the_reason(lab: Laboratory) -> None:
     assert "remainder batch" in report.reason
 
 
+class Generator:
+    """Keras 2.3's fit_generator: the validation log is the last batch's, so only the restored run can judge it."""
+
+    def __init__(self, lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+        original = lab.run
+
+        def run(world: World, *rest: object) -> Run:
+            done = original(world, *rest)  # type: ignore[arg-type]
+            trace = done.trace
+            if world.kind == "genuine":
+                logs = [replace(e, logs={**e.logs, "val_loss": 9.0}) for e in trace.epochs]
+                trace = replace(trace, epochs=tuple(logs), fits=(replace(trace.fits[0], call="fit_generator"),))
+            if world.role == "control: validated on the training data" or self.wrong(world):
+                logs = [replace(e, logs={**e.logs, "val_loss": 0.5}) for e in trace.epochs]
+                trace = replace(trace, epochs=tuple(logs))
+            return replace(done, trace=trace)
+
+        self.wrong = lambda world: False
+        monkeypatch.setattr(lab, "run", run)
+        lab.new.write_text(NEW_SCRIPT.replace("epochs=3", "epochs=3, validation_data=v"))
+        WRONG_OR_RIGHT = {**WRONG, "validated on the training data": migrated(OLD)}  # noqa: N806
+        lab.behaviour = lambda world, limits: (
+            WRONG_OR_RIGHT[world.role.removeprefix("control: ")]
+            if world.role.startswith("control: ")
+            else usual(world, limits)
+        )
+
+
+def test_the_restored_run_stands_in_for_a_last_batch_validation(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Generator(lab, monkeypatch)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "validation of the last batch alone" in report.reason
+    wrong = next(c for c in report.controls if c.mutation == "validated on the training data")
+    assert wrong.detected
+    assert wrong.kind == "validation"
+
+
+def test_a_wrong_validation_is_seen_behind_a_last_batch_validation(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Generator(lab, monkeypatch).wrong = lambda world: world.role.startswith("migrated")
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert "validation loss differs" in report.reason
+
+
+def test_what_nothing_can_judge_is_a_note_and_no_control(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    Generator(lab, monkeypatch)
+    inner = lab.behaviour
+    lab.behaviour = lambda world, limits: "ValueError (old.py:1)" if world.kind == "restored" else inner(world, limits)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "validated on the training data" not in {c.mutation for c in report.controls}
+    assert any("validation losses could not be judged" in note for note in report.notes)
+
+
 def test_what_the_runs_printed_is_kept_where_asked(lab: Laboratory, tmp_path: Path) -> None:
     lab.verify(keep=tmp_path / "kept")
     assert len(list((tmp_path / "kept").glob("*/stdout.txt"))) == len(lab.roles)

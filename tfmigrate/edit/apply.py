@@ -103,7 +103,7 @@ class _Editor(cst.CSTTransformer):
         if len(edit.parts) == 1 and edit.template == "{" + edit.parts[0][0] + "}":
             return self._new_parts[edit.parts[0][1]]
         parts = {name: self._new_parts[node] for name, node in edit.parts}
-        return parse_template_expression(edit.template, self._config, **parts)  # type: ignore[arg-type]
+        return parse_template_expression(edit.template, self._config, **parts)
 
     def _arguments(self, edit: Arguments, updated: cst.Call) -> cst.Call:
         changed = updated
@@ -161,11 +161,13 @@ class _Editor(cst.CSTTransformer):
     def _import(self, edit: ImportNames, updated: cst.BaseSmallStatement) -> list[cst.BaseSmallStatement]:
         found: list[cst.BaseSmallStatement] = []
         for number, part in enumerate(edit.parts):
-            semicolon = updated.semicolon if number == len(edit.parts) - 1 else cst.MaybeSentinel.DEFAULT  # type: ignore[attr-defined]
+            semicolon = updated.semicolon if number == len(edit.parts) - 1 else cst.MaybeSentinel.DEFAULT
             if number == 0 and isinstance(updated, cst.ImportFrom) and part.module and _old_names(part):
                 found.append(self._narrowed(updated, part).with_changes(semicolon=semicolon))
             else:
-                names = ", ".join(n if isinstance(n, str) else cst.Module([]).code_for_node(_plain(n)) for n in part.names)
+                names = ", ".join(
+                    n if isinstance(n, str) else cst.Module([]).code_for_node(_plain(n)) for n in part.names
+                )
                 text = f"from {part.module} import {names}" if part.module else f"import {names}"
                 line = cst.parse_statement(text, self._config)
                 assert isinstance(line, cst.SimpleStatementLine)
@@ -185,7 +187,7 @@ class _Editor(cst.CSTTransformer):
         edit = self._compounds.get(original)
         if edit is None:
             return [updated]  # type: ignore[list-item]
-        leading: Sequence[cst.EmptyLine] = original.leading_lines  # type: ignore[attr-defined]
+        leading: Sequence[cst.EmptyLine] = original.leading_lines
         if isinstance(edit, Branch):
             return _keep_comments(original, [self._branch(edit, leading)])
         if edit.suite is None:

@@ -7,15 +7,18 @@ import subprocess
 from collections.abc import Sequence
 
 from tfmigrate.errors import UserError
+from tfmigrate.files.scan import SUFFIXES
 
 BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 """Where work usually starts; without a revision, the first that exists."""
 
 
 def changed_files(paths: Sequence[str], revision: str | None) -> list[str]:
-    """The *.py files under `paths` that differ from where this branch left `revision` (git merge-base), and new ones.
+    """The scripts and notebooks under `paths` that differ from where this branch left `revision`, and new ones.
 
-    Deleted files are left out. Raises UserError when this is no git repository or the revision is unknown.
+    Where it left is git's merge-base. Deleted files are left out.
+
+    Raises UserError when this is no git repository or the revision is unknown.
     """
     top = _git("rev-parse", "--show-toplevel").strip()
     if revision is None:
@@ -25,7 +28,7 @@ def changed_files(paths: Sequence[str], revision: str | None) -> list[str]:
     base = _git("merge-base", "HEAD", revision).strip()
     listed = _git("diff", "--name-only", "--no-renames", "--diff-filter=d", "-z", base, "--", *paths).split("\0")
     new = _git("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths).split("\0")
-    return sorted({os.path.relpath(os.path.join(top, name)) for name in (*listed, *new) if name.endswith(".py")})
+    return sorted({os.path.relpath(os.path.join(top, name)) for name in (*listed, *new) if name.endswith(SUFFIXES)})
 
 
 def _is_revision(name: str) -> bool:

@@ -14,7 +14,10 @@ from tfmigrate.result import FileResult
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-NEVER_WALKED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", "site-packages", ".tox", ".nox"})
+SUFFIXES = (".py", ".ipynb")
+NEVER_WALKED = frozenset(
+    (".git", ".hg", ".svn", "node_modules", "__pycache__", "site-packages", ".tox", ".nox", ".ipynb_checkpoints")
+)
 _NEVER = "is never walked: it holds installed packages or version control; name its files"
 
 
@@ -39,7 +42,7 @@ class Scan:
 def search(
     paths: Sequence[str], needles: Sequence[bytes], exclude: Sequence[str] = (), root: Path | None = None
 ) -> Scan:
-    """Search `paths` (files, or folders to walk for *.py) for files that hold at least one of `needles`.
+    """Search `paths` (files, or folders to walk for *.py and *.ipynb) for files that hold at least one of `needles`.
 
     A walk leaves out what a .gitignore of any level names, `exclude` (the same language, relative to `root`), version
     control, virtual environments and node_modules; a file that is named is always read. Links to folders are not
@@ -100,7 +103,7 @@ class _Search:
                 if child.is_dir(follow_symlinks=False):
                     if child.name not in NEVER_WALKED and not _ignored(child.path, ignores, is_folder=True):
                         pending.append((os.path.join(shown, child.name), child.path, ignores))
-                elif child.name.endswith(".py") and child.is_file():
+                elif child.name.endswith(SUFFIXES) and child.is_file():
                     self.look(os.path.join(shown, child.name), ignores)
 
     def look(self, path: str, ignores: Sequence[tuple[GitIgnoreSpec, str]]) -> None:

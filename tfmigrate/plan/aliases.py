@@ -48,8 +48,8 @@ def wrapped_assignment(wrap: Wrap) -> cst.Assign | None:
     return None
 
 
-def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...]) -> Merge:
-    """Decide names for the wraps of one module."""
+def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: frozenset[str]) -> Merge:
+    """Decide names for the wraps of one module; names that another module imports keep what they are."""
     removed: list[cst.Assign] = []
     renamed: dict[cst.Name, str] = {}
     done: set[tuple[LexicalScope, str]] = set()
@@ -62,6 +62,8 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...]) -> Merge:
             removed.append(statement)
             continue
         if not isinstance(target, cst.Name) or not isinstance(wrap.template_node, cst.Name):
+            continue
+        if wrap.site.frame.function is None and exported & {target.value, wrap.template_node.value}:
             continue
         function = wrap.site.frame.function
         scope = scopes.by_node[function if function is not None else module.tree]
@@ -130,19 +132,28 @@ class _Naming:
         if self.scopes.owner(self.template, self.scope) is not self.scopes.owner(self.parallel, self.scope):
             return None
         bindings = [mention for mention in own if mention.binds]
-        if any(mention.scope is not self.scope or not isinstance(mention.node, cst.Name) for mention in (*own, *mentions)):
+        if any(
+            mention.scope is not self.scope or not isinstance(mention.node, cst.Name) for mention in (*own, *mentions)
+        ):
             return None
         if any(mention.unit is self.scope.node for mention in own):
             return None
         begin = min(self._order(mention) for mention in own)
         at = self.module.order[alias.unit]
-        if any(list(self.module.arms(binding.unit)) != list(self.module.arms(alias.unit)) or self._order(binding) > at for binding in bindings):
+        if any(
+            list(self.module.arms(binding.unit)) != list(self.module.arms(alias.unit)) or self._order(binding) > at
+            for binding in bindings
+        ):
             return None
         if any(begin <= self._order(mention) < at for mention in mentions):
             return None
         last_read = max(self._order(mention) for mention in own)
         for mention in mentions:
-            if mention.binds and at < self._order(mention) <= last_read and not self.module.exclusive(mention.unit, alias.unit):
+            if (
+                mention.binds
+                and at < self._order(mention) <= last_read
+                and not self.module.exclusive(mention.unit, alias.unit)
+            ):
                 return None
         renamed = tuple((mention.node, self.parallel) for mention in own if isinstance(mention.node, cst.Name))
         return Merge((alias.statement,), renamed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Mapping
 
 import libcst as cst
 
@@ -16,10 +17,9 @@ _PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})
 
 
 class Carrier:
-    """Expresses what an expression means, at another place of the same module."""
+    """Expresses what an expression means, at another place of the program."""
 
-    def __init__(self, module: Module, scopes: Scopes) -> None:
-        self._module = module
+    def __init__(self, scopes: Mapping[Module, Scopes]) -> None:
         self._scopes = scopes
 
     def carried(self, node: cst.BaseExpression, source: Frame, target: Frame, before: cst.CSTNode) -> str | None:
@@ -27,73 +27,68 @@ class Carrier:
 
         None where that cannot be shown: a name is bound later, or more than once, or its caller is not in sight.
         """
-        text = self._module.code(node)
+        text = source.module.code(node)
+        replaced = _Substitution(self, source, target, before, 0)
         try:
-            return ast.unparse(tree) if (tree := self._tree(text, source, target, before, 0)) is not None else None
-        except _Unchanged:
-            return text
-
-    def _tree(self, text: str, source: Frame, target: Frame, before: cst.CSTNode, depth: int) -> ast.expr | None:
-        tree = ast.parse(text.strip(), mode="eval").body
-        replaced = _Substitution(self, source, target, before, depth)
-        try:
-            tree = replaced.visit(tree)
+            tree = replaced.visit(ast.parse(text.strip(), mode="eval").body)
         except _Unavailable:
             return None
-        if depth == 0 and not replaced.changed:
-            raise _Unchanged
-        return tree
+        return ast.unparse(tree) if replaced.changed else text
+
+    def _meaning(
+        self, node: cst.BaseExpression, source: Frame, target: Frame, before: cst.CSTNode, depth: int
+    ) -> ast.expr:
+        """As carried, as a tree. Raises _Unavailable."""
+        tree = ast.parse(source.module.code(node).strip(), mode="eval").body
+        found = _Substitution(self, source, target, before, depth).visit(tree)
+        assert isinstance(found, ast.expr)
+        return found
 
     def name(self, name: str, source: Frame, target: Frame, before: cst.CSTNode, depth: int) -> ast.expr | None:
         """What to write for a plain name; None to keep it. Raises _Unavailable."""
         if depth > 8:
             raise _Unavailable
-        scope = self._scopes.by_node[source.function or source.module.tree]
-        owner = self._scopes.owner(name, scope)
+        scopes = self._scopes[source.module]
+        scope = scopes.by_node[source.function or source.module.tree]
+        owner = scopes.owner(name, scope)
         if owner is None:
             if hasattr(builtins, name):
                 return None
             raise _Unavailable
-        mentions = self._scopes.of_variable(name, scope)
-        bindings = [mention for mention in mentions if mention.binds]
-        target_node = target.function or target.module.tree
-        if owner.node is target_node or isinstance(owner.node, cst.Module):
-            if isinstance(owner.node, cst.Module) and target.function is not None:
-                return None
-            if all(self._precedes(binding, before) for binding in bindings):
-                return None
-        if owner.node is source.function and source is not target and isinstance(bindings[0].unit, cst.CSTNode):
-            parameter = self._parameter(name, source)
-            if parameter is not None and len(bindings) == 1:
-                assert source.call is not None
-                return self._tree(
-                    self._module.code(parameter), source.call.frame, target, before, depth + 1
-                ) or _unavailable()
+        bindings = [mention for mention in scopes.of_variable(name, scope) if mention.binds]
+        here = source.module is target.module
+        if here and isinstance(owner.node, cst.Module) and target.function is not None:
+            return None
+        in_target = here and owner.node is (target.function or target.module.tree)
+        if in_target and all(self._precedes(binding, before, target.module) for binding in bindings):
+            return None
         if len(bindings) != 1:
             raise _Unavailable
+        parameter = self._parameter(name, source) if owner.node is source.function and source is not target else None
+        if parameter is not None:
+            assert source.call is not None
+            return self._meaning(parameter, source.call.frame, target, before, depth + 1)
         value = assigned(bindings[0])
         if value is None or not is_pure(value):
             raise _Unavailable
-        return self._tree(self._module.code(value), source, target, before, depth + 1) or _unavailable()
+        return self._meaning(value, source, target, before, depth + 1)
 
-    def _precedes(self, binding: Occurrence, before: cst.CSTNode) -> bool:
+    @staticmethod
+    def _precedes(binding: Occurrence, before: cst.CSTNode, module: Module) -> bool:
         """Whether a binding is done with before `before` begins."""
         if isinstance(binding.scope.node, cst.FunctionDef) and binding.unit is binding.scope.node:
             return True
-        if before in self._module.ancestors(binding.unit) or binding.unit is before:
+        if before in module.ancestors(binding.unit) or binding.unit is before:
             return False
-        return self._module.order[binding.unit] < self._module.order[before]
+        return module.order[binding.unit] < module.order[before]
 
     def attribute_is_settled(self, text: str, target: Frame, before: cst.CSTNode) -> bool:
         """Whether `self.gpus` or `args.gpus` is assigned nowhere at or after `before` in the same function."""
+        module = target.module
         body = target.function.body if isinstance(target.function, cst.FunctionDef) else target.module.tree
-        finder = _AttributeTargets(text, self._module)
+        finder = _AttributeTargets(text, module)
         body.visit(finder)
-        return all(
-            self._module.order[unit] < self._module.order[before]
-            for unit in finder.units
-            if unit in self._module.order
-        )
+        return all(module.order[unit] < module.order[before] for unit in finder.units if unit in module.order)
 
     @staticmethod
     def _parameter(name: str, source: Frame) -> cst.BaseExpression | None:
@@ -125,14 +120,6 @@ class Carrier:
 
 class _Unavailable(Exception):
     pass
-
-
-class _Unchanged(Exception):
-    pass
-
-
-def _unavailable() -> ast.expr:
-    raise _Unavailable
 
 
 class _Substitution(ast.NodeTransformer):
@@ -216,6 +203,3 @@ def is_pure(node: cst.BaseExpression) -> bool:
     reader = _Purity()
     node.visit(reader)
     return reader.pure
-
-
-

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 
-from tfmigrate.understand.lifecycle import Facts, Use, Wrap
+from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.values import (
     Frame,
     Instance,
@@ -60,7 +60,7 @@ def common_frame(frames: Iterable[Frame]) -> Frame | None:
     return next((frame for frame in chains[0] if all(frame in chain for chain in chains[1:])), None)
 
 
-def related_models(wraps: Iterable[Wrap], facts: Facts) -> frozenset[ModelObject]:
+def related_models(wraps: Iterable[Wrap], facts: ProgramFacts) -> frozenset[ModelObject]:
     """The templates, what they are built of, what is built on them, and what shares a variable with them.
 
     A model that may stand in the same variable as the parallel one (the other arm of a guard) is compiled by the
@@ -150,5 +150,3 @@ def template_problem(wrap: Wrap) -> str | None:
 def is_keras_model(use: Use) -> bool:
     """Whether the receiver is known to be a Keras model."""
     return all(isinstance(option, ModelObject | Parallel) for option in options(use.receiver))
-
-

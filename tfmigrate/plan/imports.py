@@ -137,9 +137,10 @@ def tries_of_imports(module: Module, vanishing: Iterable[cst.CSTNode]) -> Iterat
     for unit in module.places:
         if isinstance(unit, cst.Try):
             lines = [inner for suite in suites_of(unit) for inner in units_of(suite)]
-            if all(
-                isinstance(line, cst.SimpleStatementLine)
-                and all(small in gone or isinstance(small, cst.Pass) for small in line.body)
-                for line in lines
-            ) and any(small in gone for line in lines for small in line.body):  # type: ignore[attr-defined]
+            smalls = [small for line in lines if isinstance(line, cst.SimpleStatementLine) for small in line.body]
+            if (
+                all(isinstance(line, cst.SimpleStatementLine) for line in lines)
+                and all(small in gone or isinstance(small, cst.Pass) for small in smalls)
+                and any(small in gone for small in smalls)
+            ):
                 yield Unwrap(unit, None)

@@ -59,7 +59,9 @@ def _is_stream(value: Value) -> bool:
     )
 
 
-def plan_pipeline(module: Module, facts: Facts, use: Use, names: Names, replicas: int | None, keep: bool) -> Pipeline | str:
+def plan_pipeline(
+    module: Module, facts: Facts, use: Use, names: Names, replicas: int | None, keep: bool
+) -> Pipeline | str:
     """The pipeline for one fit() call, or in words why the call stays.
 
     `replicas`: their number where it is a literal; `keep`: never write the seed form.
@@ -102,7 +104,9 @@ class _Data:
         parts = [f"{part}[{bounds}]" for part in self.parts]
         if self.keys is not None:
             return "{" + ", ".join(f"{key}: {part}" for key, part in zip(self.keys, parts, strict=True)) + "}"
-        return parts[0] if self.code == self.parts[0] else "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+        return (
+            parts[0] if self.code == self.parts[0] else "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+        )
 
 
 class _Builder:
@@ -131,20 +135,18 @@ class _Builder:
             code = f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
             return _Data(code, parts, simple=all(_is_simple(element.value) for element in node.elements))
         if isinstance(node, cst.Dict):
-            keys, parts = [], []
-            for element in node.elements:
-                if not isinstance(element, cst.DictElement):
-                    return None
-                keys.append(self._module.code(element.key))
-                parts.append(self._module.code(element.value))
-            if not parts:
+            if not node.elements or not all(isinstance(element, cst.DictElement) for element in node.elements):
                 return None
+            keys = tuple(self._module.code(e.key) for e in node.elements if isinstance(e, cst.DictElement))
+            parts = tuple(self._module.code(element.value) for element in node.elements)
             simple = all(_is_simple(element.value) for element in node.elements)
-            return _Data(self._module.code(node), tuple(parts), tuple(keys), simple)
+            return _Data(self._module.code(node), parts, keys, simple)
         value = self._facts.values.get(node)
         text = self._module.code(node)
         if isinstance(value, Choice):
-            return None if any(isinstance(option, Items | Mapping) for option in value.options) else _Data(text, (text,))
+            return (
+                None if any(isinstance(option, Items | Mapping) for option in value.options) else _Data(text, (text,))
+            )
         if isinstance(value, Items):
             count = len(value.values)
             if value.kind != "tuple" and not _is_simple(node):
@@ -220,7 +222,14 @@ class _Builder:
             return str(_DEFAULT_BATCH)
         literal = int(node.value) if isinstance(node, cst.Integer) else None
         strategy, replicas = self._names.strategy, self._replicas
-        if literal is not None and not self._keep and strategy and replicas and replicas > 1 and literal % replicas == 0:
+        if (
+            literal is not None
+            and not self._keep
+            and strategy
+            and replicas
+            and replicas > 1
+            and literal % replicas == 0
+        ):
             lines.append(f"{self._names.batch} = {literal // replicas} * {strategy}.num_replicas_in_sync")
             return self._names.batch
         if isinstance(node, cst.Name | cst.Attribute | cst.Integer):
@@ -274,4 +283,3 @@ def _is_simple(node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.Subscript):
         return _is_simple(node.value) and all(isinstance(item.slice, cst.Index | cst.Slice) for item in node.slice)
     return False
-

@@ -1,8 +1,8 @@
-"""Facts -> Plan, for one module: the migration from wrap to strategy, readable from top to bottom."""
+"""Facts -> Plans: the migration from wrap to strategy, readable from top to bottom."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -10,7 +10,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.aliases import Merge, merge, wrapped_assignment
 from tfmigrate.plan.blocks import Blocks
-from tfmigrate.plan.edits import Arguments, Edit, Insert, Plan, Remove, Replace, Scope, Unwrap
+from tfmigrate.plan.companions import imports_the_name, plan_companions
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Insert, Plan, Remove, Replace, Scope
 from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.groups import (
     Group,
@@ -23,39 +25,32 @@ from tfmigrate.plan.groups import (
     sites_to_cover,
     template_problem,
 )
-from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
-from tfmigrate.plan.interfaces import CallChange, Tables, calls_in, generator_calls, moved_attributes, optimizer_calls, string_optimizers
+from tfmigrate.plan.imports import import_statements
+from tfmigrate.plan.interfaces import Tables, calls_in
 from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
-from tfmigrate.plan.saving import weight_files
 from tfmigrate.plan.scope import Cover, Run, first_common_unit
 from tfmigrate.plan.strategy import Strategy, replicas, strategy_for
-from tfmigrate.result import Action, Finding
 from tfmigrate.rules import Rule
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, Facts, Use, Wrap
-from tfmigrate.understand.program import Module, Unit, dotted, imports_of, units_of
-from tfmigrate.understand.scopes import LexicalScope, Scopes
-from tfmigrate.understand.suppressions import Suppression
+from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.program import Module, Unit, dotted, imports_of
 from tfmigrate.understand.values import Frame, ModelObject, Parallel, Parameter, Site, options
 
 
-def plan_module(
-    facts: Facts,
-    scopes: Scopes,
-    settings: Settings,
-    rules: Iterable[Rule],
-    suppressions: tuple[Suppression, ...],
-) -> Plan:
-    """All that shall be done to one module, and all that is said about it."""
-    return _Planner(facts, scopes, settings, tuple(rules), suppressions).plan()
+def plan_program(
+    facts: ProgramFacts, drafts: Mapping[Module, Draft], settings: Settings, rules: Iterable[Rule]
+) -> dict[Module, Plan]:
+    """All that shall be done to each module of a program, and all that is said about it."""
+    return _Planner(facts, drafts, settings, tuple(rules)).plans()
 
 
 @dataclass(frozen=True)
 class _Home:
-    """All groups of one function (or the module), which share one strategy variable."""
+    """All groups of one function (or one module's top level), which share one strategy variable."""
 
-    function: cst.CSTNode
+    module: Module
+    function: cst.Module | cst.FunctionDef
     groups: tuple[Group, ...]
     name: str
 
@@ -63,73 +58,60 @@ class _Home:
     def wraps(self) -> tuple[Wrap, ...]:
         return tuple(wrap for group in self.groups for wrap in group.wraps)
 
+    @property
+    def body(self) -> cst.Module | cst.BaseSuite:
+        return self.function.body if isinstance(self.function, cst.FunctionDef) else self.function
+
 
 @dataclass(frozen=True)
 class _Covering:
     """Units to stand under the home's strategy, and units far from it under their model's own."""
 
     near: frozenset[Unit]
-    far: tuple[tuple[Unit, str], ...]
+    far: tuple[tuple[Site, str], ...]
 
 
 @dataclass
 class _Planner:
-    facts: Facts
-    scopes: Scopes
+    facts: ProgramFacts
+    drafts: Mapping[Module, Draft]
     settings: Settings
     rules: tuple[Rule, ...]
-    suppressions: tuple[Suppression, ...]
-    edits: list[Edit] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
     refused: dict[cst.Call, Refusal] = field(default_factory=dict)
 
-    @property
-    def module(self) -> Module:
-        return self.facts.module
-
-    def plan(self) -> Plan:
+    def plans(self) -> dict[Module, Plan]:
         wraps = self._followed()
-        homes = self._homes(wraps)
-        tf = self._tensorflow()
-        homes = [home for home in homes if self._strategy_is_known(home, tf)]
+        homes = self._settled(wraps)
         accepted = tuple(wrap for home in homes for wrap in home.wraps)
         if accepted:
-            self._migrate(homes, accepted, tf)
+            self._migrate(homes, accepted)
         self._say_refused()
-        leftover = self._leftover_imports(accepted)
-        if accepted or leftover:
-            self._companions(tf)
-            if self._mentions_tensorflow(tf):
-                self._import_tensorflow(tf)
-        self._unused_suppressions()
-        return Plan(tuple(self.edits), tuple(sorted(set(self.findings))))
+        tables = Tables.of(self.rules, frozenset(rule.code for rule in self.rules if self.settings.wants(rule.code)))
+        for draft in self.drafts.values():
+            if draft.edits or (not self._has_uses(draft) and imports_the_name(draft)):
+                plan_companions(draft, tables)
+        return {module: draft.plan() for module, draft in self.drafts.items()}
+
+    def _has_uses(self, draft: Draft) -> bool:
+        return bool(draft.facts.wraps) or any(finding.code == codes.NOT_FOLLOWED for finding in draft.findings)
 
     # ---- which wraps can be followed ----
 
     def _followed(self) -> list[Wrap]:
         """The wraps to migrate; every other use of the name gets its refusal here."""
-        followed = []
+        reasons: dict[cst.Call, list[Refusal | None]] = {}
         for wrap in self.facts.wraps:
-            if not self._wanted(codes.MULTI_GPU_MODEL, wrap.call):
+            if not self._draft(wrap.site.frame).wanted(codes.MULTI_GPU_MODEL, wrap.call):
                 self.refused.setdefault(wrap.call, Refusal("", ""))
-                continue
-            refusal = self._why_not(wrap)
-            if refusal is None:
-                followed.append(wrap)
             else:
-                self.refused[wrap.call] = refusal
-        called = {wrap.call.func for wrap in self.facts.wraps}
-        for node in self._other_uses(called):
-            self._say(codes.NOT_FOLLOWED, node, "multi_gpu_model is used here without a call that was followed", "refuse")
-        for call, name in self.facts.copies.items():
-            self._say(
-                codes.LOCAL_COPY,
-                call,
-                f"{name} is a function of this project, not Keras's: if it is a copy of Keras's, name it in the setting "
-                "`aliases`",
-                "refuse",
-            )
-        return [wrap for wrap in followed if wrap.call not in self.refused]
+                reasons.setdefault(wrap.call, []).append(self._why_not(wrap))
+        for call, found in reasons.items():
+            problems = [refusal for refusal in found if refusal is not None]
+            if problems and not _only_abstract(problems, found):
+                self.refused.setdefault(call, problems[0])
+        for draft in self.drafts.values():
+            self._say_other_uses(draft)
+        return [wrap for wrap in self.facts.wraps if wrap.call not in self.refused and self._why_not(wrap) is None]
 
     def _why_not(self, wrap: Wrap) -> Refusal | None:
         if wrap.problem is not None:
@@ -142,46 +124,67 @@ class _Planner:
             return Refusal(codes.MADE_ELSEWHERE, "the parts of the model are built in places that share no caller")
         return None
 
-    def _other_uses(self, called: set[cst.BaseExpression]) -> Iterator[cst.CSTNode]:
-        """Mentions of multi_gpu_model that no wrap accounts for: passed on as a value, or in code never reached."""
-        for node, name in self.facts.symbols.items():
-            if names.canonical(name) == names.MULTI_GPU_MODEL and node not in called:
-                yield node
-        for call in calls_in(self.module.tree):
-            if call.func not in self.facts.values and self._names_it(call.func):
-                yield call
-
-    def _names_it(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression that was never evaluated is the name by its import alone."""
-        if isinstance(node, cst.Name):
-            for statement, _ in import_statements(self.module):
-                for _, bound, full in imports_of(statement):
-                    if bound == node.value and names.canonical(full) == names.MULTI_GPU_MODEL:
-                        return True
-        return isinstance(node, cst.Attribute) and names.canonical(dotted(node)) == names.MULTI_GPU_MODEL
+    def _say_other_uses(self, draft: Draft) -> None:
+        """Mentions of multi_gpu_model that no wrap accounts for: a value passed on, code never reached, a copy."""
+        called = {wrap.call.func for wrap in draft.facts.wraps}
+        mentioned = [
+            node
+            for node, name in draft.facts.symbols.items()
+            if names.canonical(name) == names.MULTI_GPU_MODEL and node not in called
+        ]
+        unreached = [
+            call
+            for call in calls_in(draft.module.tree)
+            if call.func not in draft.facts.values and _names_it(draft.module, call.func)
+        ]
+        for node in (*mentioned, *unreached):
+            message = "multi_gpu_model is used here without a call that was followed"
+            draft.say(codes.NOT_FOLLOWED, node, message, "refuse")
+        for call, name in draft.facts.copies.items():
+            draft.say(
+                codes.LOCAL_COPY,
+                call,
+                f"{name} is a function of this project, not Keras's: if it is a copy of Keras's, name it in the setting "
+                "`aliases`",
+                "refuse",
+            )
 
     # ---- homes ----
+
+    def _settled(self, wraps: list[Wrap]) -> list[_Home]:
+        """The homes whose strategy can be written. A call refused in one home is refused in all, so this repeats."""
+        while True:
+            before = len(self.refused)
+            homes = self._homes([wrap for wrap in wraps if wrap.call not in self.refused])
+            homes = [home for home in homes if self._strategy_is_known(home)]
+            if len(self.refused) == before:
+                return homes
 
     def _homes(self, wraps: list[Wrap]) -> list[_Home]:
         by_frame: dict[Frame, list[Wrap]] = {}
         for wrap in wraps:
             home = self._raised(wrap)
             if home is None:
-                self.refused[wrap.call] = Refusal(
-                    codes.MADE_ELSEWHERE, "its optimizer or a part of its model is made where no common caller is in sight"
-                )
+                message = "its optimizer or a part of its model is made where no common caller is in sight"
+                self.refused[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
             else:
                 by_frame.setdefault(home, []).append(wrap)
-        by_function: dict[cst.CSTNode, list[Group]] = {}
+        by_function: dict[cst.Module | cst.FunctionDef, list[Group]] = {}
+        modules: dict[cst.CSTNode, Module] = {}
         for frame, members in by_frame.items():
             members = [wrap for wrap in members if wrap.call not in self.refused]
-            if members:
-                group = self._group(frame, tuple(members))
-                by_function.setdefault(frame.function or self.module.tree, []).append(group)
+            function = frame.function or frame.module.tree
+            if members and isinstance(function, cst.Module | cst.FunctionDef):
+                by_function.setdefault(function, []).append(self._group(frame, tuple(members)))
+                modules[function] = frame.module
         return [
-            _Home(function, tuple(groups), self.scopes.fresh("strategy", self.scopes.by_node[function]))
+            _Home(modules[function], function, tuple(groups), self._fresh(modules[function], "strategy", function))
             for function, groups in by_function.items()
         ]
+
+    def _fresh(self, module: Module, wanted: str, function: cst.CSTNode) -> str:
+        scopes = self.drafts[module].scopes
+        return scopes.fresh(wanted, scopes.by_node[function])
 
     def _raised(self, wrap: Wrap) -> Frame | None:
         """The wrap's home, moved outwards until every part of the model and its optimizer is made under it."""
@@ -214,11 +217,12 @@ class _Planner:
         root = dotted(receiver).split(".", 1)[0]
         if not root:
             return False
-        scope = self.scopes.by_node[use.site.frame.function or self.module.tree]
-        mentions = self.scopes.of_variable(root, scope)
+        draft = self._draft(use.site.frame)
+        scope = draft.scope_of(use.site.frame)
+        order = draft.module.order
         return all(
-            self.module.order[mention.unit] < self.module.order[unit] or mention.unit is scope.node
-            for mention in mentions
+            order[mention.unit] < order[unit] or mention.unit is scope.node
+            for mention in draft.scopes.of_variable(root, scope)
             if mention.binds
         )
 
@@ -233,40 +237,35 @@ class _Planner:
             trainings=tuple(use for use in uses if use.method in TRAINING),
         )
 
-    def _strategy_is_known(self, home: _Home, tf: str) -> bool:
+    def _strategy_is_known(self, home: _Home) -> bool:
         """Refuses a home's wraps where its strategy cannot be written; True where it can."""
         problem = self._two_compiles(home)
-        run = None
         if problem is None:
-            cover = self._cover(home, self._covering(home), (), ())
-            runs = list(cover.runs(self._body(home)))
+            runs = list(self._cover(home, self._covering(home), (), ()).runs(home.body))
             if not runs:
                 problem = Refusal(codes.MADE_ELSEWHERE, "no statement was found that builds the model")
             else:
-                run = first_common_unit(self.module, runs, self._body(home))
-        if run is not None:
-            found = self._strategy(home, run, tf)
-            problem = found if isinstance(found, Refusal) else None
+                found = self._strategy(home, first_common_unit(home.module, runs, home.body))
+                problem = found if isinstance(found, Refusal) else None
         if problem is None:
             return True
         for wrap in home.wraps:
             self.refused[wrap.call] = problem
         return False
 
-    def _strategy(self, home: _Home, before: Unit, tf: str) -> Strategy | Refusal:
+    def _strategy(self, home: _Home, before: Unit) -> Strategy | Refusal:
         """The one strategy that serves every wrap of a home."""
-        carrier = Carrier(self.module, self.scopes)
+        carrier = Carrier({module: draft.scopes for module, draft in self.drafts.items()})
         found: Strategy | None = None
         for group in home.groups:
             for wrap in group.wraps:
-                one = strategy_for(self.module, carrier, wrap, group.home, before, tf)
+                one = strategy_for(carrier, wrap, group.home, before, self.drafts[home.module].tf)
                 if isinstance(one, Refusal):
                     return one
                 both = one if found is None else found.joined(one)
                 if both is None:
-                    return Refusal(
-                        codes.TWO_STRATEGIES, "this function wraps models with different `gpus`: one strategy serves one"
-                    )
+                    message = "this function wraps models with different `gpus`: one strategy serves one"
+                    return Refusal(codes.TWO_STRATEGIES, message)
                 found = both
         assert found is not None
         return found
@@ -281,30 +280,32 @@ class _Planner:
                     continue
                 earlier = any(self._follows(use, other) for other in parallel)
                 recompiled = [other for other in parallel if self._follows(other, use)]
-                later = [t for t in trained if self._follows(t, use) and not any(self._follows(t, r) for r in recompiled)]
+                later = [
+                    t for t in trained if self._follows(t, use) and not any(self._follows(t, r) for r in recompiled)
+                ]
                 if earlier and later:
                     return Refusal(
                         codes.TWO_COMPILES,
-                        f"the template is compiled apart at line {self.module.position(use.call)[0]}, after the parallel "
-                        "model and before its training; as one object the later compile() would replace the earlier",
+                        f"the template is compiled apart at line {self._line(use.site.frame, use.call)}, after the "
+                        "parallel model and before its training; as one object the later compile() would replace the earlier",
                     )
         return None
 
     def _follows(self, use: Use, other: Use) -> bool:
-        """Whether a call comes after another one, and not in the other arm of an `if` that both stand in."""
-        one, two = use.site.unit, other.site.unit
-        return self.module.order[one] > self.module.order[two] and not self.module.exclusive(one, two)
+        """Whether a call comes after another one of the same file, and not in the other arm of a common `if`."""
+        module, one, two = use.site.frame.module, use.site.unit, other.site.unit
+        if module is not other.site.frame.module:
+            return False
+        return module.order[one] > module.order[two] and not module.exclusive(one, two)
+
+    def _line(self, frame: Frame, node: cst.CSTNode) -> int:
+        return frame.module.position(node)[0]
 
     # ---- the scope ----
 
-    def _body(self, home: _Home) -> cst.Module | cst.BaseSuite:
-        function = home.function
-        assert isinstance(function, cst.Module | cst.FunctionDef)
-        return function.body if isinstance(function, cst.FunctionDef) else function
-
     def _covering(self, home: _Home) -> _Covering:
         near: set[Unit] = set()
-        far: dict[Unit, str] = {}
+        far: dict[Site, str] = {}
         for group in home.groups:
             trained = {
                 lifted.unit
@@ -321,10 +322,10 @@ class _Planner:
                 lifted = site.lifted(group.home)
                 distant = lifted is None or (site.frame is not group.home and lifted.unit in trained)
                 if distant and apart.get(site):
-                    far[site.unit] = f"{apart[site]}.distribute_strategy.scope()"
+                    far[site] = f"{apart[site]}.distribute_strategy.scope()"
                 elif lifted is not None:
                     near.add(lifted.unit)
-        return _Covering(frozenset(near), tuple((unit, context) for unit, context in far.items() if unit not in near))
+        return _Covering(frozenset(near), tuple((site, text) for site, text in far.items() if site.unit not in near))
 
     def _cover(
         self, home: _Home, covering: _Covering, gone: Iterable[cst.CSTNode], transparent: Iterable[cst.CSTNode]
@@ -335,105 +336,121 @@ class _Planner:
             for use in group.trainings
             if (lifted := use.site.lifted(group.home)) is not None
         )
-        return Cover(self.module, covering.near, training - covering.near, gone, transparent)
+        return Cover(home.module, covering.near, training - covering.near, gone, transparent)
 
     # ---- the migration ----
 
-    def _migrate(self, homes: list[_Home], accepted: tuple[Wrap, ...], tf: str) -> None:
-        merged = merge(self.module, self.scopes, accepted)
-        blocks = Blocks(
-            self.facts,
-            accepted,
-            frozenset(merged.removed),
-            dict(merged.renamed),
-            {guard.node: home.name for home in homes for wrap in home.wraps for guard in wrap.guards},
-        )
-        self.edits.extend(Remove(node) for node in merged.removed)
-        self.edits.extend(Replace(node, new) for node, new in merged.renamed)
-        self.edits.extend(blocks.edits)
-        self._replace_calls(accepted, merged)
+    def _migrate(self, homes: list[_Home], accepted: tuple[Wrap, ...]) -> None:
+        guards: dict[cst.CSTNode, str] = {
+            guard.node: home.name for home in homes for wrap in home.wraps for guard in wrap.guards
+        }
+        merges: dict[Module, Merge] = {}
+        blocks: dict[Module, Blocks] = {}
+        for module in dict.fromkeys(wrap.site.frame.module for wrap in accepted):
+            draft = self.drafts[module]
+            own = tuple({wrap.call: wrap for wrap in accepted if wrap.site.frame.module is module}.values())
+            exported = frozenset(name for source, name in self.facts.exported if source is module)
+            merges[module] = merged = merge(module, draft.scopes, own, exported)
+            blocks[module] = Blocks(draft.facts, own, frozenset(merged.removed), dict(merged.renamed), guards)
+            draft.edits.extend(Remove(node) for node in merged.removed)
+            draft.edits.extend(Replace(node, new) for node, new in merged.renamed)
+            draft.edits.extend(blocks[module].edits)
+            self._replace_calls(draft, own, merged)
         scoped: set[cst.CSTNode] = set()
+        far: dict[cst.CSTNode, tuple[Site, str]] = {}
         for home in homes:
             covering = self._covering(home)
-            runs = list(self._cover(home, covering, blocks.gone, blocks.transparent).runs(self._body(home)))
-            self._scope(home, runs, blocks, tf)
-            scoped.update(unit for run in runs for unit in run.units)
-            for unit, context in covering.far:
-                if unit not in scoped:
-                    scoped.add(unit)
-                    self.edits.append(Scope((unit,), _renamed(context, merged)))
-            self._pipelines(home, merged, tf)
+            self._scope(home, covering, blocks.get(home.module), scoped)
+            far.update((site.unit, (site, text)) for site, text in covering.far)
+            self._pipelines(home)
+        for unit, (site, text) in far.items():
+            if unit not in scoped:
+                context = _renamed(text, merges.get(site.frame.module, Merge()))
+                self._draft(site.frame).edits.append(Scope((unit,), context))
         for wrap in {wrap.call: wrap for wrap in accepted}.values():
-            self._say(codes.MULTI_GPU_MODEL, wrap.call, self._story(wrap), "rewrite")
+            self._draft(wrap.site.frame).say(codes.MULTI_GPU_MODEL, wrap.call, self._story(wrap), "rewrite")
             self._notes(wrap)
 
-    def _replace_calls(self, accepted: tuple[Wrap, ...], merged: Merge) -> None:
-        for wrap in {wrap.call: wrap for wrap in accepted}.values():
+    def _replace_calls(self, draft: Draft, wraps: tuple[Wrap, ...], merged: Merge) -> None:
+        for wrap in wraps:
             assignment = wrapped_assignment(wrap)
             if assignment in merged.removed or wrap.template_node is None:
                 continue
             node: cst.BaseExpression = wrap.call
             if assignment is not None and isinstance(assignment.value, cst.IfExp):
                 node = assignment.value
-            self.edits.append(Replace(node, "{model}", (("model", wrap.template_node),)))
+            draft.edits.append(Replace(node, "{model}", (("model", wrap.template_node),)))
 
-    def _scope(self, home: _Home, runs: list[Run], blocks: Blocks, tf: str) -> None:
-        before = first_common_unit(self.module, runs, self._body(home))
-        strategy = self._strategy(home, before, tf)
+    def _scope(self, home: _Home, covering: _Covering, blocks: Blocks | None, scoped: set[cst.CSTNode]) -> None:
+        """Make the strategy and put its scope round what needs it; `scoped` collects the units taken in."""
+        draft = self.drafts[home.module]
+        gone = blocks.gone if blocks is not None else set()
+        transparent = blocks.transparent if blocks is not None else set()
+        runs = list(self._cover(home, covering, gone, transparent).runs(home.body))
+        before = first_common_unit(home.module, runs, home.body)
+        strategy = self._strategy(home, before)
         assert isinstance(strategy, Strategy)
-        moved = tuple(
+        moved = dict.fromkeys(
             wrap.site.unit
             for wrap in home.wraps
-            if wrap.site.unit in blocks.gone
-            and wrap.site.unit in self.module.places
-            and not any(owner in blocks.gone for owner in self.module.ancestors(wrap.site.unit))
+            if wrap.site.frame.module is home.module
+            and wrap.site.unit in gone
+            and not any(owner in gone for owner in home.module.ancestors(wrap.site.unit))
         )
-        code = strategy.statement(home.name, tf, self.module.tree.default_indent)
-        self.edits.append(Insert(before, code, tuple(dict.fromkeys(moved))))
-        self.edits.extend(Scope(run.units, f"{home.name}.scope()") for run in runs)
+        code = strategy.statement(home.name, draft.tf, home.module.tree.default_indent)
+        draft.edits.append(Insert(before, code, tuple(moved)))
+        draft.edits.extend(Scope(run.units, f"{home.name}.scope()") for run in runs)
+        scoped.update(unit for run in runs for unit in run.units)
 
-    def _pipelines(self, home: _Home, merged: Merge, tf: str) -> None:
+    def _pipelines(self, home: _Home) -> None:
         done: set[cst.CSTNode] = set()
         for group in home.groups:
             counts = {replicas(wrap) for wrap in group.wraps}
             guarded = any(wrap.guards for wrap in group.wraps)
             for use in group.trainings:
-                if use.call in done or not takes_arrays(use, self.facts) or not self._wanted(codes.ARRAYS_TO_DATASET, use.call):
+                draft = self._draft(use.site.frame)
+                if use.call in done or not takes_arrays(use, draft.facts):
                     continue
                 done.add(use.call)
-                scope = self.scopes.by_node[use.site.frame.function or self.module.tree]
+                if not draft.wanted(codes.ARRAYS_TO_DATASET, use.call):
+                    continue
+                scope = draft.scope_of(use.site.frame)
+                known = use.site.frame.function is group.home.function and use.site.frame.module is home.module
                 found = plan_pipeline(
-                    self.module,
-                    self.facts,
+                    draft.module,
+                    draft.facts,
                     use,
                     Names(
-                        tf=tf,
-                        strategy=home.name if use.site.frame.function is group.home.function and not guarded else None,
-                        train=self.scopes.fresh("train_dataset", scope),
-                        validation=self.scopes.fresh("validation_dataset", scope),
-                        batch=self.scopes.fresh("global_batch_size", scope),
-                        split=self.scopes.fresh("split_at", scope),
+                        tf=draft.tf,
+                        strategy=home.name if known and not guarded else None,
+                        train=draft.scopes.fresh("train_dataset", scope),
+                        validation=draft.scopes.fresh("validation_dataset", scope),
+                        batch=draft.scopes.fresh("global_batch_size", scope),
+                        split=draft.scopes.fresh("split_at", scope),
                     ),
-                    counts.pop() if len(counts) == 1 else None,
+                    next(iter(counts)) if len(counts) == 1 else None,
                     self.settings.batch == "keep",
                 )
                 if isinstance(found, str):
                     message = f"fit() keeps its arrays, which is right but slower: {found}"
-                    self._say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
+                    draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
                 else:
-                    self.edits.extend((found.insert, found.arguments))
+                    draft.edits.extend((found.insert, found.arguments))
                     message = "fit() on arrays becomes a tf.data pipeline with the global batch"
-                    self._say(codes.ARRAYS_TO_DATASET, use.call, message, "rewrite")
+                    draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "rewrite")
 
     def _story(self, wrap: Wrap) -> str:
-        lines = sorted({self.module.position(site.unit)[0] for site in _own_sites(wrap)})
-        built = f"built at line {lines[0]}" if lines else "built here"
-        gpus = f"gpus={self.module.code(wrap.gpus)}" if wrap.gpus is not None else "all visible GPUs"
+        places = sorted((site.frame.module.path, self._line(site.frame, site.unit)) for site in _own_sites(wrap))
+        built = "built here"
+        if places:
+            path, line = places[0]
+            built = f"built at line {line}" + ("" if path == wrap.site.frame.module.path else f" of {path}")
+        gpus = f"gpus={wrap.site.frame.module.code(wrap.gpus)}" if wrap.gpus is not None else "all visible GPUs"
         return f"multi_gpu_model ({gpus}) becomes a MirroredStrategy; the model {built} and its compile() stand in its scope"
 
     def _notes(self, wrap: Wrap) -> None:
         if wrap.cpu_relocation:
-            self._say(
+            self._draft(wrap.site.frame).say(
                 codes.RELOCATED_TEMPLATE,
                 wrap.call,
                 "cpu_relocation=True trained a clone: what was saved from the template had untrained weights, "
@@ -442,9 +459,9 @@ class _Planner:
             )
         for use in self.facts.uses:
             if use.method in SAVING | LOADING and any(
-                isinstance(option, Parallel) and option.wrap is wrap for option in options(use.receiver)
+                isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver)
             ):
-                self._say(
+                self._draft(use.site.frame).say(
                     codes.PARALLEL_CHECKPOINT,
                     use.call,
                     f"{use.method}() was called on the parallel model, whose files nest the model as one layer; the plain "
@@ -452,194 +469,33 @@ class _Planner:
                     "warn",
                 )
 
-    # ---- beside it ----
-
-    def _companions(self, tf: str) -> None:
-        tables = Tables.of(self.rules, frozenset(rule.code for rule in self.rules if self.settings.wants(rule.code)))
-        changes: list[CallChange] = [
-            *generator_calls(self.facts, tables),
-            *optimizer_calls(self.facts, tables, tf),
-            *string_optimizers(self.facts, tables, tf),
-            *weight_files(self.facts, self.scopes),
-        ]
-        for change in changes:
-            if self._wanted(change.code, change.node):
-                if change.edit is not None:
-                    self.edits.append(change.edit)
-                self._say(change.code, change.node, change.message, "rewrite")
-        for change in moved_attributes(self.facts, tables, tf):
-            if self._wanted(change.code, change.node):
-                assert change.edit is not None
-                self.edits.append(change.edit)
-                self._say(change.code, change.node, change.message, "rewrite")
-        self._imports(tables)
-
-    def _imports(self, tables: Tables) -> None:
-        gone = self._vanishing_names()
-        already: set[str] = set()
-        vanishing = []
-        for statement_, unit in import_statements(self.module):
-            dropped, kept = self._import_aliases(statement_, unit, gone)
-            change = plan_import(statement_, tables.moves, dropped, kept, already)
-            if change is None:
-                continue
-            if change.edit is not None:
-                self.edits.append(change.edit)
-                if not change.edit.parts:
-                    vanishing.append(statement_)
-            if change.removed:
-                message = "the import of multi_gpu_model, which TensorFlow 2.4 removed, goes"
-                self._say(codes.LEFTOVER_IMPORT, statement_, message, "rewrite")
-            if change.staying:
-                message = "this import stays as long as the uses refused in this file do"
-                self._say(codes.LEFTOVER_IMPORT, statement_, message, "refuse")
-            for old, new in change.moved:
-                code = codes.STANDALONE_KERAS if new == f"tensorflow.{old}" else codes.MOVED_MODULES
-                self._say(code, statement_, f"{old} is {new}", "rewrite")
-        self.edits.extend(tries_of_imports(self.module, vanishing))
-
-    def _import_aliases(
-        self, statement_: cst.Import | cst.ImportFrom, unit: Unit, gone: frozenset[cst.CSTNode]
-    ) -> tuple[frozenset[cst.ImportAlias], frozenset[cst.ImportAlias]]:
-        """Aliases that nothing reads any more, and those of multi_gpu_model that something still reads."""
-        dropped, kept = set(), set()
-        in_try = any(isinstance(owner, cst.Try) for owner in self.module.ancestors(unit))
-        for alias, bound, full in imports_of(statement_):
-            scope = self._scope_of(unit)
-            reads = [mention.node for mention in self.scopes.of_variable(bound, scope) if not mention.binds]
-            ours = names.canonical(full) == names.MULTI_GPU_MODEL
-            if ours and any(node not in gone for node in reads):
-                kept.add(alias)
-            elif ours or (reads and all(node in gone for node in reads) and full != "tensorflow"):
-                if not in_try or ours:
-                    dropped.add(alias)
-        return frozenset(dropped), frozenset(kept)
-
-    def _scope_of(self, unit: Unit) -> LexicalScope:
-        for owner in self.module.ancestors(unit):
-            if owner in self.scopes.by_node:
-                return self.scopes.by_node[owner]
-        return self.scopes.module
-
-    def _vanishing_names(self) -> frozenset[cst.CSTNode]:
-        """Every Name that stands in what the edits so far take out."""
-        gone: set[cst.CSTNode] = set()
-        kept: set[cst.CSTNode] = set()
-        for edit in self.edits:
-            if isinstance(edit, Remove):
-                gone.update(_names_in(edit.node))
-            elif isinstance(edit, Replace):
-                gone.update(_names_in(edit.node))
-                kept.update(name for _, part in edit.parts for name in _names_in(part))
-            elif isinstance(edit, Unwrap):
-                stays = set(_names_in(edit.suite)) if edit.suite is not None else set()
-                gone.update(name for name in _names_in(edit.unit) if name not in stays)
-            elif isinstance(edit, Arguments):
-                gone.update(name for argument in edit.call.args for name in _names_in(argument.value))
-                for argument in edit.arguments:
-                    if not isinstance(argument.value, str):
-                        kept.update(_names_in(argument.value))
-        return frozenset(gone - kept)
-
-    def _leftover_imports(self, accepted: tuple[Wrap, ...]) -> bool:
-        """Whether the module imports the name though nothing in it is left to wrap."""
-        if accepted or self.facts.wraps or any(finding.code == codes.NOT_FOLLOWED for finding in self.findings):
-            return False
-        return any(
-            names.canonical(full) == names.MULTI_GPU_MODEL and self._wanted(codes.LEFTOVER_IMPORT, statement_)
-            for statement_, _ in import_statements(self.module)
-            for _, _, full in imports_of(statement_)
-        )
-
-    # ---- tensorflow itself ----
-
-    def _tensorflow(self) -> str:
-        """The name that TensorFlow has in this module, or the one it will get."""
-        for statement_, unit in import_statements(self.module):
-            if self.module.places[unit].owner is None:
-                for alias, bound, full in imports_of(statement_):
-                    direct = isinstance(statement_, cst.Import) and dotted(alias.name) == "tensorflow"
-                    if direct and full == "tensorflow":
-                        return bound
-        bindings = [m for scope in self.scopes.by_node.values() for m in scope.mentions.get("tf", ()) if m.binds]
-        if all(isinstance(m.node, cst.ImportAlias) and dotted(m.node.name) == "tensorflow" for m in bindings):
-            return "tf"
-        return self.scopes.fresh("tf", self.scopes.module)
-
-    def _mentions_tensorflow(self, tf: str) -> bool:
-        """Whether the edits write a name of TensorFlow that no import at the top of the module binds yet."""
-        for statement_, unit in import_statements(self.module):
-            if self.module.places[unit].owner is None and any(bound == tf for _, bound, _ in imports_of(statement_)):
-                return False
-        texts = [edit.code for edit in self.edits if isinstance(edit, Insert)]
-        texts += [edit.template for edit in self.edits if isinstance(edit, Replace)]
-        for edit in self.edits:
-            for argument in getattr(edit, "arguments", ()):
-                if isinstance(argument.value, str):
-                    texts.append(argument.value)
-        return any(f"{tf}." in text for text in texts)
-
-    def _import_tensorflow(self, tf: str) -> None:
-        """Beside the first import of Keras, or else where imports begin."""
-        code = f"import tensorflow as {tf}"
-        keras, first, standing = None, None, None
-        for unit in units_of(self.module.tree):
-            smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
-            imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
-            roots = [full.split(".")[0] for small in imports for _, _, full in imports_of(small)]
-            roots += [dotted(small.module).split(".")[0] for small in imports if isinstance(small, cst.ImportFrom)]
-            if "__future__" in roots or (isinstance(unit, cst.SimpleStatementLine) and _is_docstring(unit)):
-                continue
-            standing = standing or unit
-            if imports:
-                first = first or unit
-            if any(root in ("keras", "tensorflow") for root in roots):
-                keras = keras or unit
-            if not imports and first is not None:
-                break
-        if keras or first or standing:
-            self.edits.insert(0, Insert(keras or first or standing, code))
-
     # ---- what is said ----
 
-    def _suppressed(self, code: str, line: int) -> bool:
-        return any(suppression.covers(line, code) for suppression in self.suppressions)
-
-    def _wanted(self, code: str, node: cst.CSTNode) -> bool:
-        """Whether a code is selected, and not suppressed at this place; a suppressed one is said here."""
-        if not self.settings.wants(code):
-            return False
-        line, column = self.module.position(node)
-        if not self._suppressed(code, line):
-            return True
-        self.findings.append(Finding(line, column, code, "left alone by a `tfmigrate: skip` comment", "suppressed"))
-        return False
-
-    def _say(self, code: str, node: cst.CSTNode, message: str, action: Action) -> None:
-        if self.settings.wants(code) or action == "refuse":
-            line, column = self.module.position(node)
-            if action != "rewrite" and self._suppressed(code, line):
-                action = "suppressed"
-            self.findings.append(Finding(line, column, code, message, action))
+    def _draft(self, frame: Frame) -> Draft:
+        return self.drafts[frame.module]
 
     def _say_refused(self) -> None:
-        for call, refusal in self.refused.items():
-            if refusal.code:
-                self._say(refusal.code, call, refusal.message, "refuse")
+        said: set[cst.Call] = set()
+        for wrap in self.facts.wraps:
+            refusal = self.refused.get(wrap.call)
+            if refusal is not None and refusal.code and wrap.call not in said:
+                said.add(wrap.call)
+                self._draft(wrap.site.frame).say(refusal.code, wrap.call, refusal.message, "refuse")
 
-    def _unused_suppressions(self) -> None:
-        used = {finding.line for finding in self.findings if finding.action == "suppressed"}
-        for suppression in self.suppressions:
-            if suppression.line not in used:
-                self.findings.append(
-                    Finding(
-                        suppression.line,
-                        suppression.column,
-                        codes.UNUSED_SUPPRESSION,
-                        "this `tfmigrate: skip` suppresses nothing",
-                        "warn",
-                    )
-                )
+
+def _only_abstract(problems: list[Refusal], found: list[Refusal | None]) -> bool:
+    """Whether the activations that failed are those of a base class, whose subclasses build the model."""
+    return len(problems) < len(found) and all(problem.code == codes.MADE_ELSEWHERE for problem in problems)
+
+
+def _names_it(module: Module, node: cst.BaseExpression) -> bool:
+    """Whether an expression that was never evaluated is the name by its import alone."""
+    if isinstance(node, cst.Name):
+        for statement, _ in import_statements(module):
+            for _, bound, full in imports_of(statement):
+                if bound == node.value and names.canonical(full) == names.MULTI_GPU_MODEL:
+                    return True
+    return isinstance(node, cst.Attribute) and names.canonical(dotted(node)) == names.MULTI_GPU_MODEL
 
 
 def _own_sites(wrap: Wrap) -> Iterator[Site]:
@@ -662,25 +518,3 @@ def _renamed(context: str, merged: Merge) -> str:
     head, dot, rest = context.partition(".")
     new = {node.value: name for node, name in merged.renamed}.get(head, head)
     return new + dot + rest
-
-
-class _NameReader(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found: list[cst.Name] = []
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.found.append(node)
-
-
-def _names_in(node: cst.CSTNode) -> list[cst.Name]:
-    reader = _NameReader()
-    node.visit(reader)
-    return reader.found
-
-
-def _is_docstring(unit: cst.SimpleStatementLine) -> bool:
-    return len(unit.body) == 1 and isinstance(unit.body[0], cst.Expr) and isinstance(
-        unit.body[0].value, cst.SimpleString | cst.ConcatenatedString
-    )
-
-

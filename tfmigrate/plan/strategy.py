@@ -46,20 +46,18 @@ class Strategy:
         return f"{name} = (\n{indent}{mirrored}\n{indent}if {self.condition}\n{indent}else {default}\n)"
 
 
-def strategy_for(
-    module: Module, carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str
-) -> Strategy | Refusal:
+def strategy_for(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str) -> Strategy | Refusal:
     """The strategy of a wrap, to be made just before the unit `before` of `home`.
 
     `gpus=4` used the devices 0 to 3 and no others, so they are named; an omitted `gpus` used all that are visible,
     as MirroredStrategy() does. A guard that kept the model on one device becomes the default strategy.
     """
-    devices = _devices(module, carrier, wrap, home, before)
+    devices = _devices(carrier, wrap, home, before)
     if isinstance(devices, Refusal):
         return devices
     conditions = []
     for guard in wrap.guards:
-        condition = _condition(module, carrier, wrap, guard, home, before, tf)
+        condition = _condition(carrier, wrap, guard, home, before, tf)
         if isinstance(condition, Refusal):
             return condition
         if condition and condition not in conditions:
@@ -69,24 +67,24 @@ def strategy_for(
     return Strategy(devices, " and ".join(conditions) or None)
 
 
-def _count(module: Module, carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Refusal:
+def _count(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Refusal:
     assert wrap.gpus is not None
     text = carrier.carried(wrap.gpus, wrap.site.frame, home, before)
     if text is None:
-        line = module.position(before)[0]
+        line = home.module.position(before)[0]
         return Refusal(
             codes.GPUS_TOO_LATE,
-            f"gpus={module.code(wrap.gpus)} is not known yet at line {line}, where the model is built: "
+            f"gpus={wrap.site.frame.module.code(wrap.gpus)} is not known yet at line {line}, where the model is built: "
             "move its definition above that line",
         )
     return text
 
 
-def _devices(module: Module, carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Refusal:
+def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Refusal:
     """The devices argument; "" for all visible devices."""
     if wrap.gpus is None:
         return ""
-    count = _count(module, carrier, wrap, home, before)
+    count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
         return count
     if is_list(wrap):
@@ -107,27 +105,27 @@ def replicas(wrap: Wrap) -> int | None:
     return len(value.values) if isinstance(value, Items) and value.kind == "list" else None
 
 
-def _condition(
-    module: Module, carrier: Carrier, wrap: Wrap, guard: Guard, home: Frame, before: Unit, tf: str
-) -> str | Refusal | None:
+def _condition(carrier: Carrier, wrap: Wrap, guard: Guard, home: Frame, before: Unit, tf: str) -> str | Refusal | None:
     """The guard as a condition to stand at `before`; None where it is decided there already, or decides nothing."""
     node = guard.node
-    if not isinstance(node, cst.IfExp) and (_inside(module, before, node) or _passed(module, before, node, wrap)):
+    if home not in guard.frame.chain():
         return None
+    if guard.frame is home and not isinstance(node, cst.IfExp):
+        if _inside(home.module, before, node) or _passed(home.module, before, node, wrap, home):
+            return None
     if isinstance(node, cst.Try):
-        return _enough_devices(module, carrier, wrap, home, before, tf, guard)
-    test = carrier.carried(node.test, wrap.site.frame, home, before)
+        return _enough_devices(carrier, wrap, home, before, tf, guard)
+    test = carrier.carried(node.test, guard.frame, home, before)
+    text = guard.frame.module.code(node.test)
     if test is None:
         return Refusal(
             codes.GPUS_TOO_LATE,
-            f"the condition `{module.code(node.test)}` is not known yet at line {module.position(before)[0]}, "
+            f"the condition `{text}` is not known yet at line {home.module.position(before)[0]}, "
             "where the model is built: move what it needs above that line",
         )
     if guard.arm == "body":
         return test
-    if test == module.code(node.test):
-        return negated(module, node.test)
-    return f"not ({test})"
+    return negated(guard.frame.module, node.test) if test == text else f"not ({test})"
 
 
 def _inside(module: Module, unit: Unit, node: cst.CSTNode) -> bool:
@@ -136,22 +134,23 @@ def _inside(module: Module, unit: Unit, node: cst.CSTNode) -> bool:
     return any(module.places[one].block in suites for one in (unit, *module.ancestors(unit)) if one in module.places)
 
 
-def _passed(module: Module, unit: Unit, node: cst.CSTNode, wrap: Wrap) -> bool:
+def _passed(module: Module, unit: Unit, node: cst.CSTNode, wrap: Wrap, home: Frame) -> bool:
     """Whether the statement, whose other arm left the function, was already behind when `unit` began."""
-    if node not in module.order or node in module.ancestors(wrap.site.unit):
+    site = wrap.site.lifted(home)
+    if node not in module.order or site is None or node in module.ancestors(site.unit):
         return False
     return module.order[node] < module.order[unit]
 
 
 def _enough_devices(
-    module: Module, carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, guard: Guard
+    carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, guard: Guard
 ) -> str | Refusal | None:
     """`try: wrap except ValueError` fell back to one device when devices were missing, or gpus was below 2."""
     if guard.arm != "body":
         return Refusal(codes.ODD_CALL, "it stands in an `except` block: what failed before it cannot be told")
     if wrap.gpus is None:
         return None
-    count = _count(module, carrier, wrap, home, before)
+    count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
         return count
     wanted = f"len({count})" if is_list(wrap) else count

@@ -17,8 +17,12 @@ def render(result: Result, settings: Settings) -> str:
         if file.error:
             lines.append(f"::error file={path},title=tfmigrate::{_data(file.error)}")
         for finding in file.findings:
-            place = f"file={path},line={finding.line},col={finding.column},title={_property(finding.code)}"
-            lines.append(f"::{_LEVELS[finding.action]} {place}::{_data(finding.message)} [{outcome(finding)}]")
+            where, message = f"line={finding.line},col={finding.column}", finding.message
+            if finding.cell:
+                where = f"line={finding.cell.file_line}"  # GitHub shows the JSON.
+                message = f"cell {finding.cell.number}, line {finding.line}: {message}"
+            properties = f"file={path},{where},title={_property(finding.code)}"
+            lines.append(f"::{_LEVELS[finding.action]} {properties}::{_data(message)} [{outcome(finding)}]")
     return "\n".join([*lines, counts(result)]) + "\n"
 
 

@@ -6,12 +6,15 @@ import json
 from typing import Any
 
 from tfmigrate.report.summary import summarize
-from tfmigrate.result import FileResult, Result
+from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
 
 def render(result: Result, settings: Settings) -> str:
-    """`{"version", "files": [{"path", "status", "findings": [...]}], "summary"}`; a file in error has "error" too."""
+    """`{"version", "files": [{"path", "status", "findings": [...]}], "summary"}`; a file in error has "error" too.
+
+    A finding in a notebook has "cell" (from 1, among all cells), and its line and column count within that cell.
+    """
     document = {
         "version": 1,
         "files": [_file(file) for file in result.files],
@@ -24,16 +27,18 @@ def _file(file: FileResult) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "path": file.path,
         "status": file.status,
-        "findings": [
-            {
-                "code": finding.code,
-                "line": finding.line,
-                "column": finding.column,
-                "message": finding.message,
-                "action": finding.action,
-                "applied": finding.applied,
-            }
-            for finding in file.findings
-        ],
+        "findings": [_finding(finding) for finding in file.findings],
     }
     return entry | ({"error": file.error} if file.error else {})
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "code": finding.code,
+        "line": finding.line,
+        "column": finding.column,
+        "message": finding.message,
+        "action": finding.action,
+        "applied": finding.applied,
+    }
+    return entry | ({"cell": finding.cell.number} if finding.cell else {})

@@ -47,12 +47,16 @@ def _rule(code: str) -> dict[str, Any]:
 
 def _result(file: FileResult, finding: Finding, codes: list[str]) -> dict[str, Any]:
     location = _location(file.path)
-    location["physicalLocation"]["region"] = {"startLine": finding.line, "startColumn": finding.column}
+    region, message = {"startLine": finding.line, "startColumn": finding.column}, finding.message
+    if finding.cell:  # Regions are those of the file, which is JSON.
+        region = {"startLine": finding.cell.file_line}
+        message = f"cell {finding.cell.number}, line {finding.line}: {message}"
+    location["physicalLocation"]["region"] = region
     found: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": _LEVELS[finding.action],
-        "message": {"text": finding.message},
+        "message": {"text": message},
         "locations": [location],
         "properties": {"action": finding.action, "applied": finding.applied},
     }

@@ -8,7 +8,7 @@ import shutil
 from rich.console import Console
 from rich.text import Text
 
-from tfmigrate.report.text import counts, one_line, outcome, source_line
+from tfmigrate.report.text import counts, one_line, outcome, place
 from tfmigrate.result import Result
 from tfmigrate.settings import Settings
 
@@ -25,10 +25,9 @@ def render(result: Result, settings: Settings) -> str:
             console.print(Text.assemble("  ", ("error ", "bold red"), one_line(file.error)))
         for finding in file.findings:
             colour = _COLOURS[finding.action]
-            place = f"  {finding.line}:{finding.column} "
             code, what = (finding.code, f"bold {colour}"), (f"[{outcome(finding)}]", colour)
-            console.print(Text.assemble((place, "cyan"), code, f" {one_line(finding.message)} ", what))
-            if line := source_line(file, finding).strip():
+            console.print(Text.assemble((f"  {place(finding)} ", "cyan"), code, f" {one_line(finding.message)} ", what))
+            if line := file.line_of(finding).strip():
                 console.print(Text(f"      {line}", "dim"), no_wrap=True, overflow="ellipsis")
         console.print()
     console.print(Text(counts(result), "bold"))

@@ -1,9 +1,9 @@
-"""Plain lines, one a finding: `path:line:column: CODE message [action]`."""
+"""Plain lines, one a finding: `path:line:column: CODE message [action]`, in a notebook `path:cell 3:line:...`."""
 
 from __future__ import annotations
 
 from tfmigrate.report.summary import summarize
-from tfmigrate.result import FileResult, Finding, Result
+from tfmigrate.result import Finding, Result
 from tfmigrate.settings import Settings
 
 
@@ -19,8 +19,13 @@ def render(result: Result, settings: Settings) -> str:
 
 def told(finding: Finding) -> str:
     """`line:column: CODE message [what was done]`."""
-    place = f"{finding.line}:{finding.column}"
-    return f"{place}: {finding.code} {one_line(finding.message)} [{outcome(finding)}]"
+    return f"{place(finding)}: {finding.code} {one_line(finding.message)} [{outcome(finding)}]"
+
+
+def place(finding: Finding) -> str:
+    """`line:column`, or `cell 3:line:column`."""
+    where = f"{finding.line}:{finding.column}"
+    return f"cell {finding.cell.number}:{where}" if finding.cell else where
 
 
 def one_line(message: str) -> str:
@@ -55,9 +60,3 @@ def counts(result: Result) -> str:
 
 def _number(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
-
-
-def source_line(file: FileResult, finding: Finding) -> str:
-    """The line a finding is about, as it stood before the run; empty when it has none."""
-    lines = file.before.splitlines()
-    return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""

@@ -1,6 +1,6 @@
-"""Follows values through a module: one walk, in order, that carries what each name stands for.
+"""Follows values through a program: one walk, in order, that carries what each name stands for.
 
-Calls of functions of the module are walked in place, so that every event knows the statements it runs under. A
+Calls of the program's own functions are walked in place, so that every event knows the statements it runs under. A
 function whose walk showed nothing but construction is summarised after the first time, which keeps the cost in
 proportion to the code.
 """
@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import libcst as cst
 
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts, Guard, Use, Wrap
-from tfmigrate.understand.program import Module, Unit, dotted, imports_of, units_of
+from tfmigrate.understand.lifecycle import Facts, Guard, ProgramFacts, Use, Wrap
+from tfmigrate.understand.program import Module, Program, Unit, dotted, imports_of, units_of
 from tfmigrate.understand.values import (
     Choice,
     ClassValue,
@@ -27,11 +27,13 @@ from tfmigrate.understand.values import (
     Mapping,
     Method,
     ModelObject,
+    ModuleValue,
     Opaque,
     Parallel,
     Parameter,
     Site,
     Sites,
+    Super,
     Symbol,
     Value,
     join,
@@ -48,16 +50,18 @@ NOTHING = Literal(None)
 
 
 class Interpreter:
-    """Walks one module and fills `facts`."""
+    """Walks the modules of a program and collects the facts."""
 
-    def __init__(self, module: Module, aliases: Sequence[str] = ()) -> None:
+    def __init__(self, program: Program, aliases: Sequence[str] = ()) -> None:
         """`aliases`: further qualified names that are multi_gpu_model."""
-        self.facts = Facts(module)
+        self.program_facts = ProgramFacts({module: Facts(module) for module in program.modules})
+        self._program = program
         self._aliases = frozenset(aliases)
-        self._module = module
         self._store: dict[_Key, Value] = {}
-        self._frame = Frame(module, None, None)
-        self._top = self._frame
+        self._tops = {module: Frame(module, None, None) for module in program.modules}
+        self._begun: set[Module] = set()
+        self._stars: set[Module] = set()
+        self._frame = next(iter(self._tops.values()))
         self._unit: Unit = cst.SimpleStatementLine(body=())
         self._guards: tuple[Guard, ...] = ()
         self._returns: list[Value] = []
@@ -67,17 +71,37 @@ class Interpreter:
         self._functions: list[FunctionValue] = []
         self._classes: list[ClassValue] = []
         self._instances: dict[ClassValue, Value] = {}
-        self._stars = False
+        self._walked: set[tuple[ClassValue, cst.CSTNode]] = set()
 
-    def run(self) -> Facts:
-        """Walk the module, then every class and function that nothing in the module calls, as its own beginning."""
-        self._block(self._module.tree)
-        for cls in self._classes:
-            self._walk_class(cls)
-        for function in self._functions:
+    @property
+    def facts(self) -> Facts:
+        """The facts of the module that is being walked."""
+        return self.program_facts.modules[self._frame.module]
+
+    def run(self) -> ProgramFacts:
+        """Walk the modules, then what nothing in them calls as its own beginning: outermost first."""
+        for module in self._program.modules:
+            self._load(module)
+        mentioned = _mentioned_names(self._program.modules)
+        self._walk_functions([f for f in self._functions if _function_name(f.node) not in mentioned])
+        bases = {base for cls in self._classes for base in cls.bases}
+        for cls in sorted(self._classes, key=lambda cls: cls in bases):
+            self._walk_class(cls, mentioned)
+        self._walk_functions(self._functions)
+        return self.program_facts
+
+    def _load(self, module: Module) -> None:
+        """Run a module's top level, once."""
+        if module in self._begun:
+            return
+        self._begun.add(module)
+        with self._activation(self._tops[module]):
+            self._block(module.tree)
+
+    def _walk_functions(self, functions: Sequence[FunctionValue]) -> None:
+        for function in functions:
             if function.node not in self._entered and function.owner is None:
                 self._enter(function, self._unknown_arguments(function), None, None)
-        return self.facts
 
     # ---- the store ----
 
@@ -93,7 +117,7 @@ class Interpreter:
     def _bind(self, name: str, value: Value) -> None:
         frame = self._frame
         if name in self._globals.get(frame, ()):
-            frame = self._top
+            frame = self._tops[frame.module]
         self._store[(frame, name)] = value
 
     def _merge(self, states: Sequence[dict[_Key, Value]]) -> None:
@@ -171,7 +195,7 @@ class Interpreter:
         states, ends = [], []
         for arm in ("body", "orelse"):
             self._store = dict(before)
-            self._guards = (*outer, Guard(unit, arm))
+            self._guards = (*outer, Guard(unit, arm, self._frame))
             if arm == "body":
                 reached = self._nested(unit, unit.body)
             elif isinstance(unit.orelse, cst.If):
@@ -188,9 +212,9 @@ class Interpreter:
         self._merge(states)
         self._guards = outer
         if ends == [False, True]:
-            self._guards = (*outer, Guard(unit, "orelse"))
+            self._guards = (*outer, Guard(unit, "orelse", self._frame))
         elif ends == [True, False]:
-            self._guards = (*outer, Guard(unit, "body"))
+            self._guards = (*outer, Guard(unit, "body", self._frame))
         return any(ends)
 
     def _arms(self, unit: Unit, bodies: Sequence[cst.BaseSuite], *, falls_through: bool) -> bool:
@@ -218,7 +242,7 @@ class Interpreter:
         before = dict(self._store)
         states = []
         if isinstance(unit, cst.Try) and unit.handlers:
-            self._guards = (*outer, Guard(unit, "body"))
+            self._guards = (*outer, Guard(unit, "body", self._frame))
         reached = self._nested(unit, unit.body)
         if reached and unit.orelse is not None:
             reached = self._nested(unit, unit.orelse.body)
@@ -227,7 +251,7 @@ class Interpreter:
         for handler in unit.handlers:
             self._store = dict(before)
             if isinstance(unit, cst.Try):
-                self._guards = (*outer, Guard(unit, "handler"))
+                self._guards = (*outer, Guard(unit, "handler", self._frame))
             if handler.name is not None:
                 self._assign(handler.name.name, Opaque("an exception"))
             if self._nested(unit, handler.body):
@@ -240,11 +264,14 @@ class Interpreter:
         return bool(states)
 
     def _small(self, small: cst.BaseSmallStatement) -> bool:
-        if isinstance(small, cst.Import | cst.ImportFrom):
-            for _, bound, full in imports_of(small):
-                self._bind(bound, Symbol(full))
-            if isinstance(small, cst.ImportFrom) and isinstance(small.names, cst.ImportStar):
-                self._star_import(small)
+        if isinstance(small, cst.Import):
+            for alias, bound, full in imports_of(small):
+                module = self._imported(dotted(alias.name), 0) if alias.asname is not None else self._imported(full, 0)
+                self._bind(bound, ModuleValue(module) if module is not None else Symbol(full))
+                if alias.asname is None and "." in dotted(alias.name):
+                    self._imported(dotted(alias.name), 0)
+        elif isinstance(small, cst.ImportFrom):
+            self._import_from(small)
         elif isinstance(small, cst.Assign):
             value = self._evaluate(small.value)
             self.facts.values[small] = join(self.facts.values.get(small, value), value)
@@ -279,11 +306,42 @@ class Interpreter:
             self._evaluate(small.target)
         return True
 
-    def _star_import(self, small: cst.ImportFrom) -> None:
-        """`from keras.utils import *` brings in the one name that matters; what else it binds stays unknown."""
-        self._stars = True
-        source = dotted(small.module)
-        if not small.relative and names.canonical(f"{source}.multi_gpu_model") == names.MULTI_GPU_MODEL:
+    def _imported(self, name: str, level: int) -> Module | None:
+        """The module of this program that an import means, run if it was not yet."""
+        module = self._program.imported(name, level, self._frame.module)
+        if module is not None and module is not self._frame.module:
+            self._load(module)
+            return module
+        return None
+
+    def _import_from(self, small: cst.ImportFrom) -> None:
+        source, level = dotted(small.module), len(small.relative)
+        module = self._imported(source, level)
+        if isinstance(small.names, cst.ImportStar):
+            self._star_import(source, level, module)
+            return
+        for alias, bound, full in imports_of(small):
+            name = dotted(alias.name)
+            value: Value = Symbol(full)
+            if module is not None:
+                self.program_facts.exported.add((module, name))
+                value = self._store.get((self._tops[module], name)) or value
+            if isinstance(value, Symbol):
+                inner = self._imported(f"{source}.{name}" if source else name, level)
+                value = ModuleValue(inner) if inner is not None else value
+            self._bind(bound, value)
+
+    def _star_import(self, source: str, level: int, module: Module | None) -> None:
+        """Everything from a module of this program; from a library, the one name that matters."""
+        if module is not None:
+            top = self._tops[module]
+            for (owner, name), value in list(self._store.items()):
+                if owner is top and not name.startswith("_"):
+                    self.program_facts.exported.add((module, name))
+                    self._bind(name, value)
+            return
+        self._stars.add(self._frame.module)
+        if not level and names.canonical(f"{source}.multi_gpu_model") == names.MULTI_GPU_MODEL:
             self._bind("multi_gpu_model", Symbol(f"{source}.multi_gpu_model"))
 
     def _assign(self, target: cst.BaseExpression, value: Value) -> None:
@@ -377,17 +435,22 @@ class Interpreter:
                         self._evaluate(small.value)
         self._unit = saved
 
-    def _walk_class(self, cls: ClassValue) -> None:
-        """Walk a class nobody in the module instantiates: __init__ first, then the methods it did not reach."""
-        methods = [value for value in cls.members.values() if isinstance(value, FunctionValue)]
-        if all(method.node in self._entered for method in methods):
-            return
-        instance: Value = self._instances.get(cls) or self._new_instance(cls)
-        methods.sort(key=lambda method: _function_name(method.node) != "__init__")
+    def _walk_class(self, cls: ClassValue, mentioned: set[str]) -> None:
+        """Walk the methods that nothing called on this class, inherited ones too: __init__ first, inner helpers last."""
+        instance = self._instances.get(cls) or self._new_instance(cls)
+        methods = sorted(
+            cls.methods(),
+            key=lambda m: (_function_name(m.node) != "__init__", _function_name(m.node) in mentioned),
+        )
         for method in methods:
-            if method.node not in self._entered:
+            done = method.node in self._entered if method.owner is cls else (cls, method.node) in self._walked
+            if not done:
+                self._mark(cls, method)
                 arguments = ((None, instance), *self._unknown_arguments(method)[1:])
                 self._enter(method, arguments, None, None)
+
+    def _mark(self, cls: ClassValue, method: FunctionValue) -> None:
+        self._walked.update((ancestor, method.node) for ancestor in cls.ancestors())
 
     def _new_instance(self, cls: ClassValue) -> Value:
         base = next((name for name in cls.outside_bases() if names.canonical(name) in names.MODEL_CLASSES), None)
@@ -402,17 +465,16 @@ class Interpreter:
 
     def _unknown_arguments(self, function: FunctionValue) -> _Arguments:
         frame = Frame(function.module, function.node, function.closure)
-        return tuple(
-            (None, Parameter(frame, parameter.name.value)) for parameter in _positional(function.node.params)
-        )
+        return tuple((None, Parameter(frame, parameter.name.value)) for parameter in _positional(function.node.params))
 
     # ---- calls ----
 
     @contextmanager
     def _activation(self, frame: Frame) -> Iterator[list[Value]]:
         saved = self._frame, self._unit, self._guards, self._returns
-        self._frame, self._guards, self._returns = frame, (), []
-        self.facts.bodies.append(frame)
+        self._frame, self._returns = frame, []
+        if frame.call is None:
+            self._guards = ()
         try:
             yield self._returns
         finally:
@@ -423,7 +485,7 @@ class Interpreter:
     ) -> Value:
         """Walk a function's body with these arguments and return what it returns."""
         self._entered.add(function.node)
-        frame = Frame(function.module, function.node, function.closure, call, call_node)
+        frame = Frame(function.module, function.node, function.closure, call, call_node, function.owner)
         with self._activation(frame) as returns:
             self._bind_parameters(function.node.params, arguments, frame)
             if isinstance(function.node, cst.Lambda):
@@ -460,9 +522,9 @@ class Interpreter:
             return Opaque("a recursive call", frozenset((self._site,)))
         summary = self._summaries.get(function.node)
         if summary is None:
-            before = len(self.facts.uses), len(self.facts.wraps)
+            before = len(self.program_facts.uses), len(self.program_facts.wraps)
             value = self._enter(function, arguments, self._site, node)
-            plain = (len(self.facts.uses), len(self.facts.wraps)) == before
+            plain = (len(self.program_facts.uses), len(self.program_facts.wraps)) == before
             if not plain or any(models_of(argument) for _, argument in arguments):
                 return value
             self._summaries[function.node] = value
@@ -507,13 +569,26 @@ class Interpreter:
         return tuple(values)
 
     def _call(self, node: cst.Call) -> Value:
+        if isinstance(node.func, cst.Name) and node.func.value == "super" and self._lookup("super") is None:
+            return self._super()
         callee = self._evaluate(node.func)
         arguments = self._arguments(node)
         methods = [o for o in options(callee) if isinstance(o, Method) and o.function is None]
         if methods:
             receiver = join(*(method.receiver for method in methods))
-            self.facts.uses.append(Use(methods[0].name, node, self._site, receiver, arguments))
+            use = Use(methods[0].name, node, self._site, receiver, arguments)
+            self.facts.uses.append(use)
+            self.program_facts.uses.append(use)
         return join(*(self._apply(option, arguments, node) for option in options(callee)))
+
+    def _super(self) -> Value:
+        """`super()` in a method: the object, seen as its next base class."""
+        function, owner = self._frame.function, self._frame.owner
+        if owner is not None and isinstance(function, cst.FunctionDef) and function.params.params:
+            receiver = self._store.get((self._frame, function.params.params[0].name.value))
+            if isinstance(receiver, Instance | ModelObject):
+                return Super(receiver, owner)
+        return Opaque("super()")
 
     def _apply(self, callee: Value, arguments: _Arguments, node: cst.Call) -> Value:
         if isinstance(callee, Symbol):
@@ -601,7 +676,7 @@ class Interpreter:
 
     def _model(self, node: cst.CSTNode, sites: Sites, on: frozenset[ModelObject], origin: str) -> ModelObject:
         model = ModelObject(self._site, node, {self._site, *sites}, on, origin)
-        self.facts.models.append(model)
+        self.program_facts.models.append(model)
         return model
 
     def _wrap(self, arguments: _Arguments, node: cst.Call) -> Value:
@@ -631,11 +706,15 @@ class Interpreter:
             problem=problem,
         )
         self.facts.wraps.append(wrap)
+        self.program_facts.wraps.append(wrap)
         return Parallel(wrap)
 
     def _call_method(self, method: Method, arguments: _Arguments, node: cst.Call) -> Value:
         receiver = method.receiver
         if method.function is not None:
+            owner = receiver.instance if isinstance(receiver, ModelObject) else receiver
+            if isinstance(owner, Instance):
+                self._mark(owner.cls, method.function)
             return self._call_function(method.function, ((None, receiver), *arguments), node)
         if isinstance(receiver, Items) and method.name == "append" and arguments:
             if isinstance(node.func, cst.Attribute):
@@ -750,7 +829,7 @@ class Interpreter:
         if node.value in ("True", "False", "None"):
             return Literal({"True": True, "False": False, "None": None}[node.value])
         value = self._lookup(node.value)
-        if value is None and node.value == "multi_gpu_model" and self._stars:
+        if value is None and node.value == "multi_gpu_model" and self._frame.module in self._stars:
             # Nothing else in the module binds it, so one of the star imports must.
             return Symbol(names.MULTI_GPU_MODEL)
         return value if value is not None else Opaque(f"the name {node.value}")
@@ -758,12 +837,20 @@ class Interpreter:
     def _attribute(self, value: Value, name: str) -> Value:
         if isinstance(value, Symbol):
             return Symbol(f"{value.name}.{name}")
+        if isinstance(value, ModuleValue):
+            return self._member(value.module, name)
         if isinstance(value, Instance):
             return self._instance_attribute(value, value.cls, name)
         if isinstance(value, ModelObject | Parallel):
             return self._model_attribute(value, name)
         if isinstance(value, ClassValue):
             return value.lookup(name) or Opaque(f"the attribute {name}")
+        if isinstance(value, Super):
+            for base in value.owner.bases:
+                found = base.lookup(name) if isinstance(base, ClassValue) else None
+                if isinstance(found, FunctionValue):
+                    return Method(value.receiver, name, found)
+            return Method(value.receiver, name)
         if isinstance(value, Made):
             return Method(value, name) if value.kind != "tensor" else value
         if isinstance(value, Opaque | Parameter):
@@ -771,6 +858,18 @@ class Interpreter:
         if isinstance(value, Items | Mapping | Literal):
             return Method(value, name)
         return Opaque(f"the attribute {name}")
+
+    def _member(self, module: Module, name: str) -> Value:
+        found = self._store.get((self._tops[module], name))
+        if found is not None:
+            self.program_facts.exported.add((module, name))
+            return found
+        if module.path.endswith("__init__.py"):
+            inner = self._program.imported(name, 1, module)
+            if inner is not None:
+                self._load(inner)
+                return ModuleValue(inner)
+        return Opaque(f"the name {name} of another module")
 
     def _instance_attribute(self, owner: Instance | ModelObject, cls: ClassValue, name: str) -> Value:
         found = self._store.get((owner, name)) or cls.lookup(name)
@@ -802,7 +901,11 @@ class Interpreter:
         found = []
         for option in options(value):
             position = index.value if isinstance(index, Literal) and isinstance(index.value, int) else None
-            if isinstance(option, Items) and position is not None and -len(option.values) <= position < len(option.values):
+            if (
+                isinstance(option, Items)
+                and position is not None
+                and -len(option.values) <= position < len(option.values)
+            ):
                 found.append(option.values[position])
             elif isinstance(option, Items) and option.values:
                 found.append(join(*option.values))
@@ -841,7 +944,7 @@ class Interpreter:
         outer = self._guards
         found = []
         for arm, part in (("body", node.body), ("orelse", node.orelse)):
-            self._guards = (*outer, Guard(node, arm))
+            self._guards = (*outer, Guard(node, arm, self._frame))
             found.append(self._evaluate(part))
         self._guards = outer
         return join(*found)
@@ -898,6 +1001,27 @@ def _names_template(parallel: Parallel, arguments: _Arguments) -> bool:
     )
 
 
-def interpret(module: Module, aliases: Sequence[str] = ()) -> Facts:
-    """The facts of one module."""
-    return Interpreter(module, aliases).run()
+class _Mentions(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.found.add(node.value)
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        for part in (node.params, node.body, *node.decorators):
+            part.visit(self)
+        return False
+
+
+def _mentioned_names(modules: Sequence[Module]) -> set[str]:
+    """Every name that is mentioned other than by the `def` that makes it."""
+    reader = _Mentions()
+    for module in modules:
+        module.tree.visit(reader)
+    return reader.found
+
+
+def interpret(program: Program, aliases: Sequence[str] = ()) -> ProgramFacts:
+    """The facts of a program."""
+    return Interpreter(program, aliases).run()

@@ -32,6 +32,7 @@ class Guard:
 
     node: cst.If | cst.IfExp | cst.Try
     arm: str
+    frame: Frame
 
 
 @dataclass(eq=False)
@@ -74,6 +75,18 @@ class Use:
 
 
 @dataclass
+class ProgramFacts:
+    """What the interpreter found out about modules that belong together."""
+
+    modules: dict[Module, Facts] = field(default_factory=dict)
+    wraps: list[Wrap] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    models: list[ModelObject] = field(default_factory=list)
+    exported: set[tuple[Module, str]] = field(default_factory=set)
+    """Names of a module that another one imports."""
+
+
+@dataclass
 class Facts:
     """What the interpreter found out about one module."""
 
@@ -87,6 +100,3 @@ class Facts:
     """What each call's receiver, argument and assigned expression stood for (joined over activations)."""
     copies: dict[cst.Call, str] = field(default_factory=dict)
     """Calls of a function of that name which is not Keras's: a copy kept in the project, by its qualified name."""
-    bodies: list[Frame] = field(default_factory=list)
-    """Every activation, in the order they began."""
-

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
@@ -144,3 +145,30 @@ def imports_of(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.Imp
             name = dotted(alias.name)
             bound = dotted(alias.asname.name) if alias.asname is not None else name
             yield alias, bound, f"{head}.{name}" if not head.endswith(".") else head + name
+
+
+class Program:
+    """Modules that belong together, and which of them an import means."""
+
+    def __init__(self, modules: Sequence[Module]) -> None:
+        self.modules = tuple(modules)
+        self._by_path: Mapping[PurePath, Module] = {PurePath(module.path): module for module in modules}
+
+    def imported(self, name: str, level: int, importer: Module) -> Module | None:
+        """The module of this program that `import name` means in `importer`; `level` counts the leading dots.
+
+        An absolute name is looked for beside the importing file and in every folder above it, nearest first, as a
+        script's own folder and a project's root stand on the path of most projects.
+        """
+        parts = [part for part in name.split(".") if part]
+        folder = PurePath(importer.path).parent
+        for _ in range(max(level - 1, 0)):
+            folder = folder.parent
+        folders = [folder] if level else [folder, *folder.parents]
+        for candidate in folders:
+            base = candidate.joinpath(*parts)
+            for path in (base / "__init__.py", base.with_name(base.name + ".py") if parts else base / "__init__.py"):
+                found = self._by_path.get(path)
+                if found is not None:
+                    return found
+        return None

@@ -24,6 +24,8 @@ class Frame:
     call: Site | None = None
     call_node: cst.Call | None = None
     """The call expression, whose arguments the parameters stand for."""
+    owner: ClassValue | None = None
+    """The class whose method runs."""
 
     @property
     def depth(self) -> int:
@@ -60,6 +62,13 @@ class Symbol:
     """A thing from outside this program, under the name it was imported by."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class ModuleValue:
+    """A module of this program."""
+
+    module: Module
 
 
 @dataclass(frozen=True)
@@ -119,6 +128,22 @@ class ClassValue:
                     return found
         return None
 
+    def ancestors(self) -> Iterator[ClassValue]:
+        """This class and those of this program that it descends from."""
+        yield self
+        for base in self.bases:
+            if isinstance(base, ClassValue):
+                yield from base.ancestors()
+
+    def methods(self) -> list[FunctionValue]:
+        """Its methods, inherited ones included, each name once."""
+        found: dict[str, FunctionValue] = {}
+        for cls in self.ancestors():
+            for name, member in cls.members.items():
+                if isinstance(member, FunctionValue):
+                    found.setdefault(name, member)
+        return list(found.values())
+
     def outside_bases(self) -> Iterator[str]:
         """Names of the library classes this one descends from."""
         for base in self.bases:
@@ -142,6 +167,14 @@ class Method:
     receiver: Value
     name: str
     function: FunctionValue | None = None
+
+
+@dataclass(frozen=True)
+class Super:
+    """`super()`: an object, seen as a base of `owner`."""
+
+    receiver: Instance | ModelObject
+    owner: ClassValue
 
 
 @dataclass(frozen=True)
@@ -205,7 +238,7 @@ class Choice:
 
 
 Value = Union[  # noqa: UP007  (a recursive alias of classes defined below each other)
-    Symbol, Literal, Opaque, Parameter, FunctionValue, ClassValue, Instance, Method, Items, Mapping, Made,
+    Symbol, ModuleValue, Literal, Opaque, Parameter, FunctionValue, ClassValue, Instance, Method, Super, Items, Mapping, Made,
     ModelObject, Parallel, Choice,
 ]  # fmt: skip
 

@@ -247,6 +247,11 @@ def _shuffle(e: Evidence) -> Divergence | None:
     return Divergence("shuffle", f"the data is shuffled otherwise ({row.old} -> {row.new})")
 
 
+def of_validation(old: Trace, new: Trace, comparison: Comparison) -> Divergence | None:
+    """What differs in the validation alone, whatever else does."""
+    return _validation(Evidence(old, new, comparison))
+
+
 def _validation(e: Evidence) -> Divergence | None:
     if (row := e.row("validation samples")) is not None:
         return Divergence("validation", f"{row.old} validation samples became {row.new}")

@@ -62,7 +62,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class World:
-    """A script and where it runs. `role` names it in the report; `kind` says what the probe has to make of the world."""
+    """A script and where it runs. `role` names it in the report; `kind` says what the probe makes of the world."""
 
     role: str
     kind: Kind
@@ -164,19 +164,19 @@ def run_all(
     """
     stop = threading.Event()
     workers = jobs or max(1, (os.cpu_count() or 2) // 2)
-    with ThreadPoolExecutor(max_workers=workers) as pool:
+    pool = ThreadPoolExecutor(max_workers=workers)
+    try:
         futures = [
             pool.submit(run, world, limits, initial, folder, stop)
             for (world, initial), folder in zip(worlds, folders, strict=True)
         ]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            return [future.result() for future in futures]
-        except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            raise
+        wait(futures, return_when=FIRST_EXCEPTION)
+        return [future.result() for future in futures]
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def copy_program(source: Path, target: Path, largest: int) -> list[str]:
@@ -202,9 +202,7 @@ def copy_program(source: Path, target: Path, largest: int) -> list[str]:
     return notes
 
 
-def _config(
-    world: World, limits: Limits, program: Path, output: Path, initial_weights: Trace | None
-) -> dict[str, Any]:
+def _config(world: World, limits: Limits, program: Path, output: Path, initial_weights: Trace | None) -> dict[str, Any]:
     return {
         "script": str(program / world.script),
         "args": list(world.args),
@@ -279,7 +277,8 @@ class _Child:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         pumps = [
             threading.Thread(target=_keep, args=(pipe, path, limits.output_bytes), daemon=True)
             for pipe, path in zip((process.stdout, process.stderr), self.paths, strict=True)
@@ -373,7 +372,7 @@ def _outcome(world: World, recorded: Trace, ended: _Ended, limits: Limits, stder
         return "crashed", f"{who} was stopped"
     error = recorded.end.error if recorded.end else None
     if error or ended.exit_code or recorded.end is None:
-        return "crashed", f"{who} {error and 'died: ' + error or _died(ended.exit_code, stderr)}"
+        return "crashed", f"{who} {f'died: {error}' if error else _died(ended.exit_code, stderr)}"
     if not recorded.steps:
         return "trained nothing", f"{who} ran to its end but never trained a model with fit or train_on_batch"
     return "trained", ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -94,7 +95,8 @@ class Recipe:
 
 RECIPES = {
     "tf1.15": Recipe(
-        "tf1.15", "3.7",
+        "tf1.15",
+        "3.7",
         ("tensorflow-cpu==1.15.0", "keras==2.3.1", "numpy<1.20", "protobuf<3.21", "h5py<3", "scipy<1.8", "pillow"),
     ),
     "tf2.3": Recipe("tf2.3", "3.8", ("tensorflow-cpu==2.3.4", "protobuf<3.21", "scipy<1.8", "pillow")),
@@ -141,7 +143,7 @@ def inspect(python: Path, origin: str = "") -> Runtime | None:
     if major < 3:
         return None
     found: dict[str, str] = told["found"]
-    tensorflow = next((version for name, version in found.items() if "tensorflow" in name or name == "tf-nightly"), None)
+    tensorflow = next((found[name] for name in found if "tensorflow" in name or name == "tf-nightly"), None)
     return Runtime(
         python=python,
         version=(major, minor, micro),
@@ -153,15 +155,26 @@ def inspect(python: Path, origin: str = "") -> Runtime | None:
     )
 
 
-def genuine_for(flavour: str, available: Iterable[Runtime]) -> Runtime | None:
+ONLY_IN_TENSORFLOW_1 = re.compile(
+    r"\btf\.(ConfigProto|Session|InteractiveSession|GPUOptions|placeholder|set_random_seed|get_default_graph|contrib)\b"
+    r"|\btensorflow\.contrib\b|\bK\.(set_session|get_session)\b"
+)
+
+
+def genuine_for(flavour: str, available: Iterable[Runtime], source: str = "") -> Runtime | None:
     """The runtime in which an old script of this flavour ("keras" or "tf.keras") runs with its own multi_gpu_model.
 
-    Standalone Keras needs a TensorFlow of its time. tf.keras: TensorFlow 2 first, else 1.15. None when there is none;
-    `MAKES` says which recipe would make one.
+    Standalone Keras needs a TensorFlow of its time. tf.keras: TensorFlow 2 first, else 1.15; the other way round where
+    the script's `source` uses names that TensorFlow 2 moved. None when there is none; `MAKES` says which recipe would
+    make one.
     """
     kind = "genuine keras" if flavour == "keras" else "genuine tf.keras"
-    fitting = [runtime for runtime in available if kind in runtime.kinds]
-    return max(fitting, key=lambda runtime: runtime.tensorflow_version, default=None)
+    fitting = sorted(
+        (runtime for runtime in available if kind in runtime.kinds), key=lambda runtime: runtime.tensorflow_version
+    )
+    if not fitting:
+        return None
+    return fitting[0] if ONLY_IN_TENSORFLOW_1.search(source) else fitting[-1]
 
 
 def modern(available: Iterable[Runtime], keras: int = 3) -> Runtime | None:
@@ -191,9 +204,8 @@ def make(name: str) -> Runtime:
     shutil.rmtree(target, ignore_errors=True)
     _uv(
         [uv, "venv", "--python", str(base or recipe.python), str(target)],
-        f"Python {recipe.python} is needed for {name} and was not found. Install it "
-        f"(`uv python install {recipe.python}`, `pyenv install {recipe.python}` or `conda create -n py python={recipe.python}`)"
-        " and try again",
+        f"{name} needs Python {recipe.python}, which was not found; install it (`uv python install {recipe.python}`, "
+        f"`pyenv install {recipe.python}` or `conda create -n py{recipe.python} python={recipe.python}`) and try again",
     )
     _uv(
         [uv, "pip", "install", "--python", str(python), *recipe.packages, "setuptools<69"],
@@ -272,5 +284,5 @@ def _numbers(version: str | None) -> tuple[int, int]:
     """(major, minor); (0, 0) for what is not there."""
     if not version:
         return (0, 0)
-    parts = (version.split(".") + ["0"])[:2]
+    parts = [*version.split("."), "0"]
     return (int(parts[0]), int("".join(digit for digit in parts[1] if digit.isdigit()) or 0))

@@ -34,7 +34,8 @@ class Start:
 
 @dataclass(frozen=True)
 class Model:
-    """One model that was trained, in the order of its first training call. Weights are listed leaf layer by leaf layer."""
+    """One model that was trained, in the order of the first training calls; weights leaf layer by leaf layer, in the
+    order in which the layers were made."""
 
     index: int
     name: str
@@ -122,7 +123,7 @@ class End:
     """Exception type and message with the script's own line, when it died."""
     seconds: float
     train_seconds: float
-    """Wall time inside training calls, the first step of each left out (tracing, allocation)."""
+    """Wall time of the training steps, the first of each call left out (tracing, allocation)."""
     samples_per_second: float | None
     peak_memory_bytes: int | None
 
@@ -178,7 +179,8 @@ def load(folder: Path) -> Trace:
         fits=tuple(sorted(found["fit"], key=lambda fit: fit.index)),
         steps=tuple(found["step"]),
         epochs=tuple(found["epoch"]),
-        weights=tuple(found["weights"]),
+        # A later snapshot of the same model and moment took the place of the earlier one on disk.
+        weights=tuple({snapshot.file: snapshot for snapshot in found["weights"]}.values()),
         end=found["end"][0] if found["end"] else None,
         notes=tuple(notes),
     )

@@ -18,6 +18,7 @@ from . import cause, controls, runtimes
 from .align import noise, tolerance
 from .cause import Divergence
 from .compare import Comparison, compare, through_epoch
+from .contract import LAST_BATCH
 from .experiment import OLD_KERAS_DEFAULTS, OLD_TF_KERAS_DEFAULTS, Limits, Run, World, run_all
 from .report import ControlResult, Pair, Report, RunSummary, Verdict, summarize
 from .runtimes import Runtime
@@ -216,6 +217,7 @@ class _Lab:
     def __init__(self, plan: _Plan, folder: Path, tell: Tell) -> None:
         self.plan, self.folder, self.tell = plan, folder, tell
         self.runs: dict[str, Run] = {}
+        self.remarks = list(plan.notes)
 
     def run(
         self, *worlds: World, start: Run | None = None, limits: Limits | None = None, jobs: int | None = None
@@ -236,7 +238,7 @@ class _Lab:
         )
 
     def notes(self) -> tuple[str, ...]:
-        found = [*self.plan.notes]
+        found = [*self.remarks]
         for role, run in self.runs.items():
             if not role.startswith(CONTROL):
                 found += [f"{role}: {note}" for note in run.notes]
@@ -355,7 +357,7 @@ def _pairs(lab: _Lab, reference: Run, band: float) -> tuple[Pair, ...]:
         new = lab.runs[f"migrated on Keras {keras}"]
         restored = lab.runs.get(f"restored on Keras {keras}")
         if is_genuine:
-            found.append(_pair(reference, new, band, decides=True))
+            found.append(_pair(reference, new, band, decides=True, restored=restored))
         if restored is not None and restored.ok:
             found.append(_pair(restored, new, band, decides=not is_genuine))
         elif not is_genuine:
@@ -363,18 +365,30 @@ def _pairs(lab: _Lab, reference: Run, band: float) -> tuple[Pair, ...]:
     return tuple(sorted(found, key=lambda pair: not pair.decides))
 
 
-def _pair(old: Run, new: Run, band: float, *, decides: bool) -> Pair:
-    comparison, divergence = _outcome(old, new, band)
+def _pair(old: Run, new: Run, band: float, *, decides: bool, restored: Run | None = None) -> Pair:
+    comparison, divergence = _outcome(old, new, band, restored)
     return Pair(old.world.role, new.world.role, comparison, divergence, decides)
 
 
-def _outcome(old: Run, new: Run, band: float) -> tuple[Comparison | None, Divergence | None]:
+def _outcome(
+    old: Run, new: Run, band: float, restored: Run | None = None
+) -> tuple[Comparison | None, Divergence | None]:
+    """Compares two runs. Where the old one's Keras logged the last validation batch alone, `restored`, the old script
+    on the new one's Keras, stands in for its validation."""
     comparison = compare(old.trace, new.trace, band)
     if new.outcome == "crashed":
         error = new.trace.end.error if new.trace.end and new.trace.end.error else new.message
         found = cause.of_crash(old.trace, new.trace, comparison, error)
         return (None if found.kind in ("crash", "scope") else comparison), found
-    return comparison, cause.find(old.trace, new.trace, comparison)
+    divergence = cause.find(old.trace, new.trace, comparison)
+    if divergence is None and restored is not None and restored.ok and _validation_known(comparison) == LAST_BATCH:
+        divergence = cause.of_validation(restored.trace, new.trace, compare(restored.trace, new.trace, band))
+    return comparison, divergence
+
+
+def _validation_known(comparison: Comparison) -> str | None:
+    """The known difference that keeps the validation losses from being judged, if one does."""
+    return next((row.known for row in comparison.contract if row.what == "validation loss"), None)
 
 
 def _different(apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
@@ -410,13 +424,19 @@ def _controls(lab: _Lab, reference: Run, band: float) -> tuple[ControlResult, ..
     worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay={right.script: m.source}) for m in made]
     short = reference.trace.steps[0].epoch == 0
     limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
-    old = replace(reference, trace=through_epoch(reference.trace, 1)) if short else reference
+    old, restored = reference, lab.runs.get(f"restored on Keras {keras}")
+    if short:
+        old = replace(old, trace=through_epoch(old.trace, 1))
+        restored = restored and replace(restored, trace=through_epoch(restored.trace, 1))
     # Nobody reads their speed, so they share the cores; a GPU is not shared.
     jobs = os.cpu_count() if "CPU" in _device_kind(lab.runs[right.role]) else 1
     results = []
     for mutant, run in zip(made, lab.run(*worlds, start=reference, limits=limits, jobs=jobs), strict=True):
         new = replace(run, trace=through_epoch(run.trace, 1)) if short else run
-        comparison, divergence = _outcome(old, new, band)
+        comparison, divergence = _outcome(old, new, band, restored)
+        if divergence is None and comparison and mutant.expected == {"validation"} and _validation_known(comparison):
+            lab.remarks.append(f"validation losses could not be judged: {_validation_known(comparison)}")
+            continue
         # A mutant that dies of anything but the mistake made in it was not told apart, it just did not run.
         detected = divergence is not None and (divergence.kind != "crash" or "crash" in mutant.expected)
         size = comparison.max_relative_difference if comparison and comparison.steps else None

@@ -49,8 +49,8 @@ def training_call(original, name, adapter, recorder):
         call = recorder.begin(self, adapter, name, asked)
         try:
             neutralise(arguments, signature, data, adapter.workers, recorder.config)
-            arguments["callbacks"] = with_recorder(
-                arguments.get("callbacks"), adapter.epoch_callback(call, seed if asked["source"] == "dataset" else None))
+            recording = adapter.epoch_callback(call, seed if asked["source"] == "dataset" else None)
+            arguments["callbacks"] = with_recorder(arguments.get("callbacks"), recording)
             return original(self, **by_name(arguments, signature))
         finally:
             recorder.end(call)
@@ -108,7 +108,7 @@ def what_was_asked(arguments, signature, data, config):
         arguments["steps_per_epoch"] = config["steps_per_epoch"]
     shuffle = given("shuffle")
     if source == "dataset":
-        asked = aligned.shuffle_of(__import__("tensorflow"), data)
+        asked = aligned.shuffle_of(data)
     elif source == "generator" or not shuffle:
         asked = "none"
     else:

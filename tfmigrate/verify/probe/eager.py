@@ -353,7 +353,7 @@ def metric_variables(model):
 def overridden(model, trainer, name):
     for owner in type(model).__mro__:
         if name in vars(owner):
-            return owner is not trainer and not owner.__module__.split(".")[0] in ("keras", "tf_keras", "tensorflow")
+            return owner is not trainer and owner.__module__.split(".")[0] not in ("keras", "tf_keras", "tensorflow")
     return False
 
 

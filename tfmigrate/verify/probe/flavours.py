@@ -73,7 +73,8 @@ def keras_3(tf, keras):
     trainer = importlib.import_module("keras.src.backend.tensorflow.trainer")
     layer = importlib.import_module("keras.src.layers.layer")
     namespaces = unique([keras, tf.keras])
-    return Flavour("tf.keras", keras.__version__, keras, [(trainer.TensorFlowTrainer, False)], [layer.Layer], namespaces)
+    trainers = [(trainer.TensorFlowTrainer, False)]
+    return Flavour("tf.keras", keras.__version__, keras, trainers, [layer.Layer], namespaces)
 
 
 def optional(name):

@@ -26,6 +26,10 @@ def install(tf, machine):
         if hasattr(module, "_get_available_devices"):
             module._get_available_devices = functools.partial(list, devices)
         mark_replicas(module.multi_gpu_model, machine.replicas)
+    # TensorFlow 1 has it there too; a script that takes it from there can still run on 2.3.
+    utils, home = (flavours.optional("tensorflow.python.keras.utils" + part) for part in ("", ".multi_gpu_utils"))
+    if home is not None and hasattr(home, "multi_gpu_model") and not hasattr(utils, "multi_gpu_model"):
+        utils.multi_gpu_model = home.multi_gpu_model
 
 
 def mark_replicas(original, available):

@@ -5,6 +5,7 @@ answering the batch's own loss first: the one place to stand.
 """
 
 import functools
+import importlib
 import time
 
 import numpy as np
@@ -173,8 +174,7 @@ class Watched(object):
 def dense(gradient):
     """An embedding's gradient comes as the rows that were touched."""
     if hasattr(gradient, "indices"):
-        tensorflow = __import__("tensorflow")
-        return tensorflow.convert_to_tensor(gradient)
+        return importlib.import_module("tensorflow").convert_to_tensor(gradient)
     return gradient
 
 

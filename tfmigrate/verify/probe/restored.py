@@ -23,21 +23,21 @@ HOMES = ("keras.utils", "tensorflow.keras.utils", "keras._tf_keras.keras.utils",
 EXTRA_MODULES = ("multi_gpu_utils", "training_utils")
 
 MOVED = {
-    "layers.core": "layers", "layers.convolutional": "layers", "layers.pooling": "layers", "layers.recurrent": "layers",
-    "layers.normalization": "layers", "layers.merge": "layers", "layers.advanced_activations": "layers",
-    "layers.embeddings": "layers", "layers.wrappers": "layers", "layers.noise": "layers",
-    "layers.convolutional_recurrent": "layers", "utils.np_utils": "utils", "utils.generic_utils": "utils",
-    "utils.data_utils": "utils", "utils.vis_utils": "utils", "backend.tensorflow_backend": "backend",
-    "engine.topology": "layers", "engine.base_layer": "layers", "engine.training": "models", "engine.network": "models",
-    "preprocessing.image": "preprocessing.image", "preprocessing.text": "preprocessing.text",
-    "preprocessing.sequence": "preprocessing.sequence",
+    "layers.core": ["layers"], "layers.convolutional": ["layers"], "layers.pooling": ["layers"],
+    "layers.recurrent": ["layers"], "layers.normalization": ["layers"], "layers.merge": ["layers"],
+    "layers.advanced_activations": ["layers"], "layers.embeddings": ["layers"], "layers.wrappers": ["layers"],
+    "layers.noise": ["layers"], "layers.local": ["layers"], "layers.convolutional_recurrent": ["layers"],
+    "utils.np_utils": ["utils"], "utils.generic_utils": ["utils"], "utils.data_utils": ["utils"],
+    "utils.vis_utils": ["utils"], "utils.io_utils": ["utils"], "backend.tensorflow_backend": ["backend"],
+    "engine": ["layers", "models"], "engine.topology": ["layers", "models"], "engine.base_layer": ["layers"],
+    "engine.training": ["models", "layers"], "engine.network": ["models"], "objectives": ["losses"],
 }
-"""Old module path -> where its names are now."""
+"""Old module path -> the modules whose names it had."""
 
 
 def install(tf, found, machine, defaults):
     flavour = found[0]
-    restore_modules(tf, flavour)
+    restore_modules(flavour)
     restore_multi_gpu_model(tf, flavour, machine)
     restore_generators(tf, flavour)
     restore_optimizers(flavour, defaults)
@@ -352,70 +352,67 @@ def restore_backend(flavour, machine):
 # -- modules that moved
 
 
-class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `keras.layers.core` and the like: a module whose names are those of where they live now. With the legacy
-    Keras 2, `keras` itself and all under it are `tf_keras`."""
-
-    def __init__(self, prefixes, target, whole):
-        self.prefixes = prefixes
-        self.target = target
-        self.whole = whole
+class Renamed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """With the legacy Keras 2, `keras` and all under it are `tf_keras`, the very same modules."""
 
     def find_spec(self, fullname, path=None, target=None):
-        for prefix in self.prefixes:
-            rest = fullname[len(prefix):].lstrip(".")
-            if fullname == prefix or fullname.startswith(prefix + "."):
-                if self.home(prefix, rest) is not None:
-                    return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-        return None
-
-    def home(self, prefix, rest):
-        """The name of the module that stands for `rest`, or None to let the import fail or go on."""
-        if self.whole and prefix == "keras":
-            for name in (".".join(part for part in (self.target, rest) if part),):
-                try:
-                    importlib.import_module(name)
-                    return name
-                except ImportError:
-                    pass
-        if rest in MOVED:
-            return self.target + "." + MOVED[rest]
-        if rest == "engine":
-            return self.target
-        return None
+        if fullname.split(".")[0] != "keras" or flavours.optional("tf_" + fullname) is None:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec):
-        for prefix in self.prefixes:
-            if spec.name == prefix or spec.name.startswith(prefix + "."):
-                home = importlib.import_module(self.home(prefix, spec.name[len(prefix):].lstrip(".")))
-                if self.whole and prefix == "keras" and spec.name[len(prefix):].lstrip(".") not in MOVED:
-                    return home
-                module = types.ModuleType(spec.name)
-                for name in dir(home):
-                    if not name.startswith("__"):
-                        setattr(module, name, getattr(home, name))
-                for name in ("Layer", "Input", "InputSpec", "Model"):
-                    for owner in ("layers", "models"):
-                        owner = importlib.import_module(self.target + "." + owner)
-                        if not hasattr(module, name) and hasattr(owner, name):
-                            setattr(module, name, getattr(owner, name))
-                return module
-        return None
+        return sys.modules["tf_" + spec.name]
 
     def exec_module(self, module):
         pass
 
 
-def restore_modules(tf, flavour):
+class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `keras.layers.core` and the like: a module with the names of where they live now."""
+
+    PREFIXES = ("keras.", "tensorflow.keras.", "tensorflow.python.keras.")
+
+    def __init__(self, home):
+        self.home = home
+
+    def find_spec(self, fullname, path=None, target=None):
+        if self.old_path(fullname) is None:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def old_path(self, fullname):
+        for prefix in self.PREFIXES:
+            if fullname.startswith(prefix) and fullname[len(prefix):] in MOVED:
+                return fullname[len(prefix):]
+        return None
+
+    def create_module(self, spec):
+        module = types.ModuleType(spec.name)
+        for part in MOVED[self.old_path(spec.name)]:
+            home = importlib.import_module(self.home + "." + part)
+            for name in dir(home):
+                if not name.startswith("__") and not hasattr(module, name):
+                    setattr(module, name, getattr(home, name))
+        return module
+
+    def exec_module(self, module):
+        pass
+
+
+def restore_modules(flavour):
     legacy = flavour.name == "tf_keras"
-    target = "tf_keras" if legacy else "keras._tf_keras.keras"
-    finder = Moved(("keras", "tensorflow.keras", "tensorflow.python.keras"), target, legacy)
+    home = "tf_keras" if legacy else "keras._tf_keras.keras"
     if legacy:
-        sys.meta_path.insert(0, finder)
+        sys.meta_path.insert(0, Renamed())
         sys.modules["keras"] = flavour.root
     else:
-        sys.meta_path.append(finder)
-        borrow(flavour.root, importlib.import_module(target))
+        borrow(flavour.root, importlib.import_module(home))
+    sys.meta_path.append(Moved(home))
+    importlib.import_module("keras.utils").np_utils = importlib.import_module("keras.utils.np_utils")
+    for name in OPTIMIZERS:
+        for namespace in flavour.namespaces:
+            if not hasattr(namespace.optimizers, name.lower()):
+                setattr(namespace.optimizers, name.lower(), getattr(namespace.optimizers, name))
 
 
 def borrow(keras, compatible):

@@ -18,7 +18,8 @@ def run(config):
         prepare(config, recorder)
     except Exception as error:
         traceback.print_exc()
-        recorder.finish(False, "the probe could not set up this interpreter: %s: %s" % (type(error).__name__, error))
+        recorder.finish(False, "this interpreter (%s) could not be set up to run it: %s: %s"
+                        % (sys.executable, type(error).__name__, error))
         return CRASHED
     code, error = execute(config)
     try:
@@ -66,12 +67,21 @@ def execute(config):
             sys.stderr.write("%s\n" % leaving.code)
         return code, "SystemExit: %s%s" % (leaving.code, place(leaving, config["cwd"], script))
     except BaseException as error:
-        traceback.print_exc()
+        show(error, script)
         text = str(error).strip()
         if len(text) > 2000:
             text = text[:2000] + " ..."
         return CRASHED, "%s: %s%s" % (type(error).__name__, text, place(error, config["cwd"], script))
     return 0, None
+
+
+def show(error, script):
+    """Prints the traceback as a plain run would: from the script's own first frame on."""
+    whole = error.__traceback__
+    start = whole
+    while start is not None and os.path.realpath(start.tb_frame.f_code.co_filename) != os.path.realpath(script):
+        start = start.tb_next
+    traceback.print_exception(type(error), error, start or (None if isinstance(error, SyntaxError) else whole))
 
 
 def place(error, folder, script):

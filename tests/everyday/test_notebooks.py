@@ -1,0 +1,92 @@
+"""A real training notebook through the command line, with the real codemod."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, Outcome
+from tests.files.test_notebook import lines, written
+
+Tfmigrate = Callable[..., Outcome]
+TRAIN = (ROOT / "fixtures" / "base_parallel" / "before" / "train.py").read_text()
+
+
+@pytest.fixture
+def training(project: Path) -> Path:
+    """The classic script cut at its blank lines, one cell each, among magics."""
+    first = "%%time\nfrom __future__ import print_function\n%matplotlib inline\n!pip install keras \\\n  numpy"
+    sources = [first, *TRAIN.split("\n\n"), "%%bash\necho multi_gpu_model", "base_model?"]
+    path = project / "train.ipynb"
+    path.write_text(written(*map(lines, sources)), encoding="utf-8")
+    return path
+
+
+def sources(path: Path) -> list[str]:
+    return ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
+
+
+def test_fix(training: Path, tfmigrate: Tfmigrate) -> None:
+    before = json.loads(training.read_text())["cells"]
+    old = sources(training)
+    done = tfmigrate("fix", training.name)
+    assert (done.code, done.err) == (0, "")
+    assert "train.ipynb:cell 8:1:18: TFM001" in done.text
+    new = sources(training)
+    assert len(new) == len(old)
+    assert "multi_gpu_model" not in "".join(new[2:-2])
+    assert [new[0], new[1], new[-2], new[-1]] == [old[0], old[1], old[-2], old[-1]]
+    scoped = [number for number, source in enumerate(new, 1) if "with strategy.scope():" in source]
+    assert scoped == [7, 8]
+    after = json.loads(training.read_text())["cells"]
+    assert [{**cell, "source": 0} for cell in after] == [{**cell, "source": 0} for cell in before]
+    assert tfmigrate("fix", training.name).text == "1 file looked at, nothing to migrate.\n"
+
+
+def test_the_patch_applies(training: Path, tfmigrate: Tfmigrate) -> None:
+    patch = tfmigrate("fix", "--diff", training.name).out
+    copy = training.read_bytes()
+    subprocess.run(["git", "apply", "--unsafe-paths", "-"], input=patch, check=True)
+    applied = training.read_bytes()
+    training.write_bytes(copy)
+    tfmigrate("fix", training.name)
+    assert training.read_bytes() == applied != copy
+
+
+def test_reports_name_the_cell(training: Path, tfmigrate: Tfmigrate) -> None:
+    (file,) = json.loads(tfmigrate("check", "--format", "json").out)["files"]
+    (wrap,) = [finding for finding in file["findings"] if finding["code"] == "TFM001"]
+    assert (wrap["cell"], wrap["line"], wrap["column"]) == (8, 1, 18)
+    sarif = json.loads(tfmigrate("check", "--format", "sarif").out)
+    (result,) = [one for one in sarif["runs"][0]["results"] if one["ruleId"] == "TFM001"]
+    line = result["locations"][0]["physicalLocation"]["region"]["startLine"]
+    assert "multi_gpu_model(base_model" in training.read_text().splitlines()[line - 1]
+    assert f"file=train.ipynb,line={line}," in tfmigrate("check", "--format", "github").text
+    explained = tfmigrate("explain", "train.ipynb:8:1")
+    assert explained.code == 0
+    assert "train.ipynb:cell 8:1:18: TFM001" in explained.text
+    assert "findings at line 4:5, 8:1" in tfmigrate("explain", "train.ipynb:1:1").text
+
+
+def test_outputs_can_be_cleared(training: Path, tfmigrate: Tfmigrate) -> None:
+    tfmigrate("fix", "--clear-outputs", training.name)
+    cells = json.loads(training.read_text())["cells"]
+    assert {len(cell["outputs"]) for cell in cells if cell["cell_type"] == "code"} == {0}
+
+
+def test_stdin_by_name(training: Path, tfmigrate: Tfmigrate) -> None:
+    data = training.read_bytes()
+    piped = tfmigrate("fix", "-", "--stdin-filename", training.name, stdin=data)
+    tfmigrate("fix", training.name)
+    assert (piped.code, piped.out) == (0, training.read_bytes())
+
+
+def test_a_cell_that_does_not_parse_is_named(training: Path, tfmigrate: Tfmigrate) -> None:
+    training.write_text(written("from keras.utils import multi_gpu_model", "x = 1\nprint 'x'"))
+    done = tfmigrate("check")
+    assert done.code == 2
+    assert "train.ipynb: error: cell 3, line 2: looks like Python 2" in done.text

@@ -1,0 +1,248 @@
+"""How a run can end, and that nothing of it stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.verify import experiment
+from tfmigrate.verify.experiment import Limits, Run, World, copy_program
+from tfmigrate.verify.runtimes import Runtime
+
+Fake = Callable[[str], Runtime]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "train.py").write_text("print('hello')\n")
+    return folder
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Fake:
+    """A runtime whose interpreter is a shell script; $2 is the configuration."""
+
+    def make(body: str) -> Runtime:
+        path = tmp_path / "interpreter"
+        path.write_text("#!/bin/sh\n" + body)
+        path.chmod(0o755)
+        return Runtime(path, (3, 8, 1), "2.3.4", None)
+
+    return make
+
+
+def dead_soon(pid: int) -> bool:
+    return wait_for(lambda: not alive(pid), 5)
+
+
+def start(runtime: Runtime, program: Path, tmp_path: Path, limits: Limits | None = None) -> Run:
+    world = World("old", "genuine", runtime, program, "train.py")
+    return experiment.run(world, limits or Limits(seconds=60), folder=tmp_path / "results")
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A zombie whose parent has not looked is dead all the same.
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().split(")")[1][:3] if Path("/proc").exists() else True
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return condition()
+
+
+def test_a_hanging_script_and_its_children_are_ended(program: Path, fake: Fake, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    runtime = fake(f"sleep 600 &\necho $! > {pids}\necho $$ >> {pids}\nwait\n")
+    result = start(runtime, program, tmp_path, Limits(seconds=1))
+    assert result.outcome == "timed out"
+    assert result.timed_out
+    assert result.exit_code is None
+    assert "after 1 seconds, before its first training step" in result.message
+    assert not any(alive(int(pid)) for pid in pids.read_text().split())
+
+
+def test_what_outlives_the_script_is_ended_too(program: Path, fake: Fake, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    start(fake(f"sleep 600 > /dev/null 2>&1 &\necho $! > {pids}\n"), program, tmp_path)
+    assert wait_for(lambda: not alive(int(pids.read_text())))
+
+
+def test_a_child_that_ignores_a_polite_end_is_killed(
+    program: Path, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiment, "GRACE_SECONDS", 0.5)
+    pids = tmp_path / "pids"
+    runtime = fake(f"trap '' TERM\necho $$ > {pids}\nwhile true; do sleep 0.1; done\n")
+    result = start(runtime, program, tmp_path, Limits(seconds=1))
+    assert result.outcome == "timed out"
+    assert not alive(int(pids.read_text()))
+
+
+def test_a_killed_child_is_named_by_its_signal(program: Path, fake: Fake, tmp_path: Path) -> None:
+    result = start(fake("echo out of memory >&2\nkill -9 $$\n"), program, tmp_path)
+    assert result.outcome == "crashed"
+    assert result.exit_code == -9
+    assert "was killed by SIGKILL; its last line on stderr: out of memory" in result.message
+
+
+def test_an_end_without_a_word_is_a_crash(program: Path, fake: Fake, tmp_path: Path) -> None:
+    result = start(fake("exit 3\n"), program, tmp_path)
+    assert (result.outcome, result.exit_code) == ("crashed", 3)
+    assert "exit code 3" in result.message
+
+
+def test_a_runtime_that_is_gone(program: Path, tmp_path: Path) -> None:
+    result = start(Runtime(tmp_path / "gone", (3, 8, 1), "2.3.4", None), program, tmp_path)
+    assert result.outcome == "missing runtime"
+    assert str(tmp_path / "gone") in result.message
+
+
+def test_too_much_on_the_disk_ends_the_run(program: Path, fake: Fake, tmp_path: Path) -> None:
+    runtime = fake("head -c 3000000 /dev/zero > big\nsleep 600\n")
+    result = start(runtime, program, tmp_path, Limits(seconds=60, disk_bytes=1 << 20))
+    assert result.outcome == "too much output"
+    assert "1 MiB" in result.message
+
+
+def test_only_so_much_of_the_output_is_kept(program: Path, fake: Fake, tmp_path: Path) -> None:
+    runtime = fake("head -c 3000000 /dev/zero | tr '\\0' x\necho done >&2\n")
+    result = start(runtime, program, tmp_path, Limits(seconds=60, output_bytes=1000))
+    kept = result.stdout_path.read_bytes()
+    assert kept == b"x" * 1000 + b"\n[the rest was not kept]\n"
+    assert result.stderr_path.read_text() == "done\n"
+
+
+def test_the_users_files_are_not_written(program: Path, fake: Fake, tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in program.iterdir()}
+    scratch = tmp_path / "scratch"
+    runtime = fake(f"pwd > {scratch}\necho more >> train.py\necho model > model.h5\necho $HOME $TMPDIR >> {scratch}\n")
+    start(runtime, program, tmp_path)
+    assert {path: path.read_bytes() for path in program.iterdir()} == before
+    where, homes = scratch.read_text().splitlines()
+    assert not Path(where).exists()
+    assert all(path.startswith(str(Path(where).parent)) for path in homes.split())
+
+
+def test_nothing_waits_for_standard_input(program: Path, fake: Fake, tmp_path: Path) -> None:
+    result = start(fake("read answer && exit 5\nexit 4\n"), program, tmp_path)
+    assert result.exit_code == 4
+
+
+def test_the_copy_leaves_out_what_no_program_needs(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    for name in (".git/config", "node_modules/x.js", "venv/pyvenv.cfg", "venv/lib.py", "data/digits.npz", "train.py"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text("x")
+    (source / "huge.bin").write_bytes(b"0" * 2000)
+    (source / "loop").symlink_to(source / "absent")
+    os.mkfifo(source / "pipe")
+    notes = copy_program(source, tmp_path / "copy", largest=1000)
+    copied = sorted(str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*"))
+    assert copied == ["data", "data/digits.npz", "train.py"]
+    assert len(notes) == 1
+    assert notes[0].startswith("huge.bin")
+
+
+CTRL_C = """
+import sys
+from pathlib import Path
+from tfmigrate.verify.experiment import Limits, World, run_all
+from tfmigrate.verify.runtimes import Runtime
+interpreter, program, results = map(Path, sys.argv[1:])
+runtime = Runtime(interpreter, (3, 8, 1), "2.3.4", None)
+worlds = [(World(role, "genuine", runtime, program, "train.py"), None) for role in ("one", "two")]
+run_all(worlds, Limits(seconds=600), [results / "one", results / "two"], jobs=2)
+"""
+
+
+def test_ctrl_c_ends_every_child(program: Path, fake: Fake, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    runtime = fake(f"echo $$ >> {pids}\nsleep 600\n")
+    process = subprocess.Popen(
+        [sys.executable, "-c", CTRL_C, str(runtime.python), str(program), str(tmp_path / "results")],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        assert wait_for(lambda: pids.exists() and len(pids.read_text().split()) == 2, 30)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        left = [pid for pid in map(int, pids.read_text().split()) if not dead_soon(pid)]
+        for pid in left:
+            os.killpg(pid, signal.SIGKILL)
+    assert left == []
+    assert b"KeyboardInterrupt" in stderr
+
+
+# With TensorFlow
+
+
+ENDINGS = {
+    "raises": "import tensorflow\n\ndef build():\n    raise ValueError('no such layer')\n\nbuild()\n",
+    "leaves": "import sys\nsys.exit(3)\n",
+    "idle": "print('trained nothing')\n",
+    "broken": "x = 1\nmodel = (\n",
+}
+
+
+@pytest.fixture(scope="module")
+def endings(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]) -> dict[str, Run]:
+    folder = tmp_path_factory.mktemp("endings")
+    for name, text in ENDINGS.items():
+        (folder / f"{name}.py").write_text(text)
+    runtime = runtime_for("keras 3")
+    worlds: Sequence[World] = [World("new", "migrated", runtime, folder, f"{name}.py") for name in ENDINGS]
+    results = [tmp_path_factory.mktemp(name) for name in ENDINGS]
+    done = experiment.run_all([(world, None) for world in worlds], Limits(seconds=300), results, jobs=2)
+    return dict(zip(ENDINGS, done, strict=True))
+
+
+@pytest.mark.runs_tensorflow
+def test_a_crash_names_the_scripts_own_line(endings: dict[str, Run]) -> None:
+    crashed = endings["raises"]
+    assert (crashed.outcome, crashed.exit_code) == ("crashed", 1)
+    assert crashed.message == "new: raises.py died: ValueError: no such layer (raises.py:4)"
+    assert crashed.trace.end is not None
+    assert crashed.trace.end.error == "ValueError: no such layer (raises.py:4)"
+    shown = crashed.stderr_path.read_text()
+    assert "in build" in shown
+    assert "session.py" not in shown
+
+
+@pytest.mark.runs_tensorflow
+def test_the_scripts_exit_code_is_kept(endings: dict[str, Run]) -> None:
+    assert (endings["leaves"].outcome, endings["leaves"].exit_code) == ("crashed", 3)
+
+
+@pytest.mark.runs_tensorflow
+def test_a_script_that_trains_nothing_is_told_apart(endings: dict[str, Run]) -> None:
+    idle = endings["idle"]
+    assert (idle.outcome, idle.exit_code) == ("trained nothing", 0)
+    assert "never trained a model" in idle.message
+    assert idle.stdout_path.read_text() == "trained nothing\n"
+
+
+@pytest.mark.runs_tensorflow
+def test_a_syntax_error_has_its_line(endings: dict[str, Run]) -> None:
+    assert endings["broken"].outcome == "crashed"
+    assert "SyntaxError" in endings["broken"].message
+    assert "(broken.py:2)" in endings["broken"].message

@@ -1,0 +1,152 @@
+"""What stands beside the wrap in a migrated module and would keep it from running, or from training as before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import ImportNames, Insert, Unwrap
+from tfmigrate.plan.expressions import is_pure
+from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
+from tfmigrate.plan.interfaces import (
+    CallChange,
+    Tables,
+    generator_calls,
+    moved_attributes,
+    optimizer_calls,
+    string_optimizers,
+)
+from tfmigrate.plan.saving import weight_files
+from tfmigrate.understand import names
+from tfmigrate.understand.program import Unit, dotted, imports_of, units_of
+
+
+def plan_companions(draft: Draft, tables: Tables) -> None:
+    """Add the edits and findings of every selected companion rule, imports last: they depend on what vanished."""
+    for change in _changes(draft, tables):
+        if draft.wanted(change.code, change.node):
+            if change.edit is not None:
+                draft.edits.append(change.edit)
+            draft.say(change.code, change.node, change.message, "rewrite")
+    _plan_imports(draft, tables)
+    _import_tensorflow(draft)
+
+
+def imports_the_name(draft: Draft) -> bool:
+    """Whether a module imports multi_gpu_model though nothing in it is left to wrap; a suppressed import is said here."""
+    return any(
+        names.canonical(full) == names.MULTI_GPU_MODEL and draft.wanted(codes.LEFTOVER_IMPORT, statement)
+        for statement, _ in import_statements(draft.module)
+        for _, _, full in imports_of(statement)
+    )
+
+
+def _changes(draft: Draft, tables: Tables) -> Iterator[CallChange]:
+    yield from generator_calls(draft.facts, tables)
+    yield from optimizer_calls(draft.facts, tables, draft.tf)
+    yield from string_optimizers(draft.facts, tables, draft.tf)
+    yield from weight_files(draft.facts, draft.scopes)
+    yield from moved_attributes(draft.facts, tables, draft.tf)
+
+
+def _plan_imports(draft: Draft, tables: Tables) -> None:
+    gone = draft.vanishing()
+    already: set[str] = set()
+    vanishing = []
+    for statement, unit in import_statements(draft.module):
+        dropped, kept = _aliases(draft, statement, unit, gone)
+        change = plan_import(statement, tables.moves, dropped, kept, already)
+        if change is None:
+            continue
+        if change.edit is not None:
+            draft.edits.append(change.edit)
+            if not change.edit.parts:
+                vanishing.append(statement)
+        if change.removed:
+            message = "the import of multi_gpu_model, which TensorFlow 2.4 removed, goes"
+            draft.say(codes.LEFTOVER_IMPORT, statement, message, "rewrite")
+        if change.staying:
+            message = "this import stays as long as the uses refused in this file do"
+            draft.say(codes.LEFTOVER_IMPORT, statement, message, "refuse")
+        for old, new in change.moved:
+            code = codes.STANDALONE_KERAS if new == f"tensorflow.{old}" else codes.MOVED_MODULES
+            draft.say(code, statement, f"{old} is {new}", "rewrite")
+    draft.edits.extend(tries_of_imports(draft.module, vanishing))
+
+
+def _aliases(
+    draft: Draft, statement: cst.Import | cst.ImportFrom, unit: Unit, gone: frozenset[cst.CSTNode]
+) -> tuple[frozenset[cst.ImportAlias], frozenset[cst.ImportAlias]]:
+    """Aliases that nothing reads any more, and those of multi_gpu_model that something still reads."""
+    dropped, kept = set(), set()
+    in_try = any(isinstance(owner, cst.Try) for owner in draft.module.ancestors(unit))
+    for alias, bound, full in imports_of(statement):
+        mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
+        reads = [mention.node for mention in mentions if not mention.binds]
+        ours = names.canonical(full) == names.MULTI_GPU_MODEL
+        if ours and any(node not in gone for node in reads):
+            kept.add(alias)
+        elif ours or (not in_try and full != "tensorflow" and reads and all(node in gone for node in reads)):
+            dropped.add(alias)
+    return frozenset(dropped), frozenset(kept)
+
+
+def _import_tensorflow(draft: Draft) -> None:
+    """`import tensorflow as tf` where the edits need it: beside the first import of Keras, or where imports begin."""
+    module = draft.module
+    conditional = []
+    for statement, unit in import_statements(module):
+        if any(bound == draft.tf for _, bound, _ in imports_of(statement)):
+            if module.places[unit].owner is None:
+                return
+            if draft.scope_round(unit) is draft.scopes.module:
+                conditional.append((statement, unit))
+    if not draft.writes(f"{draft.tf}."):
+        return
+    place = _place_for_import(draft)
+    if place is not None:
+        draft.edits.insert(0, Insert(place, f"import tensorflow as {draft.tf}"))
+    for statement, unit in conditional:
+        _drop_conditional(draft, statement, unit)
+
+
+def _drop_conditional(draft: Draft, statement: cst.Import | cst.ImportFrom, unit: Unit) -> None:
+    """`if K.backend() == 'tensorflow': import tensorflow as tf` has nothing left to do."""
+    owner = draft.module.places[unit].owner
+    if len(list(imports_of(statement))) != 1 or not isinstance(owner, cst.If):
+        return
+    draft.edits.append(ImportNames(statement))
+    alone = len(units_of(draft.module.places[unit].block)) == 1 and owner.orelse is None
+    if alone and is_pure(owner.test) and draft.module.places[unit].block is owner.body:
+        draft.edits.append(Unwrap(owner, None))
+
+
+def _place_for_import(draft: Draft) -> Unit | None:
+    keras, first, standing = None, None, None
+    for unit in units_of(draft.module.tree):
+        smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
+        imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
+        roots = [full.split(".")[0] for small in imports for _, _, full in imports_of(small)]
+        roots += [dotted(small.module).split(".")[0] for small in imports if isinstance(small, cst.ImportFrom)]
+        if "__future__" in roots or _is_docstring(unit):
+            continue
+        standing = standing or unit
+        if imports:
+            first = first or unit
+        if any(root in ("keras", "tensorflow") for root in roots):
+            keras = keras or unit
+        if not imports and first is not None:
+            break
+    return keras or first or standing
+
+
+def _is_docstring(unit: Unit) -> bool:
+    return (
+        isinstance(unit, cst.SimpleStatementLine)
+        and len(unit.body) == 1
+        and isinstance(unit.body[0], cst.Expr)
+        and isinstance(unit.body[0].value, cst.SimpleString | cst.ConcatenatedString)
+    )

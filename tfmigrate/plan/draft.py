@@ -1,0 +1,144 @@
+"""A plan in the making: what shall be done to one module, and what is said about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.edits import Arguments, Edit, Insert, Plan, Remove, Replace, Unwrap
+from tfmigrate.plan.imports import import_statements
+from tfmigrate.result import Action, Finding
+from tfmigrate.settings import Settings
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, Unit, dotted, imports_of
+from tfmigrate.understand.scopes import LexicalScope, Scopes
+from tfmigrate.understand.suppressions import Suppression
+from tfmigrate.understand.values import Frame
+
+
+@dataclass
+class Draft:
+    """One module's facts and what has been decided so far."""
+
+    facts: Facts
+    scopes: Scopes
+    settings: Settings
+    suppressions: tuple[Suppression, ...]
+    edits: list[Edit] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    tf: str = field(init=False)
+    """The name that TensorFlow has in this module, or the one it will get."""
+
+    def __post_init__(self) -> None:
+        self.tf = self._tensorflow()
+
+    @property
+    def module(self) -> Module:
+        return self.facts.module
+
+    def plan(self) -> Plan:
+        """The finished plan."""
+        self._unused_suppressions()
+        return Plan(tuple(self.edits), tuple(sorted(set(self.findings))))
+
+    # ---- what is said ----
+
+    def wanted(self, code: str, node: cst.CSTNode) -> bool:
+        """Whether a code is selected, and not suppressed at this place; a suppressed one is said here."""
+        if not self.settings.wants(code):
+            return False
+        line, column = self.module.position(node)
+        if not self._suppressed(code, line):
+            return True
+        self.findings.append(Finding(line, column, code, "left alone by a `tfmigrate: skip` comment", "suppressed"))
+        return False
+
+    def say(self, code: str, node: cst.CSTNode, message: str, action: Action) -> None:
+        """Report something at a place; what is not a rewrite can be suppressed there."""
+        if self.settings.wants(code) or action == "refuse":
+            line, column = self.module.position(node)
+            if action != "rewrite" and self._suppressed(code, line):
+                action = "suppressed"
+            self.findings.append(Finding(line, column, code, message, action))
+
+    def _suppressed(self, code: str, line: int) -> bool:
+        return any(suppression.covers(line, code) for suppression in self.suppressions)
+
+    def _unused_suppressions(self) -> None:
+        used = {finding.line for finding in self.findings if finding.action == "suppressed"}
+        for suppression in self.suppressions:
+            if suppression.line not in used:
+                message = "this `tfmigrate: skip` suppresses nothing"
+                self.findings.append(
+                    Finding(suppression.line, suppression.column, codes.UNUSED_SUPPRESSION, message, "warn")
+                )
+
+    # ---- what stands where ----
+
+    def scope_of(self, frame: Frame) -> LexicalScope:
+        """The variables of an activation's function, or of the module."""
+        return self.scopes.by_node[frame.function or self.module.tree]
+
+    def scope_round(self, unit: Unit) -> LexicalScope:
+        """The variables visible at a unit."""
+        for owner in self.module.ancestors(unit):
+            if owner in self.scopes.by_node:
+                return self.scopes.by_node[owner]
+        return self.scopes.module
+
+    def vanishing(self) -> frozenset[cst.CSTNode]:
+        """Every Name that stands in what the edits so far take out."""
+        gone: set[cst.CSTNode] = set()
+        kept: set[cst.CSTNode] = set()
+        for edit in self.edits:
+            if isinstance(edit, Remove):
+                gone.update(_names_in(edit.node))
+            elif isinstance(edit, Replace):
+                gone.update(_names_in(edit.node))
+                kept.update(name for _, part in edit.parts for name in _names_in(part))
+            elif isinstance(edit, Unwrap):
+                stays = set(_names_in(edit.suite)) if edit.suite is not None else set()
+                gone.update(name for name in _names_in(edit.unit) if name not in stays)
+            elif isinstance(edit, Arguments):
+                gone.update(name for argument in edit.call.args for name in _names_in(argument.value))
+                for argument in edit.arguments:
+                    if not isinstance(argument.value, str):
+                        kept.update(_names_in(argument.value))
+        return frozenset(gone - kept)
+
+    def writes(self, text: str) -> bool:
+        """Whether any edit so far writes code that holds `text`."""
+        codes_ = [edit.code for edit in self.edits if isinstance(edit, Insert)]
+        codes_ += [edit.template for edit in self.edits if isinstance(edit, Replace)]
+        for edit in self.edits:
+            if isinstance(edit, Arguments):
+                codes_ += [argument.value for argument in edit.arguments if isinstance(argument.value, str)]
+        return any(text in code for code in codes_)
+
+    def _tensorflow(self) -> str:
+        for statement, unit in import_statements(self.module):
+            if self.module.places[unit].owner is None:
+                for alias, bound, full in imports_of(statement):
+                    direct = isinstance(statement, cst.Import) and dotted(alias.name) == "tensorflow"
+                    if direct and full == "tensorflow":
+                        return bound
+        bindings = [m for scope in self.scopes.by_node.values() for m in scope.mentions.get("tf", ()) if m.binds]
+        if all(isinstance(m.node, cst.ImportAlias) and dotted(m.node.name) == "tensorflow" for m in bindings):
+            return "tf"
+        return self.scopes.fresh("tf", self.scopes.module)
+
+
+class _NameReader(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: list[cst.Name] = []
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.found.append(node)
+
+
+def _names_in(node: cst.CSTNode) -> list[cst.Name]:
+    reader = _NameReader()
+    node.visit(reader)
+    return reader.found
