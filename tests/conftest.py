@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,14 +57,23 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def fake_migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[FileResult, ...]:
+@dataclass(frozen=True)
+class FakeSource:
+    """As tfmigrate.rewrite.Source."""
+
+    path: str
+    text: str
+    settings: Settings
+
+
+def fake_migrate_program(sources: Sequence[FakeSource]) -> tuple[FileResult, ...]:
     """A toy codemod with the contract of tfmigrate.rewrite: each line that holds the needle becomes `scope()`.
 
     A line with `euro` gets a character that latin-1 lacks. One with `refuse` is refused, one with `suppressed` left;
     `syntax!` does not parse, `crash!` raises.
     """
     results = []
-    for path, text in sources.items():
+    for path, text, settings in ((source.path, source.text, source.settings) for source in sources):
         if "syntax!" in text:
             error = explain_syntax_error(text, 1, "invalid syntax")
             results.append(FileResult(path, "error", error=error, before=text, after=text))
@@ -94,9 +103,10 @@ def fake_migrate_sources(sources: Mapping[str, str], settings: Settings) -> tupl
 
 @pytest.fixture
 def fake_rewrite(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put `fake_migrate_sources` in the place of the codemod, with two rules of its own."""
+    """Put `fake_migrate_program` in the place of the codemod, with two rules of its own."""
     module = types.ModuleType("tfmigrate.rewrite")
-    module.migrate_sources = fake_migrate_sources  # type: ignore[attr-defined]
+    module.migrate_program = fake_migrate_program  # type: ignore[attr-defined]
+    module.Source = FakeSource  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tfmigrate.rewrite", module)
     monkeypatch.setattr(rules, "needles", lambda: (b"multi_gpu_model",))
     known = {

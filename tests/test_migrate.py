@@ -106,11 +106,11 @@ def test_no_write_follows_a_link_out_of_the_paths(project: Path) -> None:
 def test_the_pins_of_each_project_are_its_own(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = {}
 
-    def note(task: tuple[str, str, Settings]) -> object:
-        seen[task[0]] = task[2].from_version
-        return migrate.FileResult(task[0], "unchanged")
+    def note(group: list[tuple[str, str, Settings]]) -> object:
+        seen.update((path, settings.from_version) for path, _, settings in group)
+        return tuple(migrate.FileResult(path, "unchanged") for path, _, _ in group)
 
-    monkeypatch.setattr(migrate, "_migrate_one", note)
+    monkeypatch.setattr(migrate, "_migrate_group", note)
     for name, pin in (("a", "keras==2.2.4"), ("b", "tensorflow==1.15")):
         put(f"{name}/x.py", b"multi_gpu_model")
         put(f"{name}/requirements.txt", pin.encode())
@@ -125,9 +125,12 @@ def test_aliases_are_searched_for(project: Path, monkeypatch: pytest.MonkeyPatch
     put("a.py", b"from mylib import to_gpus\n")
     put("b.py", b"nothing\n")
     seen = []
-    monkeypatch.setattr(
-        migrate, "_migrate_one", lambda task: (seen.append(task[0]), migrate.FileResult(task[0], "unchanged"))[1]
-    )
+
+    def note(group: list[tuple[str, str, Settings]]) -> object:
+        seen.extend(path for path, _, _ in group)
+        return tuple(migrate.FileResult(path, "unchanged") for path, _, _ in group)
+
+    monkeypatch.setattr(migrate, "_migrate_group", note)
     migrate.check(["."], Settings(jobs=1, aliases=("mylib.to_gpus",)))
     assert seen == ["a.py"]
 
@@ -155,8 +158,10 @@ class TestFixCopy:
         put("src/requirements.txt", b"keras==2.2.4\n")
         copy = put("elsewhere/train.py", b"multi_gpu_model\n").resolve()
         seen = []
-        real = migrate._migrate_one
-        monkeypatch.setattr(migrate, "_migrate_one", lambda task: (seen.append(task[2].from_version), real(task))[1])
+        real = migrate._migrate_group
+        monkeypatch.setattr(
+            migrate, "_migrate_group", lambda group: (seen.append(group[0][2].from_version), real(group))[1]
+        )
         migrate.fix_copy(Path("src/train.py"), copy, ONE)
         assert seen == ["keras==2.2.4"]
 

@@ -120,3 +120,32 @@ def test_wants(select: tuple[str, ...], ignore: tuple[str, ...], wanted: set[str
 def test_written_for(text: str | None, keras: tuple[int, ...] | None, tensorflow: tuple[int, ...] | None) -> None:
     chosen = Settings(from_version=text)
     assert (chosen.written_for("keras"), chosen.written_for("tensorflow")) == (keras, tensorflow)
+
+
+class TestPerFileIgnores:
+    def test_patterns_are_relative_to_the_pyproject(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        table = '[tool.tfmigrate]\nignore = ["TFM3"]\n[tool.tfmigrate.per-file-ignores]\n'
+        (tmp_path / "pyproject.toml").write_text(table + '"legacy/" = ["TFM2"]\n"*.ipynb" = "TFM001"\n')
+        monkeypatch.chdir(tmp_path)
+        chosen = settings.load(tmp_path, {})
+        assert chosen.for_file("a.py").ignore == ("TFM3",)
+        assert chosen.for_file("legacy/sub/a.py").ignore == ("TFM3", "TFM2")
+        assert chosen.for_file("legacy/a.ipynb").ignore == ("TFM3", "TFM2", "TFM001")
+        (tmp_path / "legacy").mkdir()
+        monkeypatch.chdir(tmp_path / "legacy")
+        assert chosen.for_file("a.py").ignore == ("TFM3", "TFM2")
+        assert chosen.for_file("../a.py").ignore == ("TFM3",)
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("per-file-ignores = 1", r"per-file-ignores = 1 is not a table"),
+            ("per-file-ignores = {'a' = [1]}", r"per-file-ignores.a = \[1\] is not a list of strings"),
+            ("per_file_ignores = {}", "did you mean 'per-file-ignores'"),
+            ("clear-outputs = 'yes'", "clear-outputs = 'yes' is neither true nor false"),
+        ],
+    )
+    def test_mistakes(self, tmp_path: Path, line: str, message: str) -> None:
+        (tmp_path / "pyproject.toml").write_text(f"[tool.tfmigrate]\n{line}\n")
+        with pytest.raises(settings.SettingsError, match=message):
+            settings.load(tmp_path, {})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tfmigrate import rules
 from tfmigrate.errors import UserError
-from tfmigrate.files import notebook, pins, scan, source, write
+from tfmigrate.files import notebook, pins, related, scan, source, write
 from tfmigrate.result import FileResult, Result
 from tfmigrate.settings import Settings
 
@@ -27,13 +27,17 @@ def check(paths: Sequence[str], settings: Settings) -> Result:
 def fix(paths: Sequence[str], settings: Settings) -> Result:
     """Migrate in place. Findings say `applied` once their file is on disk; lines are those of the file before."""
     plan = _plan(paths, settings)
-    return replace(plan.result, files=tuple(_written(file, plan.read.get(file.path)) for file in plan.result.files))
+    told = {file.path: file for file in plan.result.files}
+    for group in plan.groups:
+        for file in _written([told[path] for path in group if path in told], plan.read):
+            told[file.path] = file
+    return replace(plan.result, files=tuple(told[file.path] for file in plan.result.files))
 
 
 def migrate_bytes(data: bytes, path: str, settings: Settings) -> FileResult:
     """Migrate a source that is in memory already; `path` is only its name. Touches no disk."""
     read, unreadable = _read([scan.Found(path, path, data)])
-    return (*_migrated(read, {path: settings.for_file(path)}, jobs=1), *unreadable)[0]
+    return (*_migrated(read, [[path]] if read else [], {path: settings.for_file(path)}, jobs=1), *unreadable)[0]
 
 
 def applied(file: FileResult) -> FileResult:
@@ -76,14 +80,31 @@ class _Read:
 class _Plan:
     result: Result
     read: Mapping[str, _Read]
+    groups: Sequence[Sequence[str]]
 
 
 def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
     found = scan.search(paths, _needles(settings), settings.exclude, settings.root)
-    read, unreadable = _read(found.found)
-    files = (*_migrated(read, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
-    told = (file for file in files if file.status != "unchanged" or file.findings)
-    return _Plan(Result(tuple(sorted(told, key=lambda file: file.path)), found.scanned), read)
+    programs = _with_importers(found.found, paths, settings)
+    read, unreadable = _read(programs)
+    groups = related.components({path: one.found.data for path, one in read.items()})
+    files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
+    hits = {one.path for one in found.found}
+    told = (f for f in files if f.findings or (f.status != "unchanged" and (f.path in hits or f.path not in read)))
+    return _Plan(Result(tuple(sorted(told, key=lambda file: file.path)), found.scanned), read, groups)
+
+
+def _with_importers(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings) -> list[scan.Found]:
+    """The files with a hit, and those that import them: a model may be built in one file and wrapped in another."""
+    found = {one.path: one for one in hits}
+
+    def search(stems: Sequence[bytes]) -> dict[str, bytes]:
+        more = {one.path: one for one in scan.search(paths, stems, settings.exclude, settings.root).found}
+        found.update({path: one for path, one in more.items() if path not in found and path.endswith(".py")})
+        return {path: one.data for path, one in more.items() if path.endswith(".py")}
+
+    known = related.with_importers({one.path: one.data for one in hits}, search) if hits else {}
+    return [found[path] for path in known]
 
 
 def _needles(settings: Settings) -> tuple[bytes, ...]:
@@ -111,16 +132,18 @@ def _settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Setting
     return {path: replace(one, from_version=pinned(Path(path).parent)) for path, one in own.items()}
 
 
-def _migrated(read: Mapping[str, _Read], settings: Mapping[str, Settings], jobs: int) -> list[FileResult]:
-    tasks = [(path, one.program, settings[path]) for path, one in read.items()]
+def _migrated(
+    read: Mapping[str, _Read], groups: Sequence[Sequence[str]], settings: Mapping[str, Settings], jobs: int
+) -> list[FileResult]:
+    tasks = [[(path, read[path].program, settings[path]) for path in group] for group in groups]
     if jobs > 1 and len(tasks) >= POOL_PAYS_FROM:
         from concurrent.futures import ProcessPoolExecutor
 
         with ProcessPoolExecutor(min(jobs, len(tasks))) as pool:
-            files = list(pool.map(_migrate_one, tasks))
+            done = list(pool.map(_migrate_group, tasks))
     else:
-        files = list(map(_migrate_one, tasks))
-    return [_as_file(file, read[file.path], settings[file.path]) for file in files]
+        done = list(map(_migrate_group, tasks))
+    return [_as_file(file, read[file.path], settings[file.path]) for files in done for file in files]
 
 
 def _as_file(file: FileResult, read: _Read, settings: Settings) -> FileResult:
@@ -134,28 +157,37 @@ def _as_file(file: FileResult, read: _Read, settings: Settings) -> FileResult:
     return replace(file, encoding=read.source.encoding)
 
 
-def _migrate_one(task: tuple[str, str, Settings]) -> FileResult:
-    from tfmigrate.rewrite import migrate_sources  # Late: it loads LibCST, which a run without a hit never needs.
+def _migrate_group(group: Sequence[tuple[str, str, Settings]]) -> tuple[FileResult, ...]:
+    from tfmigrate.rewrite import Source, migrate_program  # Late: it loads LibCST, which a run without a hit never needs.
 
-    path, text, settings = task
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # Of the user's code, such as `x is 1`.
-            (file,) = migrate_sources({path: text}, settings)
-        return file
+            return migrate_program([Source(*one) for one in group])
     except Exception as error:
-        # One file that trips the tool must not stop the others, and its own text stays as it is.
+        # A program that trips the tool must not stop the others, and its own text stays as it is.
         frame = traceback.extract_tb(error.__traceback__)[-1]
         what = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})".replace("\n", " ")
         message = f"tfmigrate failed on this file, which is left as it is: {what}; please report it with the file"
-        return FileResult(path, "error", error=message, before=text, after=text)
+        return tuple(FileResult(path, "error", error=message, before=text, after=text) for path, text, _ in group)
 
 
-def _written(file: FileResult, read: _Read | None) -> FileResult:
-    if read is None or not file.changed or file.status == "error":
-        return file
+def _written(files: Sequence[FileResult], read: Mapping[str, _Read]) -> list[FileResult]:
+    """The files of one program, written together: all of them or none."""
+    changed = [file for file in files if file.changed and file.status != "error" and file.path in read]
+    changes = [
+        write.Change(read[f.path].found.real, read[f.path].found.data, source.encode(read[f.path].source, f.after))
+        for f in changed
+    ]
     try:
-        write.replace([write.Change(read.found.real, read.found.data, source.encode(read.source, file.after))])
+        if changes:
+            write.replace(changes)
     except write.WriteError as error:
-        return replace(file, status="error", findings=(), error=str(error), after=file.before)
-    return applied(file)
+        failed = {file.path for file in changed}
+        return [
+            replace(file, status="error", findings=(), error=str(error), after=file.before)
+            if file.path in failed
+            else file
+            for file in files
+        ]
+    return [applied(file) if file in changed else file for file in files]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -22,16 +22,30 @@ from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.suppressions import read_suppressions
 
 
-def migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[FileResult, ...]:
-    """The outcome for each source (path -> decoded text, its own newlines kept), as one program with one plan.
+@dataclass(frozen=True)
+class Source:
+    """One file of a program: its decoded text, with its own newlines, and the settings that hold for it."""
+
+    path: str
+    text: str
+    settings: Settings
+
+
+def migrate_program(sources: Sequence[Source]) -> tuple[FileResult, ...]:
+    """The outcome for each source, in the same order; all are one program, with one plan.
 
     `applied` is False throughout. Where the result of one file fails the last check, every file of the program stays as
     it is.
     """
-    read = {path: _parsed(path, text) for path, text in sources.items()}
-    modules = [module for module in read.values() if isinstance(module, Module)]
-    done = {file.path: file for file in _migrated(modules, settings)} if modules else {}
-    return tuple(done[path] if isinstance(module, Module) else module for path, module in read.items())
+    read = [_parsed(source.path, source.text) for source in sources]
+    settings = {m: s.settings for m, s in zip(read, sources) if isinstance(m, Module)}
+    done = _migrated(settings) if settings else {}
+    return tuple(done[module] if isinstance(module, Module) else module for module in read)
+
+
+def migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[FileResult, ...]:
+    """As migrate_program, for path -> text under one and the same settings."""
+    return migrate_program([Source(path, text, settings) for path, text in sources.items()])
 
 
 def _parsed(path: str, text: str) -> Module | FileResult:
@@ -45,19 +59,20 @@ def _parsed(path: str, text: str) -> Module | FileResult:
     return FileResult(path, "error", error=message, before=text, after=text)
 
 
-def _migrated(modules: list[Module], settings: Settings) -> list[FileResult]:
-    facts = interpret(Program(modules), settings.aliases)
+def _migrated(settings: Mapping[Module, Settings]) -> dict[Module, FileResult]:
+    modules = list(settings)
+    facts = interpret(Program(modules), _aliases(settings))
     drafts = {
-        module: Draft(facts.modules[module], Scopes(module), settings, read_suppressions(module.text))
-        for module in modules
+        module: Draft(facts.modules[module], Scopes(module), own, read_suppressions(module.text))
+        for module, own in settings.items()
     }
-    plans = plan_program(facts, drafts, settings, rules.all_rules())
+    plans = plan_program(facts, drafts, rules.all_rules())
     after = {module: apply(module.tree, plan.edits).code for module, plan in plans.items()}
     objection = _objection(plans, after, settings)
     if objection is not None:
-        return [_withdrawn(module, plan, objection) for module, plan in plans.items()]
-    return [
-        FileResult(
+        return {module: _withdrawn(module, plan, objection) for module, plan in plans.items()}
+    return {
+        module: FileResult(
             module.path,
             _status(plan.findings, after[module] != module.text),
             plan.findings,
@@ -65,10 +80,16 @@ def _migrated(modules: list[Module], settings: Settings) -> list[FileResult]:
             after=after[module],
         )
         for module, plan in plans.items()
-    ]
+    }
 
 
-def _objection(plans: Mapping[Module, Plan], after: Mapping[Module, str], settings: Settings) -> str | None:
+def _aliases(settings: Mapping[Module, Settings]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(alias for own in settings.values() for alias in own.aliases))
+
+
+def _objection(
+    plans: Mapping[Module, Plan], after: Mapping[Module, str], settings: Mapping[Module, Settings]
+) -> str | None:
     """Why the results must not be written, or None."""
     if not any(plan.edits for plan in plans.values()):
         return None
@@ -76,7 +97,7 @@ def _objection(plans: Mapping[Module, Plan], after: Mapping[Module, str], settin
         found = guard.objection(module.tree, after[module]) if plan.edits else None
         if found is not None:
             return f"{found} in {module.path}"
-    again = interpret(Program([Module(module.path, text) for module, text in after.items()]), settings.aliases)
+    again = interpret(Program([Module(module.path, text) for module, text in after.items()]), _aliases(settings))
     left = len({wrap.call for wrap in again.wraps})
     said = sum(finding.action in ("refuse", "suppressed") for plan in plans.values() for finding in plan.findings)
     return f"{left - said} use(s) of multi_gpu_model would be left without a word" if left > said else None

@@ -13,9 +13,8 @@ from tests.conftest import ROOT, git
 def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """This project as a git repository with its present files in one commit, as users fetch it; and that commit."""
     copy = tmp_path_factory.mktemp("published") / "tfmigrate"
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-    )
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (ROOT / name).is_file() and not name.startswith(("fixtures/", "tests/")):
             (copy / name).parent.mkdir(parents=True, exist_ok=True)

@@ -62,7 +62,7 @@ print(y)"""
     [
         MAGICS,
         "%%time\nx = 1",
-        "%%capture out\n# 1\nfrom __future__ import division\nfrom __future__ import (print_function,\n  nested)\nx = 1",
+        "%%capture out\n# 1\nfrom __future__ import division\nfrom __future__ import (print_function,\n division)\nx=1",
         "from __future__ import division",
         "%%bash\nif [ x ]; then multi_gpu_model; fi",
         "%%writefile a.py\nprint 'x'",

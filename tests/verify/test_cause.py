@@ -95,6 +95,11 @@ def test_a_large_remainder_drift_is_put_down_to_the_remainder(tmp_path: Path) ->
     assert (found.epoch, found.step) == (0, 1)
 
 
+def test_a_known_remainder_does_not_stand_before_the_cause(tmp_path: Path) -> None:
+    old = Training(samples=256 - 64 + 29)
+    assert between(tmp_path, old, replace(migrated(old), shuffle="none")).kind == "shuffle"
+
+
 def test_a_trace_without_steps(tmp_path: Path) -> None:
     old = train(tmp_path / "old", OLD)
     found = find(old, Trace(tmp_path))

@@ -8,7 +8,7 @@ import pytest
 
 from tfmigrate.verify.align import CEILING, noise, pair_steps, relative_difference, tolerance
 from tfmigrate.verify.compare import Comparison, compare, through_epoch
-from tfmigrate.verify.contract import BATCH_NORM, REMAINDER, Row
+from tfmigrate.verify.contract import BATCH_NORM, CLASS_WEIGHTED, REMAINDER, Row
 
 from .simulated import Training, migrated, train
 
@@ -95,6 +95,44 @@ def test_a_remainder_hides_no_mistake(tmp_path: Path) -> None:
     old = Training(samples=256 - 64 + 29)
     assert not both(tmp_path, old, replace(migrated(old), learning_rate=1.0)).equivalent
     assert not both(tmp_path, old, replace(migrated(old), drop_rate_after=1)).equivalent
+
+
+def test_a_remainder_explains_no_large_difference_of_the_validation(tmp_path: Path) -> None:
+    old = Training(samples=256 - 64 + 29)
+    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    wrong = tuple(replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.2}) for e in b.epochs)
+    assert row(compare(a, b, 1e-5), "validation loss").known == REMAINDER
+    assert row(compare(a, replace(b, epochs=wrong), 1e-5), "validation loss").broken
+
+
+def test_a_remainder_at_the_very_end_shows_in_the_validation_alone(tmp_path: Path) -> None:
+    old = Training(samples=256 - 64 + 61, epochs=1)
+    comparison = both(tmp_path, old, migrated(old))
+    assert comparison.steps[-1].uneven
+    assert [known.name for known in comparison.known] == [REMAINDER]
+    assert row(comparison, "validation loss").known == REMAINDER
+
+
+@pytest.mark.parametrize(
+    ("flavour", "keras", "tensorflow", "known"),
+    [
+        ("keras", "2.3.1", "1.15.0", True),
+        ("tf.keras", "2.2.4-tf", "1.15.0", True),
+        ("tf.keras", "2.4.0", "2.3.4", False),
+        ("tf.keras", "3.15.1", "2.21.0", False),
+    ],
+)
+def test_class_weights_in_an_old_validation_split(
+    tmp_path: Path, flavour: str, keras: str, tensorflow: str, known: bool
+) -> None:
+    old = Training(class_weight=True)
+    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    assert a.start is not None
+    weighted = tuple(replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.2}) for e in a.epochs)
+    start = replace(a.start, flavour=flavour, keras=keras, tensorflow=tensorflow)
+    found = row(compare(replace(a, start=start, epochs=weighted), b, 1e-5), "validation loss")
+    assert found.known == (CLASS_WEIGHTED if known else None)
+    assert not found.same
 
 
 def test_a_remainder_that_divides_makes_no_difference(tmp_path: Path) -> None:

@@ -72,6 +72,30 @@ def test_no_mistake_that_cannot_be_made() -> None:
                   "compile outside the scope") is None  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("optimizer", "applies"),
+    [
+        ("'adam'", True),
+        ("tf.keras.optimizers.Adam(1e-3)", True),
+        ("SGD(learning_rate=0.1, momentum=0.9)", True),
+        ("'sgd'", False),
+        ("SGD(learning_rate=0.1)", False),
+        ("make_optimizer()", False),
+    ],
+)
+def test_compile_outside_is_a_mistake_for_optimizers_with_slots(optimizer: str, applies: bool) -> None:
+    """Plain SGD keeps nothing for a weight, and trains the same from outside the scope."""
+    source = f"with strategy.scope():\n    model = build()\n    model.compile(optimizer={optimizer}, loss='mse')\n"
+    assert (mutant(source, "compile outside the scope") is not None) == applies
+
+
+def test_compile_in_a_scope_of_its_own_comes_out_of_it() -> None:
+    source = "with strategy.scope():\n    model = build()\nsay()\nwith strategy.scope():\n    model.compile('adam', loss='mse')\n"
+    found = mutant(source, "compile outside the scope")
+    assert found is not None
+    assert found.source.endswith("    model = build()\nsay()\nmodel.compile('adam', loss='mse')\n")
+
+
 def test_keras_2_copes_with_what_keras_3_does_not() -> None:
     for name in ("compile outside the scope", "loss that takes the mean itself"):
         assert mutant(SCRIPT, name, keras=2) is None

@@ -27,7 +27,7 @@ NEW_SCRIPT = """import tensorflow as tf
 strategy = tf.distribute.MirroredStrategy()
 with strategy.scope():
     model = build()
-    model.compile(optimizer="sgd", loss="mse")
+    model.compile(optimizer="adam", loss="mse")
 data = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(x)).batch(64)
 model.fit(data, epochs=3)
 """

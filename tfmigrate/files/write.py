@@ -12,6 +12,10 @@ from dataclasses import dataclass
 from tfmigrate.errors import UserError
 
 
+SUFFIX = ".tfmigrate"
+"""How the names of unfinished copies end."""
+
+
 class WriteError(UserError):
     """A file cannot be replaced; it and those of the same transaction are as they were. `path` is the one at fault."""
 
@@ -34,13 +38,15 @@ def replace(changes: Sequence[Change]) -> None:
 
     Each new file is written beside the old one, flushed to disk and renamed over it, with the old one's mode, owner
     (where the system allows) and extended attributes. A file with several hard links gets a file of its own, as with
-    git and sed -i: the other names keep the old text. Raises WriteError.
+    git and sed -i: the other names keep the old text. A run that was killed may leave a copy beside a file, of a name
+    that nothing reads (`.train.py.*.tfmigrate`); the next one that writes this file removes it. Raises WriteError.
     """
     staged: list[tuple[Change, str]] = []
     done: list[Change] = []
     try:
         for change in changes:
             _check(change)
+            _remove_leftovers(change.path)
             staged.append((change, _stage(change.path, change.after)))
         for change, temporary in staged:
             _rename(temporary, change.path)
@@ -69,11 +75,19 @@ def _check(change: Change) -> None:
         raise WriteError(path, "is read-only; left as it is; make it writable (chmod u+w) and run tfmigrate again")
 
 
+def _remove_leftovers(path: str) -> None:
+    folder, name = os.path.split(path)
+    with contextlib.suppress(OSError):
+        for other in os.listdir(folder):
+            if other.startswith(f".{name}.") and other.endswith(SUFFIX):
+                os.unlink(os.path.join(folder, other))
+
+
 def _stage(path: str, data: bytes) -> str:
     """A finished copy beside `path`, on disk."""
     folder, name = os.path.split(path)
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".tfmigrate", dir=folder)
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=SUFFIX, dir=folder)
     except OSError as error:
         raise WriteError(path, f"cannot be replaced: folder {folder}: {error.strerror}") from None
     try:

@@ -28,10 +28,9 @@ from tfmigrate.plan.groups import (
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import Tables, calls_in
 from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
-from tfmigrate.plan.scope import Cover, Run, first_common_unit
+from tfmigrate.plan.scope import Cover, first_common_unit
 from tfmigrate.plan.strategy import Strategy, replicas, strategy_for
 from tfmigrate.rules import Rule
-from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of
@@ -39,10 +38,10 @@ from tfmigrate.understand.values import Frame, ModelObject, Parallel, Parameter,
 
 
 def plan_program(
-    facts: ProgramFacts, drafts: Mapping[Module, Draft], settings: Settings, rules: Iterable[Rule]
+    facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Iterable[Rule]
 ) -> dict[Module, Plan]:
     """All that shall be done to each module of a program, and all that is said about it."""
-    return _Planner(facts, drafts, settings, tuple(rules)).plans()
+    return _Planner(facts, drafts, tuple(rules)).plans()
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,6 @@ class _Covering:
 class _Planner:
     facts: ProgramFacts
     drafts: Mapping[Module, Draft]
-    settings: Settings
     rules: tuple[Rule, ...]
     refused: dict[cst.Call, Refusal] = field(default_factory=dict)
 
@@ -86,10 +84,10 @@ class _Planner:
         if accepted:
             self._migrate(homes, accepted)
         self._say_refused()
-        tables = Tables.of(self.rules, frozenset(rule.code for rule in self.rules if self.settings.wants(rule.code)))
         for draft in self.drafts.values():
             if draft.edits or (not self._has_uses(draft) and imports_the_name(draft)):
-                plan_companions(draft, tables)
+                wanted = frozenset(rule.code for rule in self.rules if draft.settings.wants(rule.code))
+                plan_companions(draft, Tables.of(self.rules, wanted))
         return {module: draft.plan() for module, draft in self.drafts.items()}
 
     def _has_uses(self, draft: Draft) -> bool:
@@ -429,7 +427,7 @@ class _Planner:
                         split=draft.scopes.fresh("split_at", scope),
                     ),
                     next(iter(counts)) if len(counts) == 1 else None,
-                    self.settings.batch == "keep",
+                    draft.settings.batch == "keep",
                 )
                 if isinstance(found, str):
                     message = f"fit() keeps its arrays, which is right but slower: {found}"

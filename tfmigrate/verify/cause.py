@@ -325,7 +325,10 @@ SCOPE_SIGNS = (
 
 
 def _first_apart(e: Evidence) -> int | None:
-    return next((i for i, p in enumerate(e.comparison.steps) if not p.difference <= e.comparison.tolerance), None)
+    """Index of the first judged step whose losses differ."""
+    return next(
+        (i for i, p in enumerate(e.comparison.judged_steps) if not p.difference <= e.comparison.tolerance), None
+    )
 
 
 def _first_loss(e: Evidence) -> tuple[int, int] | None:

@@ -20,9 +20,14 @@ weights, so weights a thousandth apart have losses about a millionth apart."""
 REMAINDER_LIMIT = 0.1
 """A remainder batch was seen to move losses by 1e-6 to 3.7e-2; more than this is not put down to it."""
 
+REMAINDER_VALIDATION = 10.0
+"""So many times the drift of the training loss, and 1e-3 at least (the drift may not show before the run ends), is put
+down to remainder batches in the validation loss, which sees every weight at once."""
+
 BATCH_NORM = "batch norm statistics"
 REMAINDER = "remainder batch"
 LAST_BATCH = "validation of the last batch alone"
+CLASS_WEIGHTED = "validation weighted by class"
 
 
 @dataclass(frozen=True)
@@ -94,16 +99,23 @@ def not_compared(contract: Iterable[Row]) -> tuple[str, ...]:
 def known_differences(
     old: Trace, new: Trace, steps: tuple[StepPair, ...], epochs: tuple[EpochPair, ...], band: float
 ) -> tuple[KnownDifference, ...]:
-    found = (_remainder(steps, band), _moving_statistics(old, new, band), _last_batch_only(old, epochs, band))
+    remainder = _remainder(steps, epochs, band)
+    allowed = max(band, _remainder_allowance(remainder)) if remainder else band
+    found = (
+        remainder,
+        _moving_statistics(old, new, band),
+        _last_batch_only(old, epochs, allowed),
+        _class_weighted(old, epochs, allowed),
+    )
     return tuple(difference for difference in found if difference is not None)
 
 
-def _remainder(steps: tuple[StepPair, ...], band: float) -> KnownDifference | None:
+def _remainder(steps: tuple[StepPair, ...], epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
     first = next((i for i, pair in enumerate(steps) if pair.uneven), None)
     if first is None:
         return None
     size = max(pair.difference for pair in steps[first:])
-    if not band < size <= REMAINDER_LIMIT:
+    if size > REMAINDER_LIMIT or max(size, _validation_difference(epochs) or 0.0) <= band:
         return None
     where = steps[first]
     what = (
@@ -112,6 +124,11 @@ def _remainder(steps: tuple[StepPair, ...], band: float) -> KnownDifference | No
         "Relative loss difference from there on"
     )
     return KnownDifference(REMAINDER, what, size)
+
+
+def _remainder_allowance(remainder: KnownDifference) -> float:
+    """The relative difference of validation losses that is put down to remainder batches."""
+    return min(REMAINDER_LIMIT, max(1e-3, REMAINDER_VALIDATION * remainder.size))
 
 
 def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference | None:
@@ -142,6 +159,23 @@ def _last_batch_only(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> 
         "Keras 2.3 logs the loss of the last validation batch, not their mean, from fit_generator. Relative difference"
     )
     return KnownDifference(LAST_BATCH, what, size)
+
+
+def _class_weighted(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
+    if old.start is None or not any(fit.class_weight for fit in old.fits):
+        return None
+    standalone = old.start.flavour == "keras"
+    version = old.start.keras if standalone else old.start.tensorflow
+    if tuple(int(part) for part in version.split(".")[:2]) >= ((2, 4) if standalone else (2, 2)):
+        return None
+    size = _validation_difference(epochs)
+    if size is None or size <= band:
+        return None
+    what = (
+        f"{old.start.flavour} {version} weighs the loss of a validation_split by class_weight, later ones only that of "
+        "training. Relative difference"
+    )
+    return KnownDifference(CLASS_WEIGHTED, what, size)
 
 
 # The rows
@@ -256,8 +290,16 @@ def _validation(facts: Facts) -> Iterator[Row]:
     if logged:
         difference = _validation_difference(facts.epochs)
         same = difference is not None and difference <= facts.band
-        known = None if same or difference is None else _first_known(facts, BATCH_NORM, REMAINDER, LAST_BATCH)
+        known = None if same or difference is None else _excuse(facts, difference)
         yield Row("validation loss", logged[-1].old_validation, logged[-1].new_validation, same, known)
+
+
+def _excuse(facts: Facts, difference: float) -> str | None:
+    """The known difference that explains validation losses so far apart."""
+    remainder = next((known for known in facts.known if known.name == REMAINDER), None)
+    if remainder is not None and difference <= _remainder_allowance(remainder):
+        return REMAINDER
+    return _first_known(facts, BATCH_NORM, LAST_BATCH, CLASS_WEIGHTED)
 
 
 def _validation_difference(epochs: tuple[EpochPair, ...]) -> float | None:
@@ -289,16 +331,22 @@ def _weights(facts: Facts) -> Iterator[Row]:
         if final is None:
             continue
         idle = weights.without_gradient(old, model.index)
-        for kind, known, chosen in (
-            ("trainable", REMAINDER, [d for i, d in enumerate(final) if d.trainable and i not in idle]),
-            ("non-trainable", BATCH_NORM, [d for d in final if not d.trainable]),
+        remainder = next((known.size for known in facts.known if known.name == REMAINDER), 0.0)
+        for kind, excuse, limit, chosen in (
+            (
+                "trainable",
+                REMAINDER,
+                WEIGHTS_BAND * remainder,
+                [d for i, d in enumerate(final) if d.trainable and i not in idle],
+            ),
+            ("non-trainable", BATCH_NORM, math.inf, [d for d in final if not d.trainable]),
         ):
             if chosen:
                 size = max(d.relative for d in chosen)
                 same = size <= WEIGHTS_BAND * facts.band
-                reason = None if same else _first_known(facts, known)
+                known = None if same or size > limit else _first_known(facts, excuse)
                 what = _of(f"final {kind} weights, largest relative difference", model, facts)
-                yield Row(what, 0.0, _figure(size), same, reason)
+                yield Row(what, 0.0, _figure(size), same, known)
 
 
 def _figure(value: float, digits: int = 3) -> float:

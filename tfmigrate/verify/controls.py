@@ -238,11 +238,28 @@ class _CompileOut(cst.CSTTransformer):
             return updated_node
         lines = updated_node.body.body
         at = next((i for i, line in enumerate(lines) if _compiles_with_own_optimizer(line)), None)
-        if not at:  # none, or nothing would be left in the scope
+        if at is None:
             return updated_node
-        body = updated_node.body.with_changes(body=lines[:at])
         rest = [line for line in lines[at:] if isinstance(line, cst.SimpleStatementLine | cst.BaseCompoundStatement)]
+        if at == 0:
+            return cst.FlattenSentinel(rest)
+        body = updated_node.body.with_changes(body=lines[:at])
         return cst.FlattenSentinel([updated_node.with_changes(body=body), *rest])
+
+
+_WITH_SLOTS = {"adadelta", "adagrad", "adam", "adamax", "adamw", "ftrl", "nadam", "rmsprop"}
+
+
+def _has_slots(optimizer: cst.BaseExpression) -> bool:
+    """The optimizer is made here and keeps a variable for each weight, which is what cannot cross a strategy."""
+    if isinstance(optimizer, cst.SimpleString):
+        return str(optimizer.evaluated_value).lower() in _WITH_SLOTS
+    if not isinstance(optimizer, cst.Call):
+        return False
+    name = optimizer.func.attr.value if isinstance(optimizer.func, cst.Attribute) else optimizer.func
+    name = name.value if isinstance(name, cst.Name) else name
+    momentum = any(arg.keyword and arg.keyword.value == "momentum" for arg in optimizer.args)
+    return isinstance(name, str) and (name.lower() in _WITH_SLOTS or (name == "SGD" and momentum))
 
 
 def _compiles_with_own_optimizer(line: cst.CSTNode) -> bool:
@@ -252,7 +269,7 @@ def _compiles_with_own_optimizer(line: cst.CSTNode) -> bool:
         cst.ensure_type(cst.ensure_type(line, cst.SimpleStatementLine).body[0], cst.Expr).value, cst.Call
     )
     index = _argument(call, "optimizer", 0) if _is_compile(call) else None
-    return index is not None and isinstance(call.args[index].value, cst.SimpleString | cst.Call)
+    return index is not None and _has_slots(call.args[index].value)
 
 
 def compile_outside_scope(module: cst.Module, replicas: int) -> cst.Module:
@@ -343,7 +360,8 @@ CONTROLS = (
     Control("compile outside the scope", compile_outside_scope, frozenset({"scope"}), frozenset({3})),
     Control("class or sample weights dropped", weights_dropped, frozenset({"loss weights"})),
     Control("validated on the training data", wrong_validation, frozenset({"validation"})),
-    Control("loss that takes the mean itself", scalar_loss, frozenset({"loss scale"}), frozenset({3})),
+    # Under class weights a scalar loss is also weighed once more, and the ratio is no whole number.
+    Control("loss that takes the mean itself", scalar_loss, frozenset({"loss scale", "unknown"}), frozenset({3})),
     Control("steps an epoch / {}", steps_divided, frozenset({"data"})),
 )
 """Those that every verdict needs come first; a script offers at least the learning rate, the scope and the loss."""

@@ -277,20 +277,19 @@ class _Child:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        assert process.stdout is not None
-        assert process.stderr is not None
         pumps = [
             threading.Thread(target=_keep, args=(pipe, path, limits.output_bytes), daemon=True)
             for pipe, path in zip((process.stdout, process.stderr), self.paths, strict=True)
         ]
-        for pump in pumps:
-            pump.start()
         try:
+            for pump in pumps:
+                pump.start()
             reason = self._watch(process, limits, stop)
         finally:
             _end_group(process)
             for pump in pumps:
-                pump.join(GRACE_SECONDS)
+                if pump.is_alive():
+                    pump.join(GRACE_SECONDS)
         return _Ended(process.returncode if reason == "by itself" else None, reason)
 
     def _watch(

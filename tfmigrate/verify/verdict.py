@@ -18,7 +18,7 @@ from . import cause, controls, runtimes
 from .align import noise, tolerance
 from .cause import Divergence
 from .compare import Comparison, compare, through_epoch
-from .contract import LAST_BATCH
+from .contract import CLASS_WEIGHTED, LAST_BATCH
 from .experiment import OLD_KERAS_DEFAULTS, OLD_TF_KERAS_DEFAULTS, Limits, Run, World, run_all
 from .report import ControlResult, Pair, Report, RunSummary, Verdict, summarize
 from .runtimes import Runtime
@@ -27,6 +27,8 @@ ENOUGH_CONTROLS = 3
 """So many deliberately wrong migrations must be told apart before EQUIVALENT means anything."""
 
 DEFAULT_REPLICAS = 4
+
+OTHER_VALIDATION = (LAST_BATCH, CLASS_WEIGHTED)
 
 Keras = Literal[2, 3]
 Tell = Callable[[str], None]
@@ -373,15 +375,20 @@ def _pair(old: Run, new: Run, band: float, *, decides: bool, restored: Run | Non
 def _outcome(
     old: Run, new: Run, band: float, restored: Run | None = None
 ) -> tuple[Comparison | None, Divergence | None]:
-    """Compares two runs. Where the old one's Keras logged the last validation batch alone, `restored`, the old script
-    on the new one's Keras, stands in for its validation."""
+    """Compares two runs. Where the old one's Keras logged another validation loss than today's does, `restored`, the
+    old script on the new one's Keras, stands in for its validation."""
     comparison = compare(old.trace, new.trace, band)
     if new.outcome == "crashed":
         error = new.trace.end.error if new.trace.end and new.trace.end.error else new.message
         found = cause.of_crash(old.trace, new.trace, comparison, error)
         return (None if found.kind in ("crash", "scope") else comparison), found
     divergence = cause.find(old.trace, new.trace, comparison)
-    if divergence is None and restored is not None and restored.ok and _validation_known(comparison) == LAST_BATCH:
+    if (
+        divergence is None
+        and restored is not None
+        and restored.ok
+        and _validation_known(comparison) in OTHER_VALIDATION
+    ):
         divergence = cause.of_validation(restored.trace, new.trace, compare(restored.trace, new.trace, band))
     return comparison, divergence
 
