@@ -103,7 +103,8 @@ def _with_importers(hits: Sequence[scan.Found], paths: Sequence[str], settings: 
         found.update({path: one for path, one in more.items() if path not in found and path.endswith(".py")})
         return {path: one.data for path, one in more.items() if path.endswith(".py")}
 
-    known = related.with_importers({one.path: one.data for one in hits}, search) if hits else {}
+    data = {one.path: one.data for one in hits}
+    known = related.with_importers(data, _needles(settings), search) if hits else {}
     return [found[path] for path in known]
 
 
@@ -143,7 +144,22 @@ def _migrated(
             done = list(pool.map(_migrate_group, tasks))
     else:
         done = list(map(_migrate_group, tasks))
-    return [_as_file(file, read[file.path], settings[file.path]) for files in done for file in files]
+    return [file for files in done for file in _as_files(files, read, settings)]
+
+
+def _as_files(
+    files: Sequence[FileResult], read: Mapping[str, _Read], settings: Mapping[str, Settings]
+) -> list[FileResult]:
+    """The outcome for one program; where one of its files cannot take its new text, all stay as they are."""
+    placed = [_as_file(file, read[file.path], settings[file.path]) for file in files]
+    failed = next((new.path for new, old in zip(placed, files, strict=True) if new.error and not old.error), None)
+    if failed is None:
+        return placed
+    message = f"left as it is, because {failed}, a file of the same program, cannot be written"
+    return [
+        replace(file, status="error", findings=(), error=message, after=file.before) if file.changed else file
+        for file in placed
+    ]
 
 
 def _as_file(file: FileResult, read: _Read, settings: Settings) -> FileResult:
@@ -158,7 +174,8 @@ def _as_file(file: FileResult, read: _Read, settings: Settings) -> FileResult:
 
 
 def _migrate_group(group: Sequence[tuple[str, str, Settings]]) -> tuple[FileResult, ...]:
-    from tfmigrate.rewrite import Source, migrate_program  # Late: it loads LibCST, which a run without a hit never needs.
+    # Late: it loads LibCST, which a run without a hit never needs.
+    from tfmigrate.rewrite import Source, migrate_program
 
     try:
         with warnings.catch_warnings():

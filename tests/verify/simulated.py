@@ -28,6 +28,8 @@ class Training:
     batch_size: int = 64
     epochs: int = 3
     learning_rate: float = 0.5
+    step_scale: float = 1.0
+    """What a version's arithmetic makes of a step, which no setting shows."""
     drop_rate_after: int | None = None
     """Halve the learning rate from this epoch on."""
     optimizer: str = "sgd"
@@ -102,7 +104,7 @@ def train(folder: Path, how: Training) -> Trace:
         for index, first in enumerate(range(0, how.samples, how.batch_size)):
             last = min(first + how.batch_size, how.samples)
             loss, gradient = batch_step(first, last)
-            weights = [w - rate * g for w, g in zip(weights, gradient)]
+            weights = [w - rate * how.step_scale * g for w, g in zip(weights, gradient)]
             for _ in range(how.replicas + 1 if how.world == "parallel" else 1):
                 moving = [0.9 * moving[0] + 0.1 * x[first:last].mean(axis=0), 0.9 * moving[1] + 0.1]
             losses.append((loss, last - first))

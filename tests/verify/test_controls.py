@@ -90,7 +90,10 @@ def test_compile_outside_is_a_mistake_for_optimizers_with_slots(optimizer: str, 
 
 
 def test_compile_in_a_scope_of_its_own_comes_out_of_it() -> None:
-    source = "with strategy.scope():\n    model = build()\nsay()\nwith strategy.scope():\n    model.compile('adam', loss='mse')\n"
+    source = (
+        "with strategy.scope():\n    model = build()\nsay()\n"
+        "with strategy.scope():\n    model.compile('adam', loss='mse')\n"
+    )
     found = mutant(source, "compile outside the scope")
     assert found is not None
     assert found.source.endswith("    model = build()\nsay()\nmodel.compile('adam', loss='mse')\n")

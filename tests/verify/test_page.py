@@ -138,6 +138,14 @@ def test_a_report_without_any_run(tmp_path: Path) -> None:
     assert "pip install tensorflow" in out.getvalue()
 
 
+def test_a_run_that_failed_says_so_below_the_table(tmp_path: Path) -> None:
+    report = build(tmp_path, Training(), migrated(Training()))
+    failed = replace(report.runs[0], outcome="genuine: train.py died: ValueError: no data (train.py:3)")
+    out = io.StringIO()
+    terminal.show(replace(report, runs=(failed,)), Console(file=out, width=160))
+    assert "died: ValueError: no data (train.py:3)" in out.getvalue()
+
+
 def test_the_four_exit_codes() -> None:
     codes = {v: Report(v, "", "").exit_code for v in ("EQUIVALENT", "DIFFERENT", "INCONCLUSIVE", "COULD NOT RUN")}
     assert codes == {"EQUIVALENT": 0, "DIFFERENT": 1, "INCONCLUSIVE": 3, "COULD NOT RUN": 2}

@@ -373,7 +373,6 @@ def test_replicas_have_devices_of_their_own(dense: Program, role: str) -> None:
 def test_synthetic_data_is_the_same_everywhere(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]
 ) -> None:
-    (tmp_path / "keras.py.txt").write_text("")
     for name, keras in (("standalone.py", "keras"), ("inside.py", "tensorflow.keras")):
         (tmp_path / name).write_text(DATA.format(keras=keras))
     old, modern = runtime_for("genuine keras"), runtime_for("keras 2")

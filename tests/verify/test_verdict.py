@@ -261,6 +261,35 @@ def test_version_drift_is_told_from_the_migration(lab: Laboratory) -> None:
     assert "the versions differ, not the scripts" in report.reason
 
 
+def test_a_slow_drift_of_the_versions_is_known_when_the_restored_run_agrees(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001))
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "version drift" in report.reason
+    assert [name for name, _, _ in report.known] == ["version drift"]
+    assert report.max_relative_difference is not None
+    assert 1e-5 < report.max_relative_difference < 1e-3
+    assert all(control.detected for control in report.controls)
+
+
+def test_a_drift_is_no_excuse_for_a_fast_one_or_without_the_restored_run(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.02))
+    assert lab.verify().verdict == "DIFFERENT"
+    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001), restored="ValueError (old.py:1)")
+    assert lab.verify().verdict == "DIFFERENT"
+    lab.behaviour = broken(migrated=replace(migrated(OLD), step_scale=1.001))
+    assert lab.verify().verdict == "DIFFERENT"
+
+
+def test_controls_are_held_to_the_narrow_band_beside_a_drift(lab: Laboratory) -> None:
+    nearly_right = replace(migrated(OLD), gradient_scale=1.0005)
+    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001), **{"control: loss": nearly_right})
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001), **{"control: loss": migrated(OLD)})
+    assert lab.verify().verdict == "INCONCLUSIVE"
+
+
 def test_a_restored_run_that_hides_a_version_does_not_decide(lab: Laboratory) -> None:
     lab.behaviour = broken(restored=replace(OLD, learning_rate=0.25))
     report = lab.verify()
@@ -292,6 +321,14 @@ def test_a_script_that_does_not_agree_with_itself(lab: Laboratory) -> None:
     report = lab.verify()
     assert report.verdict == "INCONCLUSIVE"
     assert "thread counts" in report.reason
+
+
+def test_noise_that_could_not_be_measured_is_said(lab: Laboratory) -> None:
+    lab.behaviour = broken(**{"genuine,": "ValueError: once only (old.py:1)"})
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert report.noise is None
+    assert any("once only" in note for note in report.notes)
 
 
 def test_losses_that_are_no_numbers_prove_nothing(lab: Laboratory) -> None:

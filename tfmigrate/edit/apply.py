@@ -24,6 +24,7 @@ from tfmigrate.plan.edits import (
     Scope,
     Unwrap,
 )
+from tfmigrate.understand.walk import comments_in
 
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 _Pieces = list[cst.BaseStatement]
@@ -32,21 +33,6 @@ _Pieces = list[cst.BaseStatement]
 def apply(tree: cst.Module, edits: Sequence[Edit]) -> cst.Module:
     """The tree with all edits carried out; the tree itself where there are none."""
     return tree.visit(_Editor(tree, edits)) if edits else tree
-
-
-def comments_in(node: cst.CSTNode) -> list[str]:
-    """The text of every comment in a node, in order."""
-    reader = _Comments()
-    node.visit(reader)
-    return reader.found
-
-
-class _Comments(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found: list[str] = []
-
-    def visit_Comment(self, node: cst.Comment) -> None:
-        self.found.append(node.value)
 
 
 class _Editor(cst.CSTTransformer):

@@ -11,30 +11,29 @@ from pathlib import PurePath
 
 _ROUNDS = 3
 """How many files a model may pass through between the one that wraps it and the one that builds or compiles it."""
-_DEFINED = re.compile(rb"^(?:async\s+def|def|class)\s+(\w+)|^(\w+)\s*=", re.M)
+_DEFINED = re.compile(rb"(?:async\s+def|def|class)\s+(\w+)|(\w+)\s*=[^=]")
+_STATEMENT = re.compile(rb"^(?=[^\s#)\]}])", re.M)
 _IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([^\n#;]+))", re.M)
 
 Search = Callable[[Sequence[bytes]], Mapping[str, bytes]]
 """Needles -> the files (path -> bytes) that hold at least one of them."""
 
 
-def with_importers(hits: Mapping[str, bytes], search: Search) -> dict[str, bytes]:
-    """The hits, and the files that import one of them and mention a name it defines; their importers likewise."""
+def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: Search) -> dict[str, bytes]:
+    """The hits, and the files that import from one of them what holds a needle; their importers likewise."""
     known = dict(hits)
-    fresh = dict(hits)
+    wanted = {path: _concerned(data, needles) for path, data in hits.items()}
     for _ in range(_ROUNDS):
-        names = {path: _defined(data) for path, data in fresh.items()}
-        stems = {module_name(path).encode() for path, defined in names.items() if defined}
+        stems = {module_name(path).encode() for path, names in wanted.items() if names}
         if not stems:
             break
-        fresh = {
-            path: data
-            for path, data in search(sorted(stems)).items()
-            if path not in known and any(_uses(data, hit, names[hit]) for hit in names)
-        }
-        if not fresh:
-            break
-        known.update(fresh)
+        fresh = {}
+        for path, data in search(sorted(stems)).items():
+            names = {name for hit, names in wanted.items() if hit != path for name in _imported_from(data, hit, names)}
+            if names and path not in known:
+                fresh[path] = _concerned(data, sorted(names))
+                known[path] = data
+        wanted = fresh
     return known
 
 
@@ -66,15 +65,23 @@ def module_name(path: str) -> str:
     return pure.parent.name if pure.stem == "__init__" else pure.stem
 
 
-def _defined(data: bytes) -> frozenset[bytes]:
-    return frozenset(a or b for a, b in _DEFINED.findall(data))
+def _concerned(data: bytes, needles: Sequence[bytes]) -> frozenset[bytes]:
+    """The names that a module's top level binds in statements that hold a needle."""
+    found = set()
+    for statement in _STATEMENT.split(data):
+        if any(needle in statement for needle in needles):
+            match = _DEFINED.match(statement)
+            if match:
+                found.add(match[1] or match[2])
+    return frozenset(found)
 
 
-def _uses(data: bytes, hit: str, names: Iterable[bytes]) -> bool:
+def _imported_from(data: bytes, hit: str, names: Iterable[bytes]) -> set[bytes]:
+    """Those of `names` that a file seems to import from, or reach through, the module `hit`."""
     words = _imported_words(data)
     if module_name(hit).encode() not in words:
-        return False
-    return b"*" in words or any(name in data for name in names)
+        return set()
+    return {name for name in names if re.search(rb"\b" + name + rb"\b", data)}
 
 
 def _imported_words(data: bytes) -> set[bytes]:

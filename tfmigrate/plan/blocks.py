@@ -120,7 +120,12 @@ class Blocks:
 
     def _holds_template(self, unit: cst.CSTNode) -> bool:
         inside = set(self._module.inside(unit))
-        return any(site.unit in inside for wrap in self._wraps for site in opaque_sites(wrap.template))
+        return any(
+            one.unit in inside
+            for wrap in self._wraps
+            for site in opaque_sites(wrap.template)
+            for one in site.chain()
+        )
 
     def _unwrap(self, unit: cst.CSTNode) -> None:
         assert isinstance(unit, cst.With)

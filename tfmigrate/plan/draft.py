@@ -16,6 +16,7 @@ from tfmigrate.understand.program import Module, Unit, dotted, imports_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.suppressions import Suppression
 from tfmigrate.understand.values import Frame
+from tfmigrate.understand.walk import walk
 
 
 @dataclass
@@ -130,15 +131,5 @@ class Draft:
         return self.scopes.fresh("tf", self.scopes.module)
 
 
-class _NameReader(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found: list[cst.Name] = []
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.found.append(node)
-
-
 def _names_in(node: cst.CSTNode) -> list[cst.Name]:
-    reader = _NameReader()
-    node.visit(reader)
-    return reader.found
+    return [found for found in walk(node) if isinstance(found, cst.Name)]

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, units_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import Frame
+from tfmigrate.understand.walk import walk
 
 _PURE_CALLS = frozenset({"len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple"})
 _PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})
@@ -85,10 +86,14 @@ class Carrier:
     def attribute_is_settled(self, text: str, target: Frame, before: cst.CSTNode) -> bool:
         """Whether `self.gpus` or `args.gpus` is assigned nowhere at or after `before` in the same function."""
         module = target.module
-        body = target.function.body if isinstance(target.function, cst.FunctionDef) else target.module.tree
-        finder = _AttributeTargets(text, module)
-        body.visit(finder)
-        return all(module.order[unit] < module.order[before] for unit in finder.units if unit in module.order)
+        body = target.function.body if isinstance(target.function, cst.FunctionDef) else module.tree
+        later = (u for u in units_of(body) if module.order[u] >= module.order[self._at(before, body, module)])
+        return not any(_assigns(unit, text, module) for unit in later)
+
+    @staticmethod
+    def _at(unit: cst.CSTNode, body: cst.Module | cst.BaseSuite, module: Module) -> cst.CSTNode:
+        """The unit of `body` that holds `unit`."""
+        return next(one for one in (unit, *module.ancestors(unit)) if module.places[one].block is body)
 
     @staticmethod
     def _parameter(name: str, source: Frame) -> cst.BaseExpression | None:
@@ -143,29 +148,14 @@ class _Substitution(ast.NodeTransformer):
         return node
 
 
-class _AttributeTargets(cst.CSTVisitor):
-    """Units that assign to an attribute written as `text`."""
-
-    def __init__(self, text: str, module: Module) -> None:
-        super().__init__()
-        self._text = text
-        self._module = module
-        self._line: cst.CSTNode | None = None
-        self.units: list[cst.CSTNode] = []
-
-    def visit_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> None:
-        self._line = node
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        return False
-
-    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
-        if (
-            isinstance(node.target, cst.Attribute)
-            and self._module.code(node.target) == self._text
-            and self._line is not None
-        ):
-            self.units.append(self._line)
+def _assigns(unit: cst.CSTNode, text: str, module: Module) -> bool:
+    """Whether a unit assigns to an attribute written as `text`."""
+    return any(
+        isinstance(part, cst.AssignTarget)
+        and isinstance(part.target, cst.Attribute)
+        and module.code(part.target) == text
+        for part in walk(unit)
+    )
 
 
 def assigned(binding: Occurrence) -> cst.BaseExpression | None:
@@ -178,28 +168,15 @@ def assigned(binding: Occurrence) -> cst.BaseExpression | None:
     return None
 
 
-class _Purity(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.pure = True
-
-    def visit_Call(self, node: cst.Call) -> None:
-        name = node.func.value if isinstance(node.func, cst.Name) else None
-        method = node.func.attr.value if isinstance(node.func, cst.Attribute) else None
-        if name not in _PURE_CALLS and method not in _PURE_METHODS:
-            self.pure = False
-
-    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
-        self.pure = False
-
-    def visit_Await(self, node: cst.Await) -> None:
-        self.pure = False
-
-    def visit_Yield(self, node: cst.Yield) -> None:
-        self.pure = False
-
-
 def is_pure(node: cst.BaseExpression) -> bool:
     """Whether evaluating an expression twice, or not at all, changes nothing."""
-    reader = _Purity()
-    node.visit(reader)
-    return reader.pure
+    return not any(
+        isinstance(part, cst.NamedExpr | cst.Await | cst.Yield) or (isinstance(part, cst.Call) and not _is_pure_call(part))
+        for part in walk(node)
+    )
+
+
+def _is_pure_call(call: cst.Call) -> bool:
+    if isinstance(call.func, cst.Name):
+        return call.func.value in _PURE_CALLS
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _PURE_METHODS

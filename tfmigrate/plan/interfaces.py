@@ -15,6 +15,7 @@ from tfmigrate.rules import Default, Rename, Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.values import Parallel, options
+from tfmigrate.understand.walk import walk
 
 _GENERATOR = {
     "fit_generator": FIT_GENERATOR,
@@ -61,19 +62,9 @@ class Tables:
         )
 
 
-class _Calls(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found: list[cst.Call] = []
-
-    def visit_Call(self, node: cst.Call) -> None:
-        self.found.append(node)
-
-
 def calls_in(node: cst.CSTNode) -> list[cst.Call]:
     """Every call in a tree, outer ones first."""
-    reader = _Calls()
-    node.visit(reader)
-    return reader.found
+    return [found for found in walk(node) if isinstance(found, cst.Call)]
 
 
 def generator_calls(facts: Facts, tables: Tables) -> Iterator[CallChange]:

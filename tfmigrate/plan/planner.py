@@ -12,7 +12,7 @@ from tfmigrate.plan.aliases import Merge, merge, wrapped_assignment
 from tfmigrate.plan.blocks import Blocks
 from tfmigrate.plan.companions import imports_the_name, plan_companions
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Insert, Plan, Remove, Replace, Scope
+from tfmigrate.plan.edits import Insert, Plan, Remove, Replace, Scope, Unwrap
 from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.groups import (
     Group,
@@ -34,7 +34,8 @@ from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of
-from tfmigrate.understand.values import Frame, ModelObject, Parallel, Parameter, Site, options
+from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Parallel, Parameter, Site, options
+from tfmigrate.understand.walk import walk
 
 
 def plan_program(
@@ -114,6 +115,11 @@ class _Planner:
     def _why_not(self, wrap: Wrap) -> Refusal | None:
         if wrap.problem is not None:
             return Refusal(codes.ODD_CALL, f"multi_gpu_model cannot be followed: {wrap.problem}")
+        if wrap.dress is not None and not self._only_instantiated(wrap.dress):
+            return Refusal(
+                codes.NOT_FOLLOWED,
+                f"the class {wrap.dress.node.name.value} wraps the model, and is used otherwise than by calling it",
+            )
         problem = template_problem(wrap)
         if problem is not None:
             unknown = any(isinstance(option, Parameter) for option in options(wrap.template))
@@ -122,9 +128,26 @@ class _Planner:
             return Refusal(codes.MADE_ELSEWHERE, "the parts of the model are built in places that share no caller")
         return None
 
+    def _only_instantiated(self, dress: ClassValue) -> bool:
+        """Whether a class that only dresses up the wrap is mentioned nowhere but in calls that are wraps, and imports."""
+        allowed = set(walk(dress.node))
+        for wrap in self.facts.wraps:
+            if wrap.dress is dress:
+                allowed.update(walk(wrap.call.func))
+        for draft in self.drafts.values():
+            for alias in _aliases_in(draft.module):
+                allowed.update(walk(alias))
+        return not any(
+            isinstance(node, cst.Name) and node.value == dress.node.name.value and node not in allowed
+            for draft in self.drafts.values()
+            for node in walk(draft.module.tree)
+        )
+
     def _say_other_uses(self, draft: Draft) -> None:
         """Mentions of multi_gpu_model that no wrap accounts for: a value passed on, code never reached, a copy."""
         called = {wrap.call.func for wrap in draft.facts.wraps}
+        for dress in {wrap.dress for wrap in self.facts.wraps if wrap.dress is not None}:
+            called.update(node for node in walk(dress.node) if isinstance(node, cst.Name | cst.Attribute))
         mentioned = [
             node
             for node, name in draft.facts.symbols.items()
@@ -354,6 +377,8 @@ class _Planner:
             draft.edits.extend(Replace(node, new) for node, new in merged.renamed)
             draft.edits.extend(blocks[module].edits)
             self._replace_calls(draft, own, merged)
+        for dress in {wrap.dress for wrap in accepted if wrap.dress is not None}:
+            self._draft(dress.closure).edits.append(Unwrap(dress.node, None))
         scoped: set[cst.CSTNode] = set()
         far: dict[cst.CSTNode, tuple[Site, str]] = {}
         for home in homes:
@@ -378,6 +403,10 @@ class _Planner:
             if assignment is not None and isinstance(assignment.value, cst.IfExp):
                 node = assignment.value
             draft.edits.append(Replace(node, "{model}", (("model", wrap.template_node),)))
+        for node, model in draft.facts.unwraps.items():
+            value = draft.facts.values.get(model)
+            if isinstance(value, Parallel) and value.wrap.call not in self.refused:
+                draft.edits.append(Replace(node, "{model}", (("model", model),)))
 
     def _scope(self, home: _Home, covering: _Covering, blocks: Blocks | None, scoped: set[cst.CSTNode]) -> None:
         """Make the strategy and put its scope round what needs it; `scoped` collects the units taken in."""
@@ -484,6 +513,12 @@ class _Planner:
 def _only_abstract(problems: list[Refusal], found: list[Refusal | None]) -> bool:
     """Whether the activations that failed are those of a base class, whose subclasses build the model."""
     return len(problems) < len(found) and all(problem.code == codes.MADE_ELSEWHERE for problem in problems)
+
+
+def _aliases_in(module: Module) -> Iterator[cst.ImportAlias]:
+    for statement, _ in import_statements(module):
+        for alias, _, _ in imports_of(statement):
+            yield alias
 
 
 def _names_it(module: Module, node: cst.BaseExpression) -> bool:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import libcst as cst
 
 from tfmigrate.understand import names
+from tfmigrate.understand.copies import is_copy
 from tfmigrate.understand.lifecycle import Facts, Guard, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Program, Unit, dotted, imports_of, units_of
 from tfmigrate.understand.values import (
@@ -42,11 +43,13 @@ from tfmigrate.understand.values import (
     options,
     sites_of,
 )
+from tfmigrate.understand.walk import walk
 
 _MAX_DEPTH = 24
 _Arguments = tuple[tuple[str | None, Value], ...]
 _Key = tuple[object, str]
 NOTHING = Literal(None)
+WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
 
 
 class Interpreter:
@@ -594,6 +597,8 @@ class Interpreter:
         if isinstance(callee, Symbol):
             return self._call_symbol(callee.name, arguments, node)
         if isinstance(callee, FunctionValue):
+            if callee.owner is None and is_copy(callee.node):
+                return self._wrap(arguments, node, tuple(p.name.value for p in _positional(callee.node.params)))
             if _function_name(callee.node) == "multi_gpu_model" and callee.owner is None:
                 self.facts.copies[node] = "multi_gpu_model"
             return self._call_function(callee, arguments, node)
@@ -628,7 +633,42 @@ class Interpreter:
         models = frozenset().union(*(models_of(value) for value in values))
         return Made("tensor", "", sites | {self._site}, models)
 
+    def _wrapped_by(self, cls: ClassValue) -> tuple[str, ...] | None:
+        """The parameters of a Model subclass that only dresses up the parallel model ("ModelMGPU"), or None.
+
+        Its __init__ wraps its first parameter for its second and takes over the result's __dict__.
+        """
+        initialiser = cls.members.get("__init__")
+        if not isinstance(initialiser, FunctionValue) or not isinstance(initialiser.node, cst.FunctionDef):
+            return None
+        if not any(names.canonical(base) in names.MODEL_CLASSES for base in cls.outside_bases()):
+            return None
+        parameters = [param.name.value for param in _positional(initialiser.node.params)][1:]
+        nodes = list(walk(initialiser.node.body))
+        takes_over = any(isinstance(part, cst.Attribute) and part.attr.value == "__dict__" for part in nodes)
+        for call in nodes:
+            if takes_over and isinstance(call, cst.Call) and self._is_wrap_in(call.func, cls.closure):
+                passed = [arg.value.value for arg in call.args if isinstance(arg.value, cst.Name)]
+                if len(passed) >= 2 and passed[:2] == parameters[:2]:
+                    return tuple(parameters)
+        return None
+
+    def _is_wrap_in(self, node: cst.BaseExpression, frame: Frame) -> bool:
+        saved, self._frame = self._frame, frame
+        try:
+            value = self._evaluate(node)
+        finally:
+            self._frame = saved
+        return isinstance(value, Symbol) and names.canonical(value.name) == names.MULTI_GPU_MODEL
+
     def _instantiate(self, cls: ClassValue, arguments: _Arguments, node: cst.Call) -> Value:
+        parameters = self._wrapped_by(cls)
+        if parameters is not None:
+            self._entered.update(method.node for method in cls.methods())
+            wrap = self._wrap(arguments, node, parameters)
+            assert isinstance(wrap, Parallel)
+            wrap.wrap.dress = cls
+            return wrap
         instance = self._new_instance(cls)
         if isinstance(instance, ModelObject):
             instance.site, instance.node = self._site, node
@@ -679,8 +719,8 @@ class Interpreter:
         self.program_facts.models.append(model)
         return model
 
-    def _wrap(self, arguments: _Arguments, node: cst.Call) -> Value:
-        named = {"model": 0, "gpus": 1, "cpu_merge": 2, "cpu_relocation": 3}
+    def _wrap(self, arguments: _Arguments, node: cst.Call, parameters: Sequence[str] = WRAP_PARAMETERS) -> Value:
+        """`parameters`: those of the function that is called; of a copy the first is the model, the second the number."""
         nodes: dict[str, cst.BaseExpression] = {}
         values: dict[str, Value] = {}
         problem = None
@@ -688,10 +728,11 @@ class Interpreter:
             if argument.star:
                 problem = "its arguments are passed as *args or **kwargs"
                 continue
-            key = keyword if keyword is not None else next((k for k, p in named.items() if p == position), None)
-            if key not in named:
-                problem = f"it has an argument {key!r} that multi_gpu_model never had"
+            place = parameters.index(keyword) if keyword in parameters else position if keyword is None else -1
+            if not 0 <= place < len(parameters):
+                problem = f"it has an argument {keyword or 'too many'!r} that multi_gpu_model never had"
                 continue
+            key = WRAP_PARAMETERS[place] if place < 2 else parameters[place]
             nodes[key], values[key] = argument.value, value
         relocation = values.get("cpu_relocation")
         wrap = Wrap(
@@ -736,7 +777,8 @@ class Interpreter:
             receiver.on |= frozenset().union(*(models_of(value) for _, value in arguments))
             return NOTHING
         if name == "get_layer":
-            if isinstance(receiver, Parallel) and _names_template(receiver, arguments):
+            if isinstance(receiver, Parallel) and _names_template(arguments) and isinstance(node.func, cst.Attribute):
+                self.facts.unwraps[node] = node.func.value
                 return receiver.wrap.template
             return Made("layer", "", sites_of(receiver), models_of(receiver))
         if name == "predict":
@@ -896,6 +938,9 @@ class Interpreter:
 
     def _subscript(self, node: cst.Subscript) -> Value:
         value = self._evaluate(node.value)
+        unwrapped = self._unwrapped(node)
+        if unwrapped is not None:
+            return unwrapped
         indices = [self._evaluate_slice(item.slice) for item in node.slice]
         index = indices[0] if len(indices) == 1 else None
         found = []
@@ -920,6 +965,18 @@ class Interpreter:
             else:
                 found.append(Opaque("an element"))
         return join(*found)
+
+    def _unwrapped(self, node: cst.Subscript) -> Value | None:
+        """`parallel.layers[-2]` is the template: the layer before the one that joins the outputs."""
+        layers = node.value
+        index = node.slice[0].slice if len(node.slice) == 1 else None
+        if not isinstance(layers, cst.Attribute) or layers.attr.value != "layers" or not isinstance(index, cst.Index):
+            return None
+        receiver = self.facts.values.get(layers.value)
+        if not isinstance(receiver, Parallel) or self._evaluate(index.value) != Literal(-2):
+            return None
+        self.facts.unwraps[node] = layers.value
+        return receiver.wrap.template
 
     def _evaluate_slice(self, item: cst.BaseSlice) -> Value | None:
         if isinstance(item, cst.Index):
@@ -990,7 +1047,7 @@ def _is_keras(value: Value) -> bool:
     )
 
 
-def _names_template(parallel: Parallel, arguments: _Arguments) -> bool:
+def _names_template(arguments: _Arguments) -> bool:
     """`parallel.get_layer('model_1')`: the one layer with a name of the template's kind."""
     name = arguments[0][1] if arguments else None
     return (
@@ -1001,25 +1058,11 @@ def _names_template(parallel: Parallel, arguments: _Arguments) -> bool:
     )
 
 
-class _Mentions(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found: set[str] = set()
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.found.add(node.value)
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        for part in (node.params, node.body, *node.decorators):
-            part.visit(self)
-        return False
-
-
 def _mentioned_names(modules: Sequence[Module]) -> set[str]:
     """Every name that is mentioned other than by the `def` that makes it."""
-    reader = _Mentions()
-    for module in modules:
-        module.tree.visit(reader)
-    return reader.found
+    nodes = [node for module in modules for node in walk(module.tree)]
+    defined = {node.name for node in nodes if isinstance(node, cst.FunctionDef)}
+    return {node.value for node in nodes if isinstance(node, cst.Name) and node not in defined}
 
 
 def interpret(program: Program, aliases: Sequence[str] = ()) -> ProgramFacts:

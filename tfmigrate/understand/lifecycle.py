@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Frame, ModelObject, Site, Value, models_of
+from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Site, Value, models_of
 
 TRAINING = frozenset({"fit", "fit_generator", "train_on_batch"})
 INFERENCE = frozenset(
@@ -48,6 +48,8 @@ class Wrap:
     """None when the argument is omitted: then every visible GPU is used (standalone Keras 2.1.6 to 2.3.1)."""
     guards: tuple[Guard, ...]
     cpu_relocation: bool = False
+    dress: ClassValue | None = None
+    """The Model subclass of the program that does the wrapping when it is instantiated; `call` is that instantiation."""
     problem: str | None = None
 
 
@@ -98,5 +100,7 @@ class Facts:
     """Every expression that names something of a library, with the qualified name as it was imported."""
     values: dict[cst.CSTNode, Value] = field(default_factory=dict)
     """What each call's receiver, argument and assigned expression stood for (joined over activations)."""
+    unwraps: dict[cst.BaseExpression, cst.BaseExpression] = field(default_factory=dict)
+    """Expressions that take the template out of a parallel model (`parallel.layers[-2]`), and the model's own expression."""
     copies: dict[cst.Call, str] = field(default_factory=dict)
     """Calls of a function of that name which is not Keras's: a copy kept in the project, by its qualified name."""

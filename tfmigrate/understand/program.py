@@ -147,6 +147,9 @@ def imports_of(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.Imp
             yield alias, bound, f"{head}.{name}" if not head.endswith(".") else head + name
 
 
+_LIBRARIES = frozenset({"keras", "tensorflow", "tf_keras"})
+
+
 class Program:
     """Modules that belong together, and which of them an import means."""
 
@@ -161,6 +164,9 @@ class Program:
         script's own folder and a project's root stand on the path of most projects.
         """
         parts = [part for part in name.split(".") if part]
+        if not level and parts[:1] and parts[0] in _LIBRARIES:
+            # A fork of Keras has these modules in it, and its scripts still mean the library.
+            return None
         folder = PurePath(importer.path).parent
         for _ in range(max(level - 1, 0)):
             folder = folder.parent

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from tfmigrate.understand.program import Module, Unit, imports_of
+from tfmigrate.understand.walk import children
 
 ScopeNode = cst.Module | cst.FunctionDef | cst.ClassDef | cst.Lambda | cst.BaseComp
 
@@ -35,27 +37,66 @@ class LexicalScope:
     """Names declared global or nonlocal."""
 
 
-class _Reader(cst.CSTVisitor):
+class _Reader:
+    """Reads a module's tree once, from top to bottom."""
+
     def __init__(self, module: Module, scopes: Scopes) -> None:
-        super().__init__()
         self._module = module
         self._scopes = scopes
         self._scope = scopes.module
         self._units: list[Unit] = []
         self._binding: set[cst.CSTNode] = set()
-        self._silent: set[cst.CSTNode] = set()
 
-    def on_visit(self, node: cst.CSTNode) -> bool:
+    def read(self, node: cst.CSTNode) -> None:
+        """Note every mention of a variable in a node."""
         if node in self._module.places:
             self._units.append(node)  # type: ignore[arg-type]
-        return super().on_visit(node)
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        super().on_leave(original_node)
-        if original_node in self._module.places:
+            self._read(node)
             self._units.pop()
+        else:
+            self._read(node)
 
-    # ---- what binds ----
+    def _read(self, node: cst.CSTNode) -> None:
+        if isinstance(node, cst.Name):
+            self._mention(node.value, node, binds=node in self._binding)
+        elif isinstance(node, cst.Attribute):
+            self.read(node.value)
+        elif isinstance(node, cst.Arg):
+            self.read(node.value)
+        elif isinstance(node, cst.Import | cst.ImportFrom):
+            for alias, bound, _ in imports_of(node):
+                self._mention(bound, alias, binds=True)
+        elif isinstance(node, cst.Global | cst.Nonlocal):
+            self._scope.elsewhere.update(item.name.value for item in node.names)
+        elif isinstance(node, cst.FunctionDef):
+            self._function(node)
+        elif isinstance(node, cst.Lambda):
+            self._parameters(node.params)
+            with self._inside(node):
+                self._bind_parameters(node.params)
+                self.read(node.body)
+        elif isinstance(node, cst.ClassDef):
+            self._mention(node.name.value, node.name, binds=True)
+            self._all((*node.decorators, *node.bases, *node.keywords))
+            with self._inside(node):
+                self.read(node.body)
+        elif isinstance(node, cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp):
+            with self._inside(node):
+                self.read(node.for_in)
+                self._all(child for child in children(node) if child is not node.for_in)
+        else:
+            self._bind_targets(node)
+            self._all(children(node))
+
+    def _all(self, nodes: Iterable[cst.CSTNode]) -> None:
+        for node in nodes:
+            self.read(node)
+
+    def _bind_targets(self, node: cst.CSTNode) -> None:
+        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor | cst.Del):
+            self._bind(node.target)
+        elif isinstance(node, cst.AsName):
+            self._bind(node.name)
 
     def _bind(self, target: cst.CSTNode) -> None:
         if isinstance(target, cst.Name):
@@ -66,157 +107,43 @@ class _Reader(cst.CSTVisitor):
         elif isinstance(target, cst.StarredElement):
             self._bind(target.value)
 
-    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
-        self._bind(node.target)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
-        self._bind(node.target)
-
-    def visit_AugAssign(self, node: cst.AugAssign) -> None:
-        self._bind(node.target)
-
-    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
-        self._bind(node.target)
-
-    def visit_For(self, node: cst.For) -> None:
-        self._bind(node.target)
-
-    def visit_CompFor(self, node: cst.CompFor) -> None:
-        self._bind(node.target)
-
-    def visit_AsName(self, node: cst.AsName) -> None:
-        self._bind(node.name)
-
-    def visit_Del(self, node: cst.Del) -> None:
-        self._bind(node.target)
-
-    def visit_Param(self, node: cst.Param) -> None:
-        self._binding.add(node.name)
-
-    def visit_Import(self, node: cst.Import) -> bool:
-        return self._import(node)
-
-    def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
-        return self._import(node)
-
-    def _import(self, node: cst.Import | cst.ImportFrom) -> bool:
-        for alias, bound, _ in imports_of(node):
-            self._mention(bound, alias, binds=True)
-        return False
-
-    def visit_Global(self, node: cst.Global) -> bool:
-        self._scope.elsewhere.update(item.name.value for item in node.names)
-        return False
-
-    def visit_Nonlocal(self, node: cst.Nonlocal) -> bool:
-        self._scope.elsewhere.update(item.name.value for item in node.names)
-        return False
-
-    # ---- what is no variable ----
-
-    def visit_Attribute(self, node: cst.Attribute) -> bool:
-        self._silent.add(node.attr)
-        return True
-
-    def visit_Arg(self, node: cst.Arg) -> bool:
-        if node.keyword is not None:
-            self._silent.add(node.keyword)
-        return True
-
-    def visit_Name(self, node: cst.Name) -> bool:
-        if node not in self._silent:
-            self._mention(node.value, node, binds=node in self._binding)
-        return False
-
     def _mention(self, name: str, node: cst.CSTNode, *, binds: bool) -> None:
         scope = self._scope
         scope.mentions.setdefault(name, []).append(Occurrence(node, self._units[-1], binds, scope))
         if binds:
             scope.bound.add(name)
 
-    # ---- scopes ----
+    def _function(self, node: cst.FunctionDef) -> None:
+        self._mention(node.name.value, node.name, binds=True)
+        self._all(node.decorators)
+        self._parameters(node.params)
+        with self._inside(node):
+            self._bind_parameters(node.params)
+            self.read(node.body)
 
-    def _enter(self, node: ScopeNode) -> None:
-        self._scope = LexicalScope(node, self._scope)
+    def _parameters(self, params: cst.Parameters) -> None:
+        """Defaults and annotations, which belong to the scope round the function."""
+        for param in _each(params):
+            self._all(part for part in (param.default, param.annotation) if part is not None)
+
+    def _bind_parameters(self, params: cst.Parameters) -> None:
+        for param in _each(params):
+            self._mention(param.name.value, param.name, binds=True)
+
+    @contextmanager
+    def _inside(self, node: ScopeNode) -> Iterator[None]:
+        outer = self._scope
+        self._scope = LexicalScope(node, outer)
         self._scopes.by_node[node] = self._scope
-
-    def _exit(self) -> None:
-        assert self._scope.parent is not None
-        self._scope = self._scope.parent
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        self._mention(node.name.value, node.name, binds=True)
-        for decorator in node.decorators:
-            decorator.visit(self)
-        self._defaults(node.params)
-        self._enter(node)
-        self._silence_defaults(node.params)
-        node.params.visit(self)
-        node.body.visit(self)
-        self._exit()
-        return False
-
-    def visit_Lambda(self, node: cst.Lambda) -> bool:
-        self._defaults(node.params)
-        self._enter(node)
-        self._silence_defaults(node.params)
-        node.params.visit(self)
-        node.body.visit(self)
-        self._exit()
-        return False
-
-    def _defaults(self, params: cst.Parameters) -> None:
-        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
-            if param.default is not None:
-                param.default.visit(self)
-
-    def _silence_defaults(self, params: cst.Parameters) -> None:
-        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
-            if param.default is not None:
-                names = _Names()
-                param.default.visit(names)
-                self._silent.update(names.found)
-
-    def visit_ClassDef(self, node: cst.ClassDef) -> bool:
-        self._mention(node.name.value, node.name, binds=True)
-        for part in (*node.decorators, *node.bases, *node.keywords):
-            part.visit(self)
-        self._enter(node)
-        node.body.visit(self)
-        self._exit()
-        return False
-
-    def visit_ListComp(self, node: cst.ListComp) -> None:
-        self._enter(node)
-
-    def leave_ListComp(self, original_node: cst.ListComp) -> None:
-        self._exit()
-
-    def visit_SetComp(self, node: cst.SetComp) -> None:
-        self._enter(node)
-
-    def leave_SetComp(self, original_node: cst.SetComp) -> None:
-        self._exit()
-
-    def visit_GeneratorExp(self, node: cst.GeneratorExp) -> None:
-        self._enter(node)
-
-    def leave_GeneratorExp(self, original_node: cst.GeneratorExp) -> None:
-        self._exit()
-
-    def visit_DictComp(self, node: cst.DictComp) -> None:
-        self._enter(node)
-
-    def leave_DictComp(self, original_node: cst.DictComp) -> None:
-        self._exit()
+        yield
+        self._scope = outer
 
 
-class _Names(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found: list[cst.Name] = []
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.found.append(node)
+def _each(params: cst.Parameters) -> Iterator[cst.Param]:
+    yield from (*params.posonly_params, *params.params, *params.kwonly_params)
+    for star in (params.star_arg, params.star_kwarg):
+        if isinstance(star, cst.Param):
+            yield star
 
 
 class Scopes:
@@ -225,7 +152,7 @@ class Scopes:
     def __init__(self, module: Module) -> None:
         self.module = LexicalScope(module.tree, None)
         self.by_node: dict[cst.CSTNode, LexicalScope] = {module.tree: self.module}
-        module.tree.visit(_Reader(module, self))
+        _Reader(module, self).read(module.tree)
 
     def owner(self, name: str, scope: LexicalScope) -> LexicalScope | None:
         """The scope whose variable `name` is meant in `scope`, or None for a builtin or an unknown name."""

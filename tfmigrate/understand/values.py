@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Union
 import libcst as cst
 
 from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.walk import walk
 
 if TYPE_CHECKING:
     from tfmigrate.understand.lifecycle import Wrap
@@ -46,12 +47,16 @@ class Site:
     frame: Frame
     unit: Unit
 
+    def chain(self) -> Iterator[Site]:
+        """This place, the call it runs under, and so on outwards."""
+        site: Site | None = self
+        while site is not None:
+            yield site
+            site = site.frame.call
+
     def lifted(self, frame: Frame) -> Site | None:
         """The place in `frame` under which this one runs, or None where `frame` is no caller of it."""
-        site: Site | None = self
-        while site is not None and site.frame is not frame:
-            site = site.frame.call
-        return site
+        return next((site for site in self.chain() if site.frame is frame), None)
 
 
 Sites = frozenset[Site]
@@ -301,21 +306,12 @@ def models_of(value: Value) -> frozenset[ModelObject]:
     return frozenset()
 
 
-class _Yield(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found = False
-
-    def visit_Yield(self, node: cst.Yield) -> None:
-        self.found = True
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        return False
-
-    def visit_Lambda(self, node: cst.Lambda) -> bool:
-        return False
-
-
 def contains_yield(node: cst.FunctionDef) -> bool:
-    visitor = _Yield()
-    node.body.visit(visitor)
-    return visitor.found
+    """Whether a function is a generator; what a function inside it yields does not count."""
+    inner = {
+        part
+        for function in walk(node.body)
+        if isinstance(function, cst.FunctionDef | cst.Lambda)
+        for part in walk(function)
+    }
+    return any(isinstance(part, cst.Yield) and part not in inner for part in walk(node.body))

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from .align import StepPair
 from .report import Pair, Report
 
-SMALLEST = 1e-9
-"""Where differences of exactly zero are drawn; float32 losses cannot lie nearer than 6e-8 without being equal."""
+SMALLEST = 3e-8
+"""Where differences of exactly zero are drawn: half of what two float32 numbers can differ by without being equal."""
 
 Style: TypeAlias = dict[str, Any]
 
@@ -47,10 +47,10 @@ def draw(report: Report, folder: Path) -> tuple[Picture, ...]:
         return ()
     pictures = []
     for file, caption, figure in (
-        ("curves.png", "Training loss of each batch, and validation loss at each epoch's end", curves(pairs)),
+        ("curves.png", "The loss of each training batch, and the validation loss at each epoch's end.", curves(pairs)),
         (
             "residuals.png",
-            "Relative difference of each step's loss; below the dashed line is rounding",
+            "The relative difference of each step's loss. Below the dashed line is rounding.",
             residuals(report),
         ),
     ):
@@ -99,34 +99,39 @@ def curves(pairs: Sequence[Pair]) -> Figure:
 
 def residuals(report: Report) -> Figure:
     """Every pair's relative loss difference, the wrong migrations' too, and the tolerance."""
-    figure = Figure(figsize=(9.6, 5.0), layout="constrained")
+    figure = Figure(figsize=(9.6, 5.6), layout="constrained")
     axes = figure.subplots()
     pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.steps]
     length = max(len(pair.comparison.steps) for pair in pairs if pair.comparison)
+    shown = report.shown
+    comparison = (shown.comparison if shown else None) or pairs[0].comparison
+    assert comparison is not None
     labelled: list[tuple[float, str]] = []
     for control in report.controls:
         values = _drawable(control.steps)
-        if values and max(values) > SMALLEST:
+        if values and max(values) > comparison.tolerance:  # the others were told apart by the contract
             axes.plot(values, **WRONG)
             labelled.append((values[-1], control.mutation))
     for pair, style in zip(pairs, STYLES * len(pairs)):
         assert pair.comparison is not None
         axes.plot(_drawable(pair.comparison.steps), label=pair.title, **style)
-    shown = report.shown
-    comparison = (shown.comparison if shown else None) or pairs[0].comparison
-    assert comparison is not None
+    judged = len(comparison.judged_steps)
+    if judged < len(comparison.steps):
+        axes.axvspan(judged - 0.5, length - 0.5, color="#f3ead9", zorder=-1)
+        axes.annotate("from the first remainder batch on: not judged", (judged, 1.5 * SMALLEST), fontsize=9)
     axes.axhline(comparison.tolerance, **LIMIT)
     axes.annotate(
         f"tolerance {comparison.tolerance:.2g}",
-        (0, comparison.tolerance),
-        xytext=(2, 4),
+        (length * 1.02, comparison.tolerance),
+        xytext=(0, 4),
         textcoords="offset points",
         fontsize=9,
     )
     _epochs(axes, _epoch_ends(comparison.steps))
     axes.set_yscale("log")
     axes.set_ylim(SMALLEST / 2, None)
-    axes.set_xlim(-0.02 * length, length * (1.28 if labelled else 1.02))
+    axes.set_xlim(-0.02 * length, length * (1.3 if labelled else 1.02))
+    axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= length])
     for y, text in _spread(labelled, axes):
         axes.annotate(text, (length * 1.02, y), fontsize=8, color="#b3261e", va="center")
     axes.set_xlabel("optimizer step")
@@ -134,7 +139,7 @@ def residuals(report: Report) -> Figure:
     axes.set_title("What is left between the curves", loc="left", fontweight="bold")
     extra = [axes.plot([], [], label="wrong on purpose (controls)", **WRONG)[0]] if labelled else []
     handles = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_") and line not in extra]
-    axes.legend(handles=[*handles, *extra], frameon=False, fontsize=9, loc="lower right")
+    figure.legend(handles=[*handles, *extra], frameon=False, fontsize=9, loc="outside lower center", ncols=2)
     _clean(axes)
     return figure
 

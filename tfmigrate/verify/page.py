@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections import Counter
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
     """The page as one text, pictures inside."""
     source = resources.files(__package__).joinpath("templates").joinpath(TEMPLATE).read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters.update(figure=figure, memory=memory, margin=margin)
+    environment.filters.update(figure=figure, memory=memory, margin=margin, devices=devices, size=size)
     shown = report.shown
     return environment.from_string(source).render(
         report=report,
@@ -54,6 +55,17 @@ def figure(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return str(value)
+
+
+def size(value: float | None) -> str:
+    """A difference for people: three digits."""
+    return figure(None) if value is None else f"{value:.3g}"
+
+
+def devices(values: tuple[str, ...]) -> str:
+    """`("logical CPU: /cpu:0", "logical CPU: /cpu:1")` as `2 x logical CPU`."""
+    kinds = Counter(value.split(":")[0] for value in values)
+    return ", ".join(f"{count} x {kind}" for kind, count in kinds.items()) or figure(None)
 
 
 def memory(value: int | None) -> str:

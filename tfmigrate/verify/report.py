@@ -17,6 +17,10 @@ Verdict = Literal["EQUIVALENT", "DIFFERENT", "INCONCLUSIVE", "COULD NOT RUN"]
 EXIT_CODES: dict[Verdict, int] = {"EQUIVALENT": 0, "DIFFERENT": 1, "COULD NOT RUN": 2, "INCONCLUSIVE": 3}
 
 
+CONTROL = "control: "
+"""How the roles of deliberately wrong migrations begin."""
+
+
 @dataclass(frozen=True)
 class RunSummary:
     """One run of one script. None stands for what the run did not tell."""

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .page import figure, margin, memory
-from .report import Report
+from .report import CONTROL, Report
 
 COLOURS = {
     "EQUIVALENT": "bold green",
@@ -21,6 +21,9 @@ def show(report: Report, console: Console) -> None:
     """Prints runs, comparisons, what differs, the controls and, last, the verdict."""
     if report.runs:
         console.print(runs(report))
+        for run in report.runs:
+            if run.outcome != "ok" and not run.role.startswith(CONTROL):
+                console.print(Text(run.outcome, style="red"))
     if report.pairs:
         console.print(pairs(report))
     shown = report.shown
@@ -47,7 +50,7 @@ def runs(report: Report) -> Table:
     for heading in ("replicas", "global batch", "steps", "samples/s", "memory"):
         table.add_column(heading, justify="right")
     for run in report.runs:
-        if run.role.startswith("control: "):
+        if run.role.startswith(CONTROL):
             continue  # they have a table of their own
         rate = None if run.samples_per_second is None else round(run.samples_per_second)
         table.add_row(
@@ -57,7 +60,7 @@ def runs(report: Report) -> Table:
             figure(run.keras),
             figure(run.replicas),
             figure(run.global_batch_size),
-            figure(run.steps) if run.outcome == "ok" else Text(run.outcome, style="red"),
+            figure(run.steps),
             figure(rate),
             memory(run.peak_memory_bytes),
         )

@@ -67,8 +67,7 @@ def silence_noise(tf, found):
 
     for flavour in found:
         for layer in flavours.classes(flavour, "layers", NOISE):
-            if "call" in vars(layer):
-                layer.call = call
+            layer.call = call
         for cell in flavours.classes(flavour, "layers", RECURRENT_CELLS):
             if "__init__" in vars(cell):
                 cell.__init__ = without_dropout(cell.__init__)

@@ -1,0 +1,84 @@
+"""Generated programs are migrated and run: what is trained, on what, and over how many replicas must stay the same.
+
+TFMIGRATE_PROGRAMS says how many; `make reliability` asks for 2000.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from tests.everyday.fake_tensorflow import Untrue, trace
+from tests.everyday.programs import generate
+from tfmigrate.migrate import migrate_bytes
+from tfmigrate.settings import Settings
+
+PROGRAMS = int(os.environ.get("TFMIGRATE_PROGRAMS", "60"))
+SETTINGS = Settings(from_version="keras==2.3.1, tensorflow==2.3.1")
+
+
+def outcome(seed: int) -> str:
+    """ "true", "refused", or what is wrong with the migration of one program."""
+    program = generate(seed)
+    old = trace(program, "old")
+    file = migrate_bytes(program.encode(), "program.py", SETTINGS)
+    if file.error:
+        return f"crash: {file.error}"
+    again = migrate_bytes(file.after.encode(), "program.py", SETTINGS)
+    if file.status == "refused":
+        return "refused" if again.after == file.after else "not idempotent"
+    if again.after != file.after:
+        return "not idempotent"
+    try:
+        new = trace(file.after, "new")
+    except Untrue as error:
+        return f"untrue: {error}"
+    except Exception as error:
+        return f"raises: {type(error).__name__}: {error}"
+    for one, other in zip(old, new, strict=False):
+        if one != other:
+            return f"differs: {one} {other}"
+    return "true" if len(old) == len(new) else "differs: another number of steps"
+
+
+def test_no_untruth() -> None:
+    outcomes = {seed: outcome(seed) for seed in range(PROGRAMS)}
+    wrong = {seed: told for seed, told in outcomes.items() if told not in ("true", "refused")}
+    assert not wrong
+    assert Counter(outcomes.values())["true"] > 0.7 * PROGRAMS
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "why"),
+    [
+        ("        model.compile('sgd', 'mse')", "    model.compile('sgd', 'mse')", "compile"),
+        ("        layer = Dense(1)", "    layer = Dense(1)", "layer"),
+        ("optimizer = SGD()", "optimizer = SGD(lr=1)", "lr"),
+        (".shuffle(256)", ".shuffle(255)", "shuffle"),
+    ],
+)
+def test_the_stand_in_is_as_strict_as_keras_3(right: str, wrong: str, why: str) -> None:
+    program = """import numpy as np
+import tensorflow as tf
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.optimizers import SGD
+strategy = tf.distribute.MirroredStrategy()
+optimizer = SGD()
+if True:
+    with strategy.scope():
+        layer = Dense(1)
+    with strategy.scope():
+        model = Sequential([layer])
+    with strategy.scope():
+        model.compile('sgd', 'mse')
+x = np.zeros((256, 4))
+model.fit(tf.data.Dataset.from_tensor_slices((x, x)).shuffle(256).batch(32))
+"""
+    ((what, _, replicas, *_),) = trace(program, "new")
+    assert (what, replicas) == ("fit", 8)
+    assert right in program
+    with pytest.raises(Untrue, match=why):
+        trace(program.replace(right, wrong), "new")

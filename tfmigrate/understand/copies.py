@@ -1,0 +1,44 @@
+"""Copies of multi_gpu_model that projects keep of their own, recognised by what they do."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.understand.walk import walk
+
+
+def is_copy(function: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a function does what Keras's does: calls its model once per device, joins the outputs, returns a Model.
+
+    It must take the model first and the number of devices second, place calls of the model under a device inside a
+    loop, concatenate, and build a Model from the result.
+    """
+    if not isinstance(function, cst.FunctionDef):
+        return False
+    parameters = [param.name.value for param in (*function.params.posonly_params, *function.params.params)]
+    if len(parameters) < 2 or "gpu" not in parameters[1].lower():
+        return False
+    under_device = [part for loop in _loops(function) for part in walk(loop) if _places_on_device(part)]
+    calls_model = any(
+        isinstance(part, cst.Call) and isinstance(part.func, cst.Name) and part.func.value == parameters[0]
+        for block in under_device
+        for part in walk(block)
+    )
+    called = {_last_name(part.func) for part in walk(function) if isinstance(part, cst.Call)}
+    return calls_model and bool(called & {"concatenate", "Concatenate", "merge", "concat"}) and "Model" in called
+
+
+def _loops(function: cst.FunctionDef) -> list[cst.For]:
+    return [part for part in walk(function) if isinstance(part, cst.For)]
+
+
+def _places_on_device(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.With) and any(
+        isinstance(item.item, cst.Call) and _last_name(item.item.func) == "device" for item in node.items
+    )
+
+
+def _last_name(node: cst.BaseExpression) -> str:
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
