@@ -7,7 +7,7 @@ from collections import Counter
 
 import libcst as cst
 
-from tfmigrate.understand.walk import comments_in
+from tfmigrate.walk import comments_in
 
 
 def compiles(text: str) -> None:

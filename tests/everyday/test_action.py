@@ -1,4 +1,4 @@
-"""The steps of action.yml, run one by one with bash as a runner would; only the steps of others (`uses:`) are left out."""
+"""The steps of action.yml, run one by one with bash as a runner would; only steps of others (`uses:`) are left out."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from tfmigrate.plan.edits import (
     Scope,
     Unwrap,
 )
-from tfmigrate.understand.walk import comments_in
+from tfmigrate.walk import comments_in
 
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 _Pieces = list[cst.BaseStatement]

@@ -104,8 +104,11 @@ class _Naming:
         if len(aliases) != len(bindings) or not bindings:
             return None
         first = min(self._order(binding) for binding in bindings)
-        if any(mention.binds and self._order(mention) >= first for mention in own):
-            return None
+        for mention in own:
+            # A template bound again after the alias would leave the parallel name behind, but for the other arm of an `if`.
+            later = (alias for alias in aliases if mention.binds and self._order(mention) >= self.module.order[alias.unit])
+            if any(not self.module.exclusive(mention.unit, alias.unit) for alias in later):
+                return None
         home = self.scopes.owner(self.template, self.scope)
         for mention in mentions:
             if self.scopes.owner(self.template, mention.scope) is not home or not isinstance(mention.node, cst.Name):

@@ -29,4 +29,6 @@ WEIGHT_FILES = "TFM205"
 OPTIMIZER_DEFAULTS = "TFM301"
 OPTIMIZER_DECAY = "TFM302"
 
+TRAINABLE_TOGGLE = "TFM401"
+
 CODES = frozenset(value for name, value in list(globals().items()) if name.isupper())

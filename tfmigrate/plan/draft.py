@@ -16,7 +16,7 @@ from tfmigrate.understand.program import Module, Unit, dotted, imports_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.suppressions import Suppression
 from tfmigrate.understand.values import Frame
-from tfmigrate.understand.walk import walk
+from tfmigrate.walk import walk
 
 
 @dataclass

@@ -11,7 +11,7 @@ import libcst as cst
 from tfmigrate.understand.program import Module, units_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import Frame
-from tfmigrate.understand.walk import walk
+from tfmigrate.walk import walk
 
 _PURE_CALLS = frozenset({"len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple"})
 _PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.values import (
     Frame,

@@ -15,7 +15,7 @@ from tfmigrate.rules import Default, Rename, Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.values import Parallel, options
-from tfmigrate.understand.walk import walk
+from tfmigrate.walk import walk
 
 _GENERATOR = {
     "fit_generator": FIT_GENERATOR,

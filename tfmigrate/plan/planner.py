@@ -34,8 +34,8 @@ from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of
-from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Parallel, Parameter, Site, options
-from tfmigrate.understand.walk import walk
+from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Parallel, Parameter, Site, opaque_sites, options
+from tfmigrate.walk import walk
 
 
 def plan_program(
@@ -372,7 +372,8 @@ class _Planner:
             own = tuple({wrap.call: wrap for wrap in accepted if wrap.site.frame.module is module}.values())
             exported = frozenset(name for source, name in self.facts.exported if source is module)
             merges[module] = merged = merge(module, draft.scopes, own, exported)
-            blocks[module] = Blocks(draft.facts, own, frozenset(merged.removed), dict(merged.renamed), guards)
+            gone = frozenset((*merged.removed, *self._imports_of_the_name(module)))
+            blocks[module] = Blocks(draft.facts, own, gone, dict(merged.renamed), guards)
             draft.edits.extend(Remove(node) for node in merged.removed)
             draft.edits.extend(Replace(node, new) for node, new in merged.renamed)
             draft.edits.extend(blocks[module].edits)
@@ -386,6 +387,7 @@ class _Planner:
             self._scope(home, covering, blocks.get(home.module), scoped)
             far.update((site.unit, (site, text)) for site, text in covering.far)
             self._pipelines(home)
+            self._note_toggles(home)
         for unit, (site, text) in far.items():
             if unit not in scoped:
                 context = _renamed(text, merges.get(site.frame.module, Merge()))
@@ -393,6 +395,16 @@ class _Planner:
         for wrap in {wrap.call: wrap for wrap in accepted}.values():
             self._draft(wrap.site.frame).say(codes.MULTI_GPU_MODEL, wrap.call, self._story(wrap), "rewrite")
             self._notes(wrap)
+
+    def _imports_of_the_name(self, module: Module) -> Iterator[cst.ImportFrom]:
+        """Import statements that go because they import nothing else and every use in the module is migrated."""
+        if any(wrap.call in self.refused for wrap in self.facts.wraps if wrap.site.frame.module is module):
+            return
+        for statement, _ in import_statements(module):
+            found = [full for _, _, full in imports_of(statement)]
+            if isinstance(statement, cst.ImportFrom) and found:
+                if all(names.canonical(full) == names.MULTI_GPU_MODEL for full in found):
+                    yield statement
 
     def _replace_calls(self, draft: Draft, wraps: tuple[Wrap, ...], merged: Merge) -> None:
         for wrap in wraps:
@@ -465,6 +477,21 @@ class _Planner:
                     draft.edits.extend((found.insert, found.arguments))
                     message = "fit() on arrays becomes a tf.data pipeline with the global batch"
                     draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "rewrite")
+
+    def _note_toggles(self, home: _Home) -> None:
+        """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead."""
+        compiled = [opaque_sites(use.receiver) for group in home.groups for use in group.compiles]
+        for draft in self.drafts.values():
+            for node, value in draft.facts.toggles:
+                toggled = opaque_sites(value)
+                if toggled and toggled in compiled and any(toggled < whole for whole in compiled):
+                    draft.say(
+                        codes.TRAINABLE_TOGGLE,
+                        node,
+                        "both this model and one built on it are compiled and trained: Keras 3 reads `trainable` at each "
+                        "step, not at compile(); set it before every train_on_batch() of either",
+                        "warn",
+                    )
 
     def _story(self, wrap: Wrap) -> str:
         places = sorted((site.frame.module.path, self._line(site.frame, site.unit)) for site in _own_sites(wrap))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tfmigrate.understand.walk import walk
+from tfmigrate.walk import walk
 
 
 def is_copy(function: cst.FunctionDef | cst.Lambda) -> bool:

@@ -43,7 +43,7 @@ from tfmigrate.understand.values import (
     options,
     sites_of,
 )
-from tfmigrate.understand.walk import walk
+from tfmigrate.walk import walk
 
 _MAX_DEPTH = 24
 _Arguments = tuple[tuple[str | None, Value], ...]
@@ -357,6 +357,8 @@ class Interpreter:
                     self._store[(option, target.attr.value)] = value
                     if isinstance(option, ModelObject):
                         option.sites |= sites_of(value)
+            if target.attr.value == "trainable":
+                self.facts.toggles.append((target, receiver))
         elif isinstance(target, cst.Tuple | cst.List):
             elements = [element.value for element in target.elements]
             for position, element in enumerate(elements):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.understand.program import Module, Unit, imports_of
-from tfmigrate.understand.walk import children
+from tfmigrate.walk import children
 
 ScopeNode = cst.Module | cst.FunctionDef | cst.ClassDef | cst.Lambda | cst.BaseComp
 

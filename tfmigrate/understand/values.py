@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Union
 import libcst as cst
 
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.walk import walk
+from tfmigrate.walk import walk
 
 if TYPE_CHECKING:
     from tfmigrate.understand.lifecycle import Wrap
@@ -284,6 +284,8 @@ def opaque_sites(value: Value) -> Sites:
         return value.sites
     if isinstance(value, Method):
         return opaque_sites(value.receiver)
+    if isinstance(value, Parallel):
+        return opaque_sites(value.wrap.template)
     if isinstance(value, Items | Mapping):
         return frozenset().union(*(opaque_sites(item) for item in value.values))
     if isinstance(value, Choice):

@@ -5,6 +5,8 @@ version's own name normaliser takes (its source: keras/utils/multi_gpu_utils.py)
 """
 
 import functools
+import sys
+import types
 
 from . import flavours
 
@@ -26,10 +28,20 @@ def install(tf, machine):
         if hasattr(module, "_get_available_devices"):
             module._get_available_devices = functools.partial(list, devices)
         mark_replicas(module.multi_gpu_model, machine.replicas)
-    # TensorFlow 1 has it there too; a script that takes it from there can still run on 2.3.
-    utils, home = (flavours.optional("tensorflow.python.keras.utils" + part) for part in ("", ".multi_gpu_utils"))
-    if home is not None and hasattr(home, "multi_gpu_model") and not hasattr(utils, "multi_gpu_model"):
-        utils.multi_gpu_model = home.multi_gpu_model
+    # Places where it is in other versions of its time: a script that takes it from there can run all the same.
+    offer("tensorflow.python.keras.utils", "tensorflow.python.keras.utils.multi_gpu_utils")
+    offer("keras.utils.training_utils", "keras.utils.multi_gpu_utils")
+
+
+def offer(place, home):
+    home = flavours.optional(home)
+    if home is None:
+        return
+    module = flavours.optional(place)
+    if module is None:
+        module = sys.modules[place] = types.ModuleType(place)
+    if not hasattr(module, "multi_gpu_model"):
+        module.multi_gpu_model = home.multi_gpu_model
 
 
 def mark_replicas(original, available):

@@ -1,5 +1,6 @@
 """The trace as it is written: who trains, with what, and what came of each step."""
 
+import glob
 import hashlib
 import io
 import json
@@ -194,8 +195,9 @@ class Recorder(object):
         path = os.path.join(self.config["initial_weights"], weights_file(entry.index, "initial"))
         if not os.path.exists(path):
             raise WeightsDiffer(
-                "this run trains a model that the other run did not: model %d (%s); no %s"
-                % (entry.index, entry.model.name, path)
+                "the other run has no initial weights for model %d (%s): it trained %d models with weights to record"
+                % (entry.index, entry.model.name, len(glob.glob(os.path.join(self.config["initial_weights"],
+                                                                            weights_file("*", "initial")))))
             )
         with np.load(path) as stored:
             values = [stored[str(i)] for i in range(len(stored.files))]
@@ -310,7 +312,7 @@ class Recorder(object):
 
 
 def weights_file(model, moment):
-    return "model-%d-%s.npz" % (model, moment)
+    return "model-%s-%s.npz" % (model, moment)
 
 
 def first_mismatch(theirs, ours, variables):
