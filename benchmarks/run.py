@@ -36,7 +36,7 @@ class Entry:
 
 
 def measured(entries: Sequence[Entry]) -> dict[str, float]:
-    """The best wall time of each entry in seconds, taken in turns; the first turn warms the caches and does not count."""
+    """The best wall time of each entry in seconds, in turns; the first turn warms the caches and does not count."""
     best = {entry.name: float("inf") for entry in entries}
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""}
     for turn in range(1 + max(entry.times for entry in entries)):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import libcst as cst
 from libcst.helpers import parse_template_expression, parse_template_statement
 
+from tfmigrate.edit.align import realigned
 from tfmigrate.plan.edits import (
     Argument,
     Arguments,
@@ -38,6 +39,7 @@ def apply(tree: cst.Module, edits: Sequence[Edit]) -> cst.Module:
 class _Editor(cst.CSTTransformer):
     def __init__(self, tree: cst.Module, edits: Sequence[Edit]) -> None:
         super().__init__()
+        self._tree = tree
         self._config = tree.config_for_parsing
         self._indent = tree.default_indent
         self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
@@ -142,7 +144,10 @@ class _Editor(cst.CSTTransformer):
             return _keep_comments(original, list(lines))
         if len(body) != len(original.body):
             body[-1] = body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
-        return _keep_comments(original, [updated.with_changes(body=body)])
+        line = updated.with_changes(body=body)
+        if original.body[0].deep_equals(body[0]) and len(original.body) == len(body) == 1:
+            return [line]
+        return _keep_comments(original, [realigned(original, line, self._tree)])
 
     def _import(self, edit: ImportNames, updated: cst.BaseSmallStatement) -> list[cst.BaseSmallStatement]:
         found: list[cst.BaseSmallStatement] = []
@@ -234,15 +239,19 @@ class _Editor(cst.CSTTransformer):
             pieces = list(self._pieces[unit])
             inserted = self._inserts.get(unit, [])
             if inserted:
-                orphans.extend(line for edit in inserted for gone in edit.comments_of for line in self._orphaned(gone))
+                moved = {gone for edit in inserted for gone in edit.comments_of}
+                orphans.extend(line for gone in moved - {unit} for line in self._orphaned(gone))
                 leading = list(getattr(unit, "leading_lines", ()))
-                blank = leading[: len(leading) - len(_comment_lines(leading))]
+                own = _comment_lines(leading)
                 lines = [line for edit in inserted for line in self._parsed(edit.code)]
-                lines[0] = _led(lines[0], [*blank, *orphans])
+                above = own if unit in moved else []
+                lines[0] = _led(lines[0], [*leading[: len(leading) - len(own)], *orphans, *above])
                 orphans = []
-                out.extend(lines)
                 if pieces:
-                    pieces[0] = _led(pieces[0], _comment_lines(pieces[0].leading_lines))  # type: ignore[attr-defined]
+                    pieces[0] = _led(pieces[0], [] if above else _comment_lines(pieces[0].leading_lines))  # type: ignore[attr-defined]
+                if pieces:
+                    *lines, pieces[0] = _functions_apart([*lines, pieces[0]])
+                out.extend(lines)
             if unit in self._scopes:
                 scope, inner = self._scopes[unit], []
             if pieces:
@@ -273,6 +282,18 @@ class _Editor(cst.CSTTransformer):
             body=cst.IndentedBlock([_led(inner[0], []), *inner[1:]]),
             leading_lines=leading,
         )
+
+
+def _functions_apart(lines: Sequence[cst.BaseStatement]) -> _Pieces:
+    """The lines, with two blank ones round each function among all but the last, which stood there before."""
+    out: _Pieces = []
+    for number, line in enumerate(lines):
+        new = isinstance(line, cst.FunctionDef) and number < len(lines) - 1
+        if new or (out and isinstance(out[-1], cst.FunctionDef)):
+            comments = _comment_lines(getattr(line, "leading_lines", ()))
+            line = _led(line, [cst.EmptyLine(indent=False), cst.EmptyLine(indent=False), *comments])
+        out.append(line)
+    return out
 
 
 def _split(code: str) -> list[str]:

@@ -106,7 +106,9 @@ class _Naming:
         first = min(self._order(binding) for binding in bindings)
         for mention in own:
             # A template bound again after the alias would leave the parallel name behind, but for the other arm of an `if`.
-            later = (alias for alias in aliases if mention.binds and self._order(mention) >= self.module.order[alias.unit])
+            later = (
+                alias for alias in aliases if mention.binds and self._order(mention) >= self.module.order[alias.unit]
+            )
             if any(not self.module.exclusive(mention.unit, alias.unit) for alias in later):
                 return None
         home = self.scopes.owner(self.template, self.scope)

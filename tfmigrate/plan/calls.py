@@ -1,10 +1,13 @@
-"""A call's arguments by name, whichever way they were passed."""
+"""A call's arguments by name, whichever way they were passed, and changes of some of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import libcst as cst
+
+from tfmigrate.plan.edits import Argument, Arguments, Edit
 
 FIT = (
     "x", "y", "batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data", "shuffle",
@@ -16,6 +19,62 @@ FIT_GENERATOR = (
     "validation_freq", "class_weight", "max_queue_size", "workers", "use_multiprocessing", "shuffle", "initial_epoch",
 )  # fmt: skip
 """Keras 2.3 and tf.keras; before 2.3 there was no `validation_freq`, so a seventh positional argument is ambiguous."""
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A change of some of a call's arguments, all named by keyword. Several revisions can concern one call."""
+
+    call: cst.Call
+    renamed: tuple[tuple[str, str], ...] = ()
+    """(old, new) keywords."""
+    dropped: tuple[str, ...] = ()
+    set: tuple[tuple[str, str], ...] = ()
+    """(keyword, new code), in the place of the old value, or at the end where there is none."""
+    positional: tuple[tuple[int, int, str], ...] = ()
+    """(first, end, new code): the positional arguments first to end - 1 become one."""
+
+
+def combined(edits: Iterable[Edit], revisions: Iterable[Revision]) -> list[Edit]:
+    """The edits with the revisions worked into them: one Arguments for each call, where there was one already too."""
+    calls: dict[cst.Call, Arguments] = {}
+    others: list[Edit] = []
+    for edit in edits:
+        if isinstance(edit, Arguments):
+            calls[edit.call] = edit
+        else:
+            others.append(edit)
+    for revision in revisions:
+        calls[revision.call] = _revised(calls.get(revision.call) or _unchanged(revision.call), revision)
+    return [*others, *calls.values()]
+
+
+def _unchanged(call: cst.Call) -> Arguments:
+    return Arguments(
+        call, tuple(Argument(arg.value, arg.keyword.value if arg.keyword else None, arg) for arg in call.args)
+    )
+
+
+def _revised(edit: Arguments, revision: Revision) -> Arguments:
+    new_names = dict(revision.renamed)
+    values = dict(revision.set)
+    arguments: list[Argument] = []
+    for position, argument in enumerate(edit.arguments):
+        merged = next((row for row in revision.positional if row[0] <= position < row[1]), None)
+        if merged is not None:
+            if position == merged[0]:
+                arguments.append(replace(argument, value=merged[2]))
+            continue
+        name = argument.keyword
+        if name is not None and name in revision.dropped:
+            continue
+        if name is not None and name in new_names:
+            argument = replace(argument, keyword=new_names[name])
+        if argument.keyword is not None and argument.keyword in values:
+            argument = replace(argument, value=values.pop(argument.keyword))
+        arguments.append(argument)
+    arguments.extend(Argument(code, name) for name, code in values.items())
+    return replace(edit, arguments=tuple(arguments))
 
 
 def named_arguments(call: cst.Call, parameters: Sequence[str]) -> dict[str, cst.Arg] | None:
@@ -33,9 +92,29 @@ def named_arguments(call: cst.Call, parameters: Sequence[str]) -> dict[str, cst.
     return found
 
 
+def keywords(call: cst.Call) -> dict[str, cst.Arg]:
+    """The arguments passed by keyword."""
+    return {arg.keyword.value: arg for arg in call.args if arg.keyword is not None}
+
+
+def has_stars(call: cst.Call) -> bool:
+    """Whether a call passes *args or **kwargs, which hide what else it passes."""
+    return any(arg.star for arg in call.args)
+
+
+def text_of(node: cst.BaseExpression | None) -> str | None:
+    """The value of a plain string literal, None for anything else."""
+    value = node.evaluated_value if isinstance(node, cst.SimpleString) else None
+    return value if isinstance(value, str) else None
+
+
 def is_none(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Name) and node.value == "None"
 
 
 def is_false(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Name) and node.value == "False"
+
+
+def is_true(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Name) and node.value == "True"

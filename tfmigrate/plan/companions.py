@@ -7,9 +7,12 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.callbacks import changed_keys, checkpoint_periods, metric_keys
+from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import ImportNames, Insert, Unwrap
+from tfmigrate.plan.edits import Edit, ImportNames, Insert, Unwrap
 from tfmigrate.plan.expressions import is_pure
+from tfmigrate.plan.gone import names_that_are_gone
 from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
 from tfmigrate.plan.interfaces import (
     CallChange,
@@ -17,20 +20,31 @@ from tfmigrate.plan.interfaces import (
     generator_calls,
     moved_attributes,
     optimizer_calls,
+    renamed_arguments,
     string_optimizers,
 )
+from tfmigrate.plan.keras1 import keras_1_values
+from tfmigrate.plan.losses import batch_losses
+from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
+from tfmigrate.plan.recurrent import recurrent_defaults
 from tfmigrate.plan.saving import weight_files
+from tfmigrate.plan.sessions import sessions
+from tfmigrate.plan.streams import python_generators
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Unit, dotted, imports_of, units_of
 
 
 def plan_companions(draft: Draft, tables: Tables) -> None:
     """Add the edits and findings of every selected companion rule, imports last: they depend on what vanished."""
+    edits: list[Edit] = []
+    revisions: list[Revision] = []
     for change in _changes(draft, tables):
         if draft.wanted(change.code, change.node):
-            if change.edit is not None:
-                draft.edits.append(change.edit)
-            draft.say(change.code, change.node, change.message, "rewrite")
+            revisions.extend(edit for edit in change.edits if isinstance(edit, Revision))
+            edits.extend(edit for edit in change.edits if not isinstance(edit, Revision))
+            draft.say(change.code, change.node, change.message, change.action)
+    # First, because devices are configured before the strategy is made where both stand before the same statement.
+    draft.edits[:] = combined([*edits, *draft.edits], revisions)
     _plan_imports(draft, tables)
     _import_tensorflow(draft)
 
@@ -45,11 +59,27 @@ def imports_the_name(draft: Draft) -> bool:
 
 
 def _changes(draft: Draft, tables: Tables) -> Iterator[CallChange]:
-    yield from generator_calls(draft.facts, tables)
-    yield from optimizer_calls(draft.facts, tables, draft.tf)
-    yield from string_optimizers(draft.facts, tables, draft.tf)
-    yield from weight_files(draft.facts, draft.scopes)
-    yield from moved_attributes(draft.facts, tables, draft.tf)
+    facts, scopes, settings, tf = draft.facts, draft.scopes, draft.settings, draft.tf
+    keys = changed_keys(facts) if codes.METRIC_KEYS in tables.wanted else {}
+    handled = [
+        *generator_calls(facts, tables),
+        *renamed_arguments(facts, tables),
+        *optimizer_calls(facts, settings, tables, tf),
+        *string_optimizers(facts, settings, tables, tf),
+        *keras_1_values(facts),
+        *checkpoint_periods(facts),
+        *metric_keys(facts, scopes, keys),
+        *weight_files(facts, scopes, keys),
+        *sessions(facts, scopes, tf),
+        *optimizer_rates(facts),
+        *moved_attributes(facts, tables, tf),
+    ]
+    yield from handled
+    yield from schedules_that_callbacks_set(facts, tables)
+    yield from recurrent_defaults(facts, settings, tf)
+    yield from python_generators(facts)
+    yield from batch_losses(facts)
+    yield from names_that_are_gone(facts, tables, handled)
 
 
 def _plan_imports(draft: Draft, tables: Tables) -> None:

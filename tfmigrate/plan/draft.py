@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import libcst as cst
 
@@ -38,6 +39,13 @@ class Draft:
     @property
     def module(self) -> Module:
         return self.facts.module
+
+    @cached_property
+    def quote(self) -> str:
+        """The quotation mark that the module uses most."""
+        strings = [part.value for part in walk(self.module.tree) if isinstance(part, cst.SimpleString)]
+        single = sum(text.lstrip("bBrRuU").startswith("'") for text in strings)
+        return "'" if single > len(strings) - single else '"'
 
     def plan(self) -> Plan:
         """The finished plan."""

@@ -19,7 +19,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Insert:
-    """New lines before a unit. `comments_of` are units that vanish, whose comments stand over the new lines."""
+    """New lines before a unit, under the comments above `comments_of`: units that vanish, or the unit itself."""
 
     before: cst.CSTNode
     code: str

@@ -171,7 +171,8 @@ def assigned(binding: Occurrence) -> cst.BaseExpression | None:
 def is_pure(node: cst.BaseExpression) -> bool:
     """Whether evaluating an expression twice, or not at all, changes nothing."""
     return not any(
-        isinstance(part, cst.NamedExpr | cst.Await | cst.Yield) or (isinstance(part, cst.Call) and not _is_pure_call(part))
+        isinstance(part, cst.NamedExpr | cst.Await | cst.Yield)
+        or (isinstance(part, cst.Call) and not _is_pure_call(part))
         for part in walk(node)
     )
 

@@ -19,6 +19,11 @@ class Moves:
     table: Mapping[str, str]
 
     def moved(self, name: str) -> str:
+        """The name of today. A name can move twice: its module into TensorFlow, and then itself."""
+        once = self._moved_once(name)
+        return once if once == name else self._moved_once(once)
+
+    def _moved_once(self, name: str) -> str:
         parts = name.split(".")
         for end in range(len(parts), 0, -1):
             new = self.table.get(".".join(parts[:end]))

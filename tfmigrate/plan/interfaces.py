@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import FIT_GENERATOR, named_arguments
-from tfmigrate.plan.edits import Argument, Arguments, Replace
+from tfmigrate.plan.calls import FIT_GENERATOR, Revision, has_stars, is_none, keywords, named_arguments
+from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
 from tfmigrate.plan.imports import Moves
+from tfmigrate.result import Action
 from tfmigrate.rules import Default, Rename, Rule
+from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.values import Parallel, options
 from tfmigrate.walk import walk
 
-_GENERATOR = {
+_GENERATOR: dict[str, tuple[str, ...]] = {
     "fit_generator": FIT_GENERATOR,
     "evaluate_generator": (
         "generator", "steps", "callbacks", "max_queue_size", "workers", "use_multiprocessing", "verbose",
@@ -30,12 +32,19 @@ _GENERATOR = {
 
 @dataclass(frozen=True)
 class CallChange:
-    """A call's edit, and the claim it makes."""
+    """What one rule does at one place, and the claim it makes; a `warn` claims without doing."""
 
     code: str
     node: cst.CSTNode
     message: str
-    edit: Arguments | Replace | None
+    edit: Edit | Revision | None = None
+    action: Action = "rewrite"
+    more: tuple[Edit, ...] = ()
+    """Further edits, where it takes several."""
+
+    @property
+    def edits(self) -> tuple[Edit | Revision, ...]:
+        return (self.edit, *self.more) if self.edit is not None else self.more
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,13 @@ class Tables:
     moves: Moves
     methods: dict[str, str]
     arguments: tuple[Rename, ...]
+    """Of every class and function but optimizers', whose values matter too."""
+    gone: dict[str, str]
+    """Names that no longer exist -> what to do about it, in words."""
+    gone_arguments: tuple[Rename, ...]
+    """Arguments that no longer exist and did something."""
+    codes: dict[Rename | Default, str]
+    """The rule that each row stands in."""
     defaults: tuple[Default, ...]
     wanted: frozenset[str]
 
@@ -57,6 +73,12 @@ class Tables:
             moves=Moves({rename.old: rename.new for rename in renames if rename.kind in ("module", "name")}),
             methods={rename.old: rename.new for rename in renames if rename.kind == "method"},
             arguments=tuple(rename for rename in renames if rename.kind == "argument"),
+            gone={rename.old: rename.new for rename in renames if rename.kind == "gone"},
+            gone_arguments=tuple(rename for rename in renames if rename.kind == "gone argument"),
+            codes={
+                **{rename: rule.code for rule in chosen for rename in rule.renames},
+                **{default: rule.code for rule in chosen for default in rule.defaults},
+            },
             defaults=tuple(default for rule in chosen for default in rule.defaults),
             wanted=wanted,
         )
@@ -88,8 +110,9 @@ def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
             new,
         )
         return CallChange(codes.GENERATOR_METHODS, use.call, f"{use.method}() is {new}() in TensorFlow 2", edit)
-    gone = {rename.old for rename in tables.arguments if rename.of == f"keras.models.Model.{use.method}" and not rename.new}
-    arguments = []
+    method = f"keras.models.Model.{use.method}"
+    gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
+    arguments: list[Argument] = []
     for name, arg in named.items():
         if name == "generator":
             arguments.insert(0, Argument(arg.value, None, arg))
@@ -102,16 +125,51 @@ def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
     return CallChange(codes.GENERATOR_METHODS, use.call, message, Arguments(use.call, tuple(arguments), new))
 
 
-def optimizer_calls(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChange]:
+def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+    """Keywords of Keras's classes, functions and model methods that have another name now, or are gone."""
+    rows: dict[str, list[Rename]] = {}
+    for row in tables.arguments:
+        if row.of is not None and row.of != "keras.optimizers" and (row.new or not row.of.endswith("_generator")):
+            rows.setdefault(row.of, []).append(row)
+    for call, of in _known_calls(facts):
+        present = keywords(call)
+        for row in rows.get(of, ()):
+            if row.old not in present or row.new in present:
+                continue
+            if row.new:
+                change = Revision(call, renamed=((row.old, row.new),))
+                message = f"the argument `{row.old}` is `{row.new}` now"
+            else:
+                change = Revision(call, dropped=(row.old,))
+                message = f"the argument `{row.old}` no longer exists"
+            yield CallChange(tables.codes[row], present[row.old], message, change)
+
+
+def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
+    """Each call of a name of Keras, and of a method on a model of Keras, with one name for it."""
+    for call in calls_in(facts.module.tree):
+        known = names.canonical(facts.symbols.get(call.func, ""))
+        if known.startswith("keras."):
+            yield call, known
+    seen: set[cst.Call] = set()
+    for use in facts.uses:
+        if use.call not in seen and (use.models or use.method in _GENERATOR):
+            seen.add(use.call)
+            yield use.call, f"keras.models.Model.{use.method}"
+
+
+def optimizer_calls(facts: Facts, settings: Settings, tables: Tables, tf: str) -> Iterator[CallChange]:
     """`Adam(lr=...)`, `decay=`, and old default values that must be written out."""
     for call in calls_in(facts.module.tree):
         real = facts.symbols.get(call.func)
-        if real is None or not names.is_optimizer(real) or any(arg.star for arg in call.args):
+        if real is None or not names.is_optimizer(real) or has_stars(call):
             continue
-        yield from _optimizer_call(facts, call, real, tables, tf)
+        yield from _optimizer_call(facts, call, real, settings, tables, tf)
 
 
-def _optimizer_call(facts: Facts, call: cst.Call, real: str, tables: Tables, tf: str) -> Iterator[CallChange]:
+def _optimizer_call(
+    facts: Facts, call: cst.Call, real: str, settings: Settings, tables: Tables, tf: str
+) -> Iterator[CallChange]:
     known = names.canonical(real)
     arguments = [Argument(a.value, a.keyword.value if a.keyword is not None else None, a) for a in call.args]
     renamed = {r.old: r.new for r in tables.arguments if r.of == "keras.optimizers" and r.new}
@@ -121,8 +179,14 @@ def _optimizer_call(facts: Facts, call: cst.Call, real: str, tables: Tables, tf:
             new = renamed[argument.keyword]
             arguments[position] = replace(argument, keyword=new)
             changes.append(
-                CallChange(codes.RENAMED_ARGUMENTS, call, f"the argument `{argument.keyword}` is `{new}` now", None)
+                CallChange(codes.RENAMED_ARGUMENTS, call, f"the argument `{argument.keyword}` is `{new}` now")
             )
+    for argument in list(arguments):
+        if argument.keyword == "epsilon" and not isinstance(argument.value, str) and is_none(argument.value):
+            if codes.EPSILON_NONE in tables.wanted:
+                arguments.remove(argument)
+                message = "`epsilon=None` meant Keras's epsilon, 1e-7, which is the default now; Keras 3 fails on None"
+                changes.append(CallChange(codes.EPSILON_NONE, call, message))
     present = {argument.keyword for argument in arguments if argument.keyword is not None}
     rates = ("learning_rate", "lr")
     if arguments and arguments[0].keyword is None:
@@ -130,25 +194,81 @@ def _optimizer_call(facts: Facts, call: cst.Call, real: str, tables: Tables, tf:
     if codes.OPTIMIZER_DECAY in tables.wanted:
         changes.extend(_without_decay(facts, call, known, arguments, tables, tf))
         present = present | {argument.keyword for argument in arguments if argument.keyword is not None}
+    if codes.OPTIMIZER_EPSILON in tables.wanted:
+        changes.extend(_squared_epsilon(facts, call, known, arguments))
     for default in tables.defaults:
         missing = default.argument not in present and not (default.argument in rates and present & set(rates))
-        if default.of == known and default.flavour == names.flavour(real) and missing and default.old != default.new:
-            if default.new is None:
-                continue
+        if default.of == known and missing and _concerns(default, names.flavour(real), settings):
             arguments.append(Argument(repr(default.old), default.argument))
-            changes.append(
-                CallChange(
-                    codes.OPTIMIZER_DEFAULTS,
-                    call,
-                    f"{default.argument} was {default.old} by default and is {default.new} now: the old value is "
-                    "written out",
-                    None,
-                )
-            )
+            changes.append(CallChange(tables.codes[default], call, f"{_story(default)}: written out"))
+    if any(default.of == known and default.argument not in present for default in tables.defaults):
+        changes.extend(_unknown_version(call, known, names.flavour(real), present, tables, settings))
     if changes:
         edit = Arguments(call, tuple(arguments))
-        yield replace(changes[0], edit=edit)
-        yield from changes[1:]
+        yield from (change for change in changes if change.action == "warn")
+        done = [change for change in changes if change.action != "warn"]
+        if done:
+            yield replace(done[0], edit=edit)
+            yield from done[1:]
+
+
+def _concerns(default: Default, flavour: str, settings: Settings) -> bool:
+    """Whether an old default held for this code, and is another today."""
+    if default.flavour != flavour or default.new is None or default.old == default.new:
+        return False
+    if default.until is None:
+        return True
+    version = settings.written_for(_PACKAGE[flavour])
+    return version is not None and version < _version(default.until)
+
+
+def _unknown_version(
+    call: cst.Call, known: str, flavour: str, present: set[str], tables: Tables, settings: Settings
+) -> Iterator[CallChange]:
+    """A default that depends on the version the code was written for, which nothing tells."""
+    for default in tables.defaults:
+        if (default.of, default.flavour) != (known, flavour) or default.until is None or default.argument in present:
+            continue
+        if default.argument == "learning_rate" and "lr" in present:
+            continue
+        if settings.written_for(_PACKAGE[flavour]) is None:
+            package = _PACKAGE[flavour]
+            yield CallChange(
+                tables.codes[default],
+                call,
+                f"{default.argument} was {default.old} by default before {package} {default.until} and is "
+                f"{default.new} now, and nothing tells which version this was written for: say --from "
+                f"{package}==VERSION, or write it out",
+                action="warn",
+            )
+
+
+_PACKAGE = {"keras": "keras", "tf.keras": "tensorflow"}
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _story(default: Default) -> str:
+    if default.argument == "epsilon":
+        name = default.of.rsplit(".", 1)[-1]
+        return f"{name} added epsilon 1e-7 to the square root and adds it under the root now, so it takes its square"
+    return f"{default.argument} was {default.old} by default and is {default.new} now"
+
+
+def _squared_epsilon(facts: Facts, call: cst.Call, known: str, arguments: list[Argument]) -> Iterator[CallChange]:
+    """An epsilon written out for RMSprop: under the root its square does what it did beside the root."""
+    if known not in ("keras.optimizers.RMSprop", "keras.optimizers.rmsprop"):
+        return
+    for position, argument in enumerate(arguments):
+        if argument.keyword == "epsilon" and not isinstance(argument.value, str):
+            text = facts.module.code(argument.value)
+            number = isinstance(argument.value, cst.Float)
+            code = repr(float(f"{float(text) ** 2:.12g}")) if number else f"({text}) ** 2"
+            arguments[position] = replace(argument, value=code)
+            message = "RMSprop added epsilon to the square root and adds it under the root now: it takes its square"
+            yield CallChange(codes.OPTIMIZER_EPSILON, call, message)
 
 
 def _without_decay(
@@ -161,7 +281,7 @@ def _without_decay(
     arguments.remove(decay)
     value = decay.value
     if isinstance(value, cst.Float | cst.Integer) and value.evaluated_value == 0:
-        yield CallChange(codes.OPTIMIZER_DECAY, call, "`decay=0` no longer exists and did nothing", None)
+        yield CallChange(codes.OPTIMIZER_DECAY, call, "`decay=0` no longer exists and did nothing")
         return
     rate = next((a for a in arguments if a.keyword in ("learning_rate", "lr")), None)
     if rate is None and arguments and arguments[0].keyword is None:
@@ -181,7 +301,7 @@ def _without_decay(
     else:
         position = arguments.index(rate)
         arguments[position] = replace(rate, value=schedule)
-    yield CallChange(codes.OPTIMIZER_DECAY, call, message, None)
+    yield CallChange(codes.OPTIMIZER_DECAY, call, message)
 
 
 def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChange]:
@@ -213,7 +333,7 @@ def root_name(node: cst.CSTNode) -> cst.Name | None:
     return node if isinstance(node, cst.Name) else None
 
 
-def string_optimizers(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChange]:
+def string_optimizers(facts: Facts, settings: Settings, tables: Tables, tf: str) -> Iterator[CallChange]:
     """`compile(optimizer='adadelta')` took the defaults of its time."""
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
@@ -229,21 +349,16 @@ def string_optimizers(facts: Facts, tables: Tables, tf: str) -> Iterator[CallCha
             default
             for default in tables.defaults
             if default.of.rsplit(".", 1)[-1].lower() == text.lower()
-            and default.flavour == _flavour_of(use, facts)
-            and default.old != default.new
-            and default.new is not None
+            and _concerns(default, _flavour_of(use, facts), settings)
         ]
         if not rows:
             continue
         written = ", ".join(f"{row.argument}={row.old!r}" for row in rows)
-        was = ", ".join(f"{row.argument} {row.old} (now {row.new})" for row in rows)
+        was = "; ".join(map(_story, rows))
         code = f"{tf}.keras.optimizers.{rows[0].of.rsplit('.', 1)[-1]}({written})"
-        yield CallChange(
-            codes.OPTIMIZER_DEFAULTS,
-            argument.value,
-            f"the optimizer {text!r} meant {was}: the old values are written out",
-            Replace(argument.value, code),
-        )
+        message = f"the optimizer {text!r} took the defaults of its time, written out here: {was}"
+        for number, rule in enumerate(dict.fromkeys(tables.codes[row] for row in rows)):
+            yield CallChange(rule, argument.value, message, Replace(argument.value, code) if number == 0 else None)
 
 
 def _flavour_of(use: Use, facts: Facts) -> str:
@@ -257,4 +372,3 @@ def _flavour_of(use: Use, facts: Facts) -> str:
             found.add(names.flavour(facts.symbols.get(model.node.func, "")))
     found.discard("")
     return "keras" if "keras" in found else (found.pop() if found else "")
-

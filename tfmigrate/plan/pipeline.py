@@ -197,7 +197,7 @@ class _Builder:
         lines.append(self._dataset(self._names.train, rows, shuffle, batch, self._value("steps_per_epoch")))
         if lines_after:
             lines.append(lines_after)
-        return Pipeline(Insert(use.site.unit, "\n".join(lines)), self._call(use.call, new))
+        return Pipeline(Insert(use.site.unit, "\n".join(lines), (use.site.unit,)), self._call(use.call, new))
 
     def _never_shuffles(self) -> bool:
         shuffle = self._named.get("shuffle")

@@ -38,9 +38,7 @@ from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Parallel
 from tfmigrate.walk import walk
 
 
-def plan_program(
-    facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Iterable[Rule]
-) -> dict[Module, Plan]:
+def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Iterable[Rule]) -> dict[Module, Plan]:
     """All that shall be done to each module of a program, and all that is said about it."""
     return _Planner(facts, drafts, tuple(rules)).plans()
 
@@ -277,10 +275,11 @@ class _Planner:
     def _strategy(self, home: _Home, before: Unit) -> Strategy | Refusal:
         """The one strategy that serves every wrap of a home."""
         carrier = Carrier({module: draft.scopes for module, draft in self.drafts.items()})
+        draft = self.drafts[home.module]
         found: Strategy | None = None
         for group in home.groups:
             for wrap in group.wraps:
-                one = strategy_for(carrier, wrap, group.home, before, self.drafts[home.module].tf)
+                one = strategy_for(carrier, wrap, group.home, before, draft.tf, draft.quote)
                 if isinstance(one, Refusal):
                     return one
                 both = one if found is None else found.joined(one)

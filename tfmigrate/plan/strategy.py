@@ -46,18 +46,18 @@ class Strategy:
         return f"{name} = (\n{indent}{mirrored}\n{indent}if {self.condition}\n{indent}else {default}\n)"
 
 
-def strategy_for(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str) -> Strategy | Refusal:
+def strategy_for(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, quote: str) -> Strategy | Refusal:
     """The strategy of a wrap, to be made just before the unit `before` of `home`.
 
     `gpus=4` used the devices 0 to 3 and no others, so they are named; an omitted `gpus` used all that are visible,
     as MirroredStrategy() does. A guard that kept the model on one device becomes the default strategy.
     """
-    devices = _devices(carrier, wrap, home, before)
+    devices = _devices(carrier, wrap, home, before, quote)
     if isinstance(devices, Refusal):
         return devices
     conditions = []
     for guard in wrap.guards:
-        condition = _condition(carrier, wrap, guard, home, before, tf)
+        condition = _condition(carrier, wrap, guard, home, before, tf, quote)
         if isinstance(condition, Refusal):
             return condition
         if condition and condition not in conditions:
@@ -80,7 +80,7 @@ def _count(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Ref
     return text
 
 
-def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Refusal:
+def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str) -> str | Refusal:
     """The devices argument; "" for all visible devices."""
     if wrap.gpus is None:
         return ""
@@ -88,8 +88,8 @@ def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | R
     if isinstance(count, Refusal):
         return count
     if is_list(wrap):
-        return f'[f"/gpu:{{i}}" for i in {count}]'
-    return f'[f"/gpu:{{i}}" for i in range({count})]'
+        return f"[f{quote}/gpu:{{i}}{quote} for i in {count}]"
+    return f"[f{quote}/gpu:{{i}}{quote} for i in range({count})]"
 
 
 def is_list(wrap: Wrap) -> bool:
@@ -105,7 +105,9 @@ def replicas(wrap: Wrap) -> int | None:
     return len(value.values) if isinstance(value, Items) and value.kind == "list" else None
 
 
-def _condition(carrier: Carrier, wrap: Wrap, guard: Guard, home: Frame, before: Unit, tf: str) -> str | Refusal | None:
+def _condition(
+    carrier: Carrier, wrap: Wrap, guard: Guard, home: Frame, before: Unit, tf: str, quote: str
+) -> str | Refusal | None:
     """The guard as a condition to stand at `before`; None where it is decided there already, or decides nothing."""
     node = guard.node
     if home not in guard.frame.chain():
@@ -114,7 +116,7 @@ def _condition(carrier: Carrier, wrap: Wrap, guard: Guard, home: Frame, before: 
         if _inside(home.module, before, node) or _passed(home.module, before, node, wrap, home):
             return None
     if isinstance(node, cst.Try):
-        return _enough_devices(carrier, wrap, home, before, tf, guard)
+        return _enough_devices(carrier, wrap, home, before, tf, guard, quote)
     test = carrier.carried(node.test, guard.frame, home, before)
     text = guard.frame.module.code(node.test)
     if test is None:
@@ -143,7 +145,7 @@ def _passed(module: Module, unit: Unit, node: cst.CSTNode, wrap: Wrap, home: Fra
 
 
 def _enough_devices(
-    carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, guard: Guard
+    carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, guard: Guard, quote: str
 ) -> str | Refusal | None:
     """`try: wrap except ValueError` fell back to one device when devices were missing, or gpus was below 2."""
     if guard.arm != "body":
@@ -154,4 +156,4 @@ def _enough_devices(
     if isinstance(count, Refusal):
         return count
     wanted = f"len({count})" if is_list(wrap) else count
-    return f'len({tf}.config.list_physical_devices("GPU")) >= {wanted}'
+    return f"len({tf}.config.list_physical_devices({quote}GPU{quote})) >= {wanted}"

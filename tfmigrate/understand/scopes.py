@@ -93,7 +93,9 @@ class _Reader:
             self.read(node)
 
     def _bind_targets(self, node: cst.CSTNode) -> None:
-        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor | cst.Del):
+        if isinstance(
+            node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor | cst.Del
+        ):
             self._bind(node.target)
         elif isinstance(node, cst.AsName):
             self._bind(node.name)

@@ -1,0 +1,157 @@
+"""Callbacks: how often a checkpoint is written, and what the metrics are called that they watch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.calls import Revision, has_stars, keywords, text_of
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.interfaces import CallChange, calls_in
+from tfmigrate.plan.paths import ending_of
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import ClassValue, Literal, Symbol, Value, options
+from tfmigrate.walk import walk
+
+_CHECKPOINT = "keras.callbacks.ModelCheckpoint"
+_KEYS = {"acc": "accuracy", "val_acc": "val_accuracy"}
+
+
+def checkpoint_periods(facts: Facts) -> Iterator[CallChange]:
+    """`ModelCheckpoint(period=1)` wrote after each epoch, which is the default; another period has no equal."""
+    for call in calls_in(facts.module.tree):
+        if not _is_checkpoint(facts, call) or has_stars(call):
+            continue
+        period = keywords(call).get("period")
+        if period is None:
+            continue
+        value = facts.values.get(period.value)
+        if isinstance(period.value, cst.Integer):
+            value = Literal(period.value.evaluated_value)
+        if isinstance(value, Literal) and value.value == 1:
+            message = "`period=1` is what ModelCheckpoint does without it; TensorFlow 2.16 refuses the argument"
+            yield CallChange(codes.CHECKPOINT_PERIOD, period, message, Revision(call, dropped=("period",)))
+        else:
+            yield CallChange(
+                codes.CHECKPOINT_PERIOD,
+                period,
+                f"TensorFlow 2.16 refuses `period={facts.module.code(period.value)}`: write "
+                "`save_freq=`, which counts batches, as that many epochs times the steps in one",
+                action="warn",
+            )
+
+
+def _is_checkpoint(facts: Facts, call: cst.Call) -> bool:
+    """A ModelCheckpoint, or a class of this program that descends from it without an __init__ of its own."""
+    if names.canonical(facts.symbols.get(call.func, "")) == _CHECKPOINT:
+        return True
+    value = facts.values.get(call.func)
+    return isinstance(value, ClassValue) and any(_inherits(option) for option in options(value))
+
+
+def _inherits(value: Value) -> bool:
+    if not isinstance(value, ClassValue) or "__init__" in value.members:
+        return False
+    return any(
+        names.canonical(base.name) == _CHECKPOINT if isinstance(base, Symbol) else _inherits(base)
+        for base in value.bases
+    )
+
+
+def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
+    """`'acc'` and `'val_acc'` in monitor=, logs[...], history.history[...] and file names of checkpoints.
+
+    `keys`: what `changed_keys` gives.
+    """
+    if not keys:
+        return
+    reader = _Keys(facts)
+    for literal in reader.found:
+        old = text_of(literal)
+        if old is not None and old in keys:
+            yield _renamed(literal, literal.value.replace(old, keys[old]), old, keys[old])
+    for path in reader.paths:
+        named = ending_of(path, facts, scopes)
+        if named is not None and (new := renamed_keys(named.value, keys)) != named.value:
+            old = next(old for old in keys if "{" + old in named.value)
+            yield _renamed(named, new, old, keys[old])
+
+
+def _renamed(literal: cst.SimpleString, new: str, old: str, key: str) -> CallChange:
+    message = f"TensorFlow 2 logs the metric under its full name: {old!r} is {key!r} now"
+    return CallChange(codes.METRIC_KEYS, literal, message, Replace(literal, new))
+
+
+def changed_keys(facts: Facts) -> Mapping[str, str]:
+    """Old metric key -> new one, where every compile() that names its metrics says 'accuracy' and none 'acc'.
+
+    TensorFlow 2 logs a metric under the very name that compile() gives, so `metrics=['acc']` still logs `acc`.
+    """
+    return _KEYS if _logs_accuracy(facts) else {}
+
+
+def renamed_keys(text: str, keys: Mapping[str, str]) -> str:
+    """A file name with `{val_acc:.2f}` under today's names."""
+    for old, new in keys.items():
+        text = text.replace("{" + old + ":", "{" + new + ":").replace("{" + old + "}", "{" + new + "}")
+    return text
+
+
+def _logs_accuracy(facts: Facts) -> bool:
+    """Whether metrics= of every compile() in the module that has one names 'accuracy', and none 'acc'."""
+    metrics = [
+        keywords(call)["metrics"].value
+        for call in calls_in(facts.module.tree)
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile" and "metrics" in keywords(call)
+    ]
+    named = {text_of(node) for value in metrics for node in walk(value) if isinstance(node, cst.SimpleString)}
+    return "accuracy" in named and "acc" not in named
+
+
+class _Keys:
+    """String literals that are certainly keys of a training log, and the paths of checkpoints."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self.found: list[cst.SimpleString] = []
+        self.paths: list[cst.BaseExpression] = []
+        for node in walk(facts.module.tree):
+            if isinstance(node, cst.Call):
+                self._call(node)
+            elif isinstance(node, cst.Subscript):
+                self._subscript(node)
+
+    def _call(self, node: cst.Call) -> None:
+        known = names.canonical(self._facts.symbols.get(node.func, ""))
+        own = isinstance(self._facts.values.get(node.func), ClassValue)
+        monitor = keywords(node).get("monitor")
+        if monitor is not None and (known.startswith("keras.callbacks.") or own):
+            self._add(monitor.value)
+        if (known in (_CHECKPOINT, "keras.callbacks.EarlyStopping", "keras.callbacks.ReduceLROnPlateau")) and node.args:
+            position = 1 if known == _CHECKPOINT else 0
+            if position < len(node.args) and node.args[position].keyword is None:
+                self._add(node.args[position].value)
+        if known == _CHECKPOINT and node.args:
+            self.paths.append(keywords(node)["filepath"].value if "filepath" in keywords(node) else node.args[0].value)
+        if isinstance(node.func, cst.Attribute) and node.func.attr.value == "get" and node.args:
+            if self._is_log(node.func.value):
+                self._add(node.args[0].value)
+
+    def _subscript(self, node: cst.Subscript) -> None:
+        if len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index) and self._is_log(node.value):
+            self._add(node.slice[0].slice.value)
+
+    @staticmethod
+    def _is_log(node: cst.BaseExpression) -> bool:
+        """`logs`, as every callback method calls its argument, or `anything.history`."""
+        if isinstance(node, cst.Name):
+            return node.value == "logs"
+        return isinstance(node, cst.Attribute) and node.attr.value == "history"
+
+    def _add(self, node: cst.BaseExpression) -> None:
+        if isinstance(node, cst.SimpleString):
+            self.found.append(node)

@@ -1,0 +1,112 @@
+"""The learning rate as a program reads and sets it while it trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.calls import has_stars, is_none, keywords
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.interfaces import CallChange, Tables, calls_in
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import dotted
+from tfmigrate.understand.values import Instance, Made, Method, ModelObject, Parallel, options
+from tfmigrate.walk import walk
+
+_SETTERS = frozenset({"keras.callbacks.ReduceLROnPlateau", "keras.callbacks.LearningRateScheduler"})
+
+
+def optimizer_rates(facts: Facts) -> Iterator[CallChange]:
+    """`optimizer.lr` is `optimizer.learning_rate`, and `K.set_value(optimizer.lr, x)` is its `assign(x)`.
+
+    `K.set_value` of Keras 3 fails on every variable; `assign` works on Keras 2 and 3, under a strategy too.
+    """
+    rates = [
+        node
+        for node in walk(facts.module.tree)
+        if isinstance(node, cst.Attribute)
+        and node.attr.value in ("lr", "learning_rate")
+        and _is_optimizer(node.value, facts)
+    ]
+    setters: set[cst.CSTNode] = set()
+    for call in calls_in(facts.module.tree):
+        if names.canonical(facts.symbols.get(call.func, "")) != "keras.backend.set_value" or has_stars(call):
+            continue
+        if len(call.args) == 2 and call.args[0].value in rates and isinstance(call.args[0].value, cst.Attribute):
+            attribute = call.args[0].value
+            setters.add(attribute)
+            yield CallChange(
+                codes.OPTIMIZER_RATE,
+                call,
+                "K.set_value() fails in Keras 3: the learning rate is assigned to",
+                Replace(
+                    call,
+                    "{optimizer}.learning_rate.assign({value})",
+                    (("optimizer", attribute.value), ("value", call.args[1].value)),
+                ),
+            )
+    for attribute in rates:
+        if attribute.attr.value == "lr" and attribute not in setters:
+            yield CallChange(
+                codes.OPTIMIZER_RATE,
+                attribute,
+                "the optimizer's attribute `lr` is `learning_rate` now",
+                Replace(attribute, "{optimizer}.learning_rate", (("optimizer", attribute.value),)),
+            )
+
+
+def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
+    value = facts.values.get(node)
+    if value is None:
+        return False
+    if all(isinstance(option, Made) and option.kind == "optimizer" for option in options(value)):
+        return True
+    if not isinstance(node, cst.Attribute) or node.attr.value != "optimizer":
+        return False
+    if all(
+        isinstance(option, Method) and all(isinstance(o, ModelObject | Parallel) for o in options(option.receiver))
+        for option in options(value)
+    ):
+        return True
+    return dotted(node.value) == "self.model" and _in_callback(node, facts)
+
+
+def _in_callback(node: cst.Attribute, facts: Facts) -> bool:
+    """Whether `self` of `self.model.optimizer` is a callback of Keras, whose model Keras itself sets."""
+    root = node.value.value if isinstance(node.value, cst.Attribute) else None
+    value = facts.values.get(root) if root is not None else None
+    return value is not None and all(
+        isinstance(option, Instance)
+        and any(names.canonical(base).startswith("keras.callbacks.") for base in option.cls.outside_bases())
+        for option in options(value)
+    )
+
+
+def schedules_that_callbacks_set(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+    """A callback that sets the rate beside `decay=`: Keras 3 cannot set the rate of a schedule, which decay becomes."""
+    calls = calls_in(facts.module.tree)
+    if codes.OPTIMIZER_DECAY not in tables.wanted or not any(_decays(call, facts) for call in calls):
+        return
+    for call in calls:
+        known = names.canonical(facts.symbols.get(call.func, ""))
+        if known in _SETTERS:
+            yield CallChange(
+                codes.RATE_IS_SCHEDULE,
+                call,
+                f"{known.rsplit('.', 1)[-1]} sets the rate of an optimizer whose `decay=` becomes a schedule here: "
+                "Keras 3 raises TypeError then; drop `decay` or this callback",
+                action="warn",
+            )
+
+
+def _decays(call: cst.Call, facts: Facts) -> bool:
+    if not names.is_optimizer(facts.symbols.get(call.func, "")):
+        return False
+    decay = keywords(call).get("decay")
+    if decay is None or is_none(decay.value):
+        return False
+    zero = isinstance(decay.value, cst.Float | cst.Integer) and decay.value.evaluated_value == 0
+    return not zero

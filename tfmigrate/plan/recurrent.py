@@ -1,0 +1,102 @@
+"""Recurrent layers: their gates' activation and the place of the GRU's reset gate had other defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.calls import Revision, has_stars, keywords, text_of
+from tfmigrate.plan.edits import Edit, Insert
+from tfmigrate.plan.interfaces import CallChange, calls_in
+from tfmigrate.settings import Settings
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.walk import walk
+
+_GATED = frozenset(f"keras.layers.{name}" for name in ("LSTM", "GRU", "ConvLSTM2D", "LSTMCell", "GRUCell"))
+_ACTIVATIONS = ("activation", "recurrent_activation")
+_NAME = "keras_2_hard_sigmoid"
+FIRST_WITH_SIGMOID = {"keras": (2, 3), "tf.keras": (2, 0)}
+"""First version whose LSTM and GRU have `recurrent_activation='sigmoid'`."""
+
+
+def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[CallChange]:
+    """Write the old defaults out; where nothing says which version the code was written for, ask."""
+    written: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]] = []
+    for call in calls_in(facts.module.tree):
+        real = facts.symbols.get(call.func, "")
+        known, flavour = names.canonical(real), names.flavour(real)
+        if not known.startswith("keras.layers.") or has_stars(call):
+            continue
+        present = keywords(call)
+        named = tuple(key for key in _ACTIVATIONS if key in present and text_of(present[key].value) == "hard_sigmoid")
+        if named:
+            written.append((call, present[named[0]], named))
+        if known not in _GATED:
+            continue
+        old = _is_old(settings, flavour)
+        if known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present:
+            if flavour == "keras" or old:
+                message = "the GRU applied its reset gate before the product by default, and does after it now"
+                edit = Revision(call, set=(("reset_after", "False"),))
+                yield CallChange(codes.RECURRENT_DEFAULTS, call, message, edit)
+            elif old is None:
+                yield _ask(call, flavour, "reset_after", "False up to TensorFlow 1.15")
+        if "recurrent_activation" in present:
+            continue
+        if old or known in _ALWAYS_HARD:
+            written.append((call, call, ("recurrent_activation",)))
+        elif old is None:
+            before = "Keras 2.3" if flavour == "keras" else "TensorFlow 2.0"
+            yield _ask(call, flavour, "recurrent_activation", f"'hard_sigmoid' before {before}")
+    yield from _hard_sigmoids(facts, written, tf)
+
+
+_ALWAYS_HARD = frozenset({"keras.layers.ConvLSTM2D"})
+"""Its gates were hard_sigmoid in every Keras 1 and 2 (tools/compare_defaults.py)."""
+
+
+def _is_old(settings: Settings, flavour: str) -> bool | None:
+    """Whether the code was written for hard_sigmoid gates; None where neither a pin nor an option tells."""
+    version = settings.written_for("keras" if flavour == "keras" else "tensorflow")
+    if version is None or flavour not in FIRST_WITH_SIGMOID:
+        return None
+    return version < FIRST_WITH_SIGMOID[flavour]
+
+
+def _ask(call: cst.Call, flavour: str, argument: str, was: str) -> CallChange:
+    package = "keras" if flavour == "keras" else "tensorflow"
+    message = (
+        f"`{argument}` has another default now ({was}), and nothing tells which version this was written for: "
+        f"say --from {package}==VERSION, or write the argument"
+    )
+    return CallChange(codes.RECURRENT_DEFAULTS, call, message, action="warn")
+
+
+def _hard_sigmoids(
+    facts: Facts, found: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]], tf: str
+) -> Iterator[CallChange]:
+    """'hard_sigmoid' was 0.2 x + 0.5 and is x / 6 + 0.5 in Keras 3: a function of its own keeps the old one."""
+    if not found:
+        return
+    module = facts.module
+    indent = module.tree.default_indent
+    first = min((_top_unit(module, call) for call, _, _ in found), key=lambda unit: module.order[unit])
+    code = f"def {_NAME}(x):\n{indent}return {tf}.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)"
+    insert: tuple[Edit, ...] = (Insert(first, code),)
+    for call, node, keys in found:
+        edit = Revision(call, set=tuple((key, _NAME) for key in keys))
+        message = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
+        yield CallChange(codes.RECURRENT_DEFAULTS, node, message, edit, more=insert)
+        insert = ()
+
+
+def _top_unit(module: Module, call: cst.Call) -> cst.CSTNode:
+    """The statement of the module's own level that a call stands in."""
+    for unit in module.tree.body:
+        if any(node is call for node in walk(unit)):
+            return unit
+    raise AssertionError("a call of this module stands in one of its statements")
