@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -18,7 +14,7 @@ import click
 
 from tfmigrate import __version__, migrate, rules, settings
 from tfmigrate.errors import UserError, suggestion
-from tfmigrate.files import notebook, source
+from tfmigrate.files.scan import NOTEBOOK
 from tfmigrate.report import summary
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
@@ -55,6 +51,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The reader (head, less) went away. Nobody reads on, so give Python's own flush at exit nothing to fail on.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:
+        import traceback
+
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(frame.filename).name}:{frame.lineno}"
         what = f"{type(error).__name__}: {error} ({place})"
@@ -284,6 +282,9 @@ def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tup
 
     Exit code: 0 equivalent, 1 different, 2 could not run, 3 inconclusive.
     """
+    import shlex
+    import tempfile
+
     try:
         from tfmigrate.verify import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
         from tfmigrate.verify.experiment import Limits, copy_program
@@ -305,7 +306,7 @@ def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tup
                 raise UserError("verify without NEW runs OLD in its own folder; with --cwd, give NEW too")
             copy_program(old.resolve().parent, new.parent, Limits().largest_copied_file)
             migrate.fix_copy(old, new, settings.load(old.parent, {}))
-        if notebook.SUFFIX in (old.suffix, new.suffix):
+        if NOTEBOOK in (old.suffix, new.suffix):
             if program:
                 raise UserError("verify runs a notebook in its own folder; leave --cwd out")
             old, new = (
@@ -337,8 +338,10 @@ def _as_script(path: Path, folder: Path, copy_program: Callable[[Path, Path, int
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     copy_program(path.resolve().parent, folder, largest)
-    if path.suffix != notebook.SUFFIX:
+    if path.suffix != NOTEBOOK:
         return folder / path.name
+    from tfmigrate.files import notebook, source
+
     try:
         text = notebook.read(source.decode(path.read_bytes()).text).script()
     except source.SourceError as error:
@@ -358,7 +361,7 @@ def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
     except OSError as error:
         raise UserError(f"--report {folder}: cannot be written: {error.strerror}") from None
     if form == "json":
-        _write(json.dumps(report.to_json(), indent=2) + "\n")
+        _write_json(report.to_json())
         return
     # In a log or a pipe nothing says how wide the page is, and 80 columns would break the tables.
     terminal.show(report, Console(width=None if sys.stdout.isatty() else 140))
@@ -414,7 +417,7 @@ def runtimes(make: str | None, form: str) -> int:
             }
             for runtime in found
         ]
-        _write(json.dumps({"version": 1, "runtimes": rows, "gpus": list(gpus)}, indent=2) + "\n")
+        _write_json({"version": 1, "runtimes": rows, "gpus": list(gpus)})
         return code
     for runtime in found:
         serves = ", ".join(runtime.kinds) or "nothing here"
@@ -435,10 +438,10 @@ def _settings(paths: Sequence[str], options: dict[str, Any], stdin_filename: str
     named = [stdin_filename if path == "-" else path for path in paths]
     start = Path(named[0]) if named and named[0] != STDIN else Path.cwd()
     chosen = settings.load(start, options)
-    known = rules.by_code()
     per_file = [(f"per-file-ignores.{pattern}", codes) for pattern, codes in chosen.per_file_ignores]
     for option, codes in (("select", chosen.select), ("ignore", chosen.ignore), *per_file):
         for code in codes:
+            known = rules.by_code()
             if not any(one.startswith(code) for one in known):
                 raise settings.SettingsError(f"{option}: there is no code {code!r}{suggestion(code, known)}")
     return chosen
@@ -473,6 +476,12 @@ def _rendered(result: Result, chosen: Settings) -> str:
 def _write(text: str) -> None:
     # A patch holds bytes of any encoding, and a path any byte; both travel as surrogates.
     _write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def _write_json(document: object) -> None:
+    import json
+
+    _write(json.dumps(document, indent=2) + "\n")
 
 
 def _write_bytes(data: bytes) -> None:

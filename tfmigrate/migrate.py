@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import traceback
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tfmigrate import rules
 from tfmigrate.errors import UserError
-from tfmigrate.files import notebook, pins, related, scan, source, write
+from tfmigrate.files import pins, related, scan, source, write
 from tfmigrate.result import FileResult, Result
 from tfmigrate.settings import Settings
+
+if TYPE_CHECKING:
+    from tfmigrate.files.notebook import Notebook
 
 POOL_PAYS_FROM = 4
 """Files with a hit below which starting processes costs more than it saves (DESIGN.md, Speed)."""
@@ -68,7 +71,7 @@ def fix_copy(script: Path, copy: Path, settings: Settings) -> None:
 class _Read:
     found: scan.Found
     source: source.Source
-    notebook: notebook.Notebook | None
+    notebook: Notebook | None
 
     @property
     def program(self) -> str:
@@ -117,11 +120,16 @@ def _read(found: Iterable[scan.Found]) -> tuple[dict[str, _Read], list[FileResul
     for file in found:
         try:
             text = source.decode(file.data)
-            cells = notebook.read(text.text) if file.path.endswith(notebook.SUFFIX) else None
-            read[file.path] = _Read(file, text, cells)
+            read[file.path] = _Read(file, text, _cells(text) if file.path.endswith(scan.NOTEBOOK) else None)
         except source.SourceError as error:
             errors.append(FileResult(file.path, "error", error=str(error)))
     return read, errors
+
+
+def _cells(text: source.Source) -> Notebook:
+    from tfmigrate.files import notebook  # Late: most runs see none.
+
+    return notebook.read(text.text)
 
 
 def _settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Settings]:
@@ -183,6 +191,8 @@ def _migrate_group(group: Sequence[tuple[str, str, Settings]]) -> tuple[FileResu
             return migrate_program([Source(*one) for one in group])
     except Exception as error:
         # A program that trips the tool must not stop the others, and its own text stays as it is.
+        import traceback
+
         frame = traceback.extract_tb(error.__traceback__)[-1]
         what = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})".replace("\n", " ")
         message = f"tfmigrate failed on this file, which is left as it is: {what}; please report it with the file"

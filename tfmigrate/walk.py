@@ -16,7 +16,7 @@ _LAYOUT = frozenset(
 
 @cache
 def _parts(kind: type[cst.CSTNode], layout: bool) -> tuple[str, ...]:
-    names = (field.name for field in fields(kind) if field.name != "metadata")  # type: ignore[arg-type]
+    names = (field.name for field in fields(kind) if field.name != "metadata")
     return tuple(n for n in names if layout or (n not in _LAYOUT and not n.startswith("whitespace")))
 
 

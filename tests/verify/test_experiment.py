@@ -140,6 +140,30 @@ def test_the_users_files_are_not_written(program: Path, fake: Fake, tmp_path: Pa
     assert all(path.startswith(str(Path(where).parent)) for path in homes.split())
 
 
+@pytest.mark.parametrize(
+    ("kind", "visible", "seen"),
+    [("migrated", None, "0,1"), ("migrated", "3,5,7", "3,5"), ("restored", "", ""), ("genuine", "3,5,7", "-1")],
+)
+def test_a_run_sees_as_many_gpus_as_it_has_replicas(
+    program: Path,
+    fake: Fake,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: experiment.Kind,
+    visible: str | None,
+    seen: str,
+) -> None:
+    if visible is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
+    runtime = fake('echo "$CUDA_VISIBLE_DEVICES/$TF_USE_LEGACY_KERAS"\n')
+    world = World("new", kind, runtime, program, "train.py", replicas=2)
+    result = experiment.run(world, Limits(seconds=60), folder=tmp_path / "results")
+    assert result.stdout_path.read_text() == f"{seen}/\n"
+
+
 def test_nothing_waits_for_standard_input(program: Path, fake: Fake, tmp_path: Path) -> None:
     result = start(fake("read answer && exit 5\nexit 4\n"), program, tmp_path)
     assert result.exit_code == 4

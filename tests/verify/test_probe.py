@@ -127,6 +127,69 @@ model.fit(Batches(x[:480], y[:480]), epochs=2, validation_data=Batches(x[480:], 
 """
 )
 
+BRANCHES_OLD = """
+import numpy as np
+from keras.layers import GRU, LSTM, Add, Concatenate, Dense, Embedding, Input
+from keras.models import Model
+from keras.optimizers import Adam
+from keras.regularizers import l2
+from keras.utils import multi_gpu_model
+
+random = np.random.RandomState(1)
+numbers, words = random.rand(320, 6).astype("float32"), random.randint(0, 30, (320, 7))
+kind, size = random.randint(0, 3, 320), (numbers.sum(axis=1, keepdims=True) * 2).astype("float32")
+weight = random.rand(320)
+
+a, b = Input((6,), name="numbers"), Input((7,), name="words")
+text = Embedding(30, 8)(b)
+text = Concatenate()([LSTM(5, dropout=0.2, recurrent_dropout=0.2)(text), GRU(4)(text)])
+hidden = Concatenate()([text, Add()([Dense(8, activation="relu", kernel_regularizer=l2(0.01))(a), Dense(8)(a)])])
+template = Model([a, b], [Dense(3, activation="softmax", name="kind")(hidden), Dense(1, name="size")(hidden)])
+parallel = multi_gpu_model(template, gpus=[0, 1])
+parallel.compile(Adam(lr=0.01), loss={"kind": "sparse_categorical_crossentropy", "size": "mse"},
+                 loss_weights={"kind": 1.0, "size": 0.5})
+parallel.fit([numbers, words], [kind, size], batch_size=64, epochs=2, sample_weight=[weight, weight], verbose=0)
+parallel.fit({"numbers": numbers, "words": words}, {"kind": kind, "size": size}, batch_size=64, verbose=0)
+
+def batches():
+    while True:
+        rows = np.random.randint(0, 320, 40)
+        yield [numbers[rows], words[rows]], [kind[rows], size[rows]]
+
+parallel.fit_generator(batches(), steps_per_epoch=3, epochs=2, verbose=0)
+"""
+
+BRANCHES_NEW = (
+    BRANCHES_OLD.split("\na, b = ")[0]
+    .replace("from keras.", "from tensorflow.keras.")
+    .replace("from tensorflow.keras.utils import multi_gpu_model", "import tensorflow as tf")
+    + """
+strategy = tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
+with strategy.scope():
+    a, b = Input((6,), name="numbers"), Input((7,), name="words")
+    text = Embedding(30, 8, embeddings_regularizer=l2(0.0))(b)
+    text = Concatenate()([LSTM(5, dropout=0.2, recurrent_dropout=0.2)(text), GRU(4, reset_after=False)(text)])
+    hidden = Concatenate()([text, Add()([Dense(8, activation="relu", kernel_regularizer=l2(0.01))(a), Dense(8)(a)])])
+    model = Model([a, b], [Dense(3, activation="softmax", name="kind")(hidden), Dense(1, name="size")(hidden)])
+    model.compile(Adam(learning_rate=0.01), loss={"kind": "sparse_categorical_crossentropy", "size": "mse"},
+                  loss_weights={"kind": 1.0, "size": 0.5})
+data = tf.data.Dataset.from_tensor_slices(((numbers, words), (kind, size), (weight, weight))).shuffle(100).batch(64)
+model.fit(data, epochs=2, verbose=0)
+data = tf.data.Dataset.from_tensor_slices(({"numbers": numbers, "words": words}, {"kind": kind, "size": size}))
+model.fit(data.batch(64), verbose=0)
+
+def batches():
+    while True:
+        rows = np.random.randint(0, 320, 40)
+        yield (numbers[rows], words[rows]), (kind[rows], size[rows])
+
+floats, integers = tf.TensorSpec((None, 6), tf.float32), tf.TensorSpec((None, 7), tf.int64)
+targets = tf.TensorSpec((None,), tf.int64), tf.TensorSpec((None, 1), tf.float32)
+data = tf.data.Dataset.from_generator(batches, output_signature=((floats, integers), targets))
+model.fit(data, steps_per_epoch=3, epochs=2, verbose=0)
+"""
+)
+
 DATA = """
 import hashlib
 from {keras}.datasets import boston_housing, cifar10, imdb, mnist
@@ -213,6 +276,18 @@ def conv(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], 
     )
 
 
+@pytest.fixture(scope="module")
+def branches(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]) -> Program:
+    return run_worlds(
+        tmp_path_factory,
+        (BRANCHES_OLD, BRANCHES_NEW),
+        runtime_for("genuine keras"),
+        runtime_for("keras 2"),
+        OLD_KERAS_DEFAULTS,
+        {},
+    )
+
+
 def largest_difference(old: Trace, new: Trace) -> float:
     """Relative, over the raw losses of all steps."""
     return max(abs(a.loss - b.loss) / abs(a.loss) for a, b in zip(old.steps, new.steps, strict=True))
@@ -263,6 +338,24 @@ def test_conv_losses_agree_step_by_step(conv: Program, role: str) -> None:
     assert rates[0] == pytest.approx(0.01)
     assert rates[10] == pytest.approx(0.01 / 1.1)
     assert [step.learning_rate for step in new.steps] == pytest.approx(rates, rel=1e-6)
+
+
+@tensorflow
+@pytest.mark.parametrize("role", MODERN)
+def test_branched_losses_agree_step_by_step(branches: Program, role: str) -> None:
+    """Several inputs and outputs, lists and dicts, sample weights, recurrent layers, and a plain random generator.
+    Adam at 0.01 on a steep loss: without its rates rounded to float32 this stands 2e-5 apart."""
+    old, new = branches.trace("genuine"), branches.trace(role)
+    assert len(old.steps) == 2 * 5 + 5 + 2 * 3
+    assert [step.fingerprint for step in new.steps] == [step.fingerprint for step in old.steps]
+    assert largest_difference(old, new) < TOLERANCE
+    assert furthest(old, new, 0, "sgd_probe", True) < 1e-6
+    asked = [(fit.sample_weight, fit.source) for fit in new.fits]
+    if role.startswith("migrated"):
+        assert asked == [(True, "dataset"), (False, "dataset"), (False, "dataset")]
+        assert new.fits[0].shuffle == "buffer 100"
+    else:
+        assert [weighted for weighted, _ in asked] == [True, False, False]
 
 
 @tensorflow

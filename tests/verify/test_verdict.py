@@ -323,6 +323,18 @@ def test_a_script_that_does_not_agree_with_itself(lab: Laboratory) -> None:
     assert "thread counts" in report.reason
 
 
+def test_one_replica_proves_nothing_about_several(lab: Laboratory) -> None:
+    lab.behaviour = lambda world, limits: replace(OLD if world.kind != "migrated" else migrated(OLD), replicas=1)
+    report = lab.verify()
+    assert (report.verdict, report.exit_code) == ("INCONCLUSIVE", 3)
+    assert "--args" in report.reason
+
+
+def test_controls_multiply_by_the_replicas_that_trained(lab: Laboratory) -> None:
+    lab.verify(replicas=4)
+    assert "control: batch x2" in lab.roles
+
+
 def test_noise_that_could_not_be_measured_is_said(lab: Laboratory) -> None:
     lab.behaviour = broken(**{"genuine,": "ValueError: once only (old.py:1)"})
     report = lab.verify()

@@ -235,6 +235,7 @@ class _Editor(cst.CSTTransformer):
         orphans: list[cst.EmptyLine] = []
         scope: Scope | None = None
         inner: _Pieces = []
+        removed = False
         for unit in units:
             pieces = list(self._pieces[unit])
             inserted = self._inserts.get(unit, [])
@@ -252,6 +253,9 @@ class _Editor(cst.CSTTransformer):
                 if pieces:
                     *lines, pieces[0] = _functions_apart([*lines, pieces[0]])
                 out.extend(lines)
+            if pieces and removed and not out and scope is None:
+                pieces[0] = _led(pieces[0], _comment_lines(getattr(pieces[0], "leading_lines", ())))
+            removed = removed or not pieces
             if unit in self._scopes:
                 scope, inner = self._scopes[unit], []
             if pieces:

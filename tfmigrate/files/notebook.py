@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 from tfmigrate.files.source import SourceError
 from tfmigrate.result import Cell, FileResult, Finding
 
-SUFFIX = ".ipynb"
-
 PYTHON_CELL_MAGICS = frozenset({"capture", "debug", "memit", "prun", "time", "timeit"})
 """`%%` magics whose cell is Python; any other makes the cell text of another language or a file."""
 

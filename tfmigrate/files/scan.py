@@ -14,7 +14,8 @@ from tfmigrate.result import FileResult
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-SUFFIXES = (".py", ".ipynb")
+NOTEBOOK = ".ipynb"
+SUFFIXES = (".py", NOTEBOOK)
 NEVER_WALKED = frozenset(
     (".git", ".hg", ".svn", "node_modules", "__pycache__", "site-packages", ".tox", ".nox", ".ipynb_checkpoints")
 )
@@ -61,6 +62,7 @@ class _Search:
         self.found: list[Found] = []
         self.errors: list[FileResult] = []
         self.scanned = 0
+        self.buffer = bytearray(1 << 18)  # Nearly every file fits; to read into it saves an object a file.
 
     def add(self, path: str) -> None:
         path = os.path.normpath(path)
@@ -109,15 +111,18 @@ class _Search:
     def look(self, path: str, ignores: Sequence[tuple[GitIgnoreSpec, str]]) -> None:
         self.scanned += 1
         try:
-            data = _read(path)
+            data, size = self.buffer, _read_into(self.buffer, path)
+            if size == len(data):
+                data = bytearray(_read(path))
+                size = len(data)
         except OSError as error:
             self.error(path, f"cannot be read: {error.strerror}")
             return
         for needle in self.needles:
-            if needle in data:
+            if data.find(needle, 0, size) >= 0:
                 # Asked last: matching patterns costs more than reading, and few files hit.
                 if not _ignored(_place(path), ignores, is_folder=False):
-                    self.found.append(Found(path, os.path.realpath(path), data))
+                    self.found.append(Found(path, os.path.realpath(path), bytes(data[:size])))
                 return
 
     def error(self, path: str, message: str) -> None:
@@ -136,16 +141,22 @@ class _Search:
         return Scan(tuple(ordered), tuple(sorted(self.errors, key=lambda error: error.path)), self.scanned)
 
 
-def _read(path: str) -> bytes:
-    # Half the time of open(path, "rb").read(), which builds three objects a file.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+def _read_into(buffer: bytearray, path: str) -> int:
+    """How many bytes of the file now stand at the beginning of `buffer`; all of it when that is less than its size."""
+    # A third of the time of open(path, "rb").read(), which builds three objects a file.
+    if not hasattr(os, "readv"):
+        with open(path, "rb", buffering=0) as file:
+            return file.readinto(buffer) or 0
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        parts = []
-        while part := os.read(descriptor, 1 << 20):
-            parts.append(part)
-        return b"".join(parts)
+        return os.readv(descriptor, (buffer,))
     finally:
         os.close(descriptor)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _place(path: str) -> str:

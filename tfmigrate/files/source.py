@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import tokenize
 from dataclasses import dataclass
 
 from tfmigrate.errors import UserError
@@ -50,6 +49,8 @@ def decode(data: bytes) -> Source:
 
 
 def _encoding(data: bytes) -> str:
+    import tokenize  # Late: a run without a hit reads no source.
+
     # bytes.splitlines, unlike a file's readline, knows old Mac newlines.
     lines = data[:4096].splitlines(keepends=True)[:2]
     try:

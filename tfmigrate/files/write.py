@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfmigrate.errors import UserError
-
 
 SUFFIX = ".tfmigrate"
 """How the names of unfinished copies end."""
@@ -86,8 +84,9 @@ def _remove_leftovers(path: str) -> None:
 def _stage(path: str, data: bytes) -> str:
     """A finished copy beside `path`, on disk."""
     folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}{SUFFIX}")
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=SUFFIX, dir=folder)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     except OSError as error:
         raise WriteError(path, f"cannot be replaced: folder {folder}: {error.strerror}") from None
     try:

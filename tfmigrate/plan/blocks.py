@@ -29,17 +29,21 @@ _NEGATED: Mapping[type[cst.BaseCompOp], str] = {
 }
 
 
-def negated(module: Module, test: cst.BaseExpression) -> str:
+def negated(condition: str) -> str:
     """Code for the opposite of a condition: `G <= 1` gives `G > 1`."""
+    test = cst.parse_expression(condition)
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        return module.code(test.expression)
+        return _code(test.expression)
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1 and not test.lpar:
         comparison = test.comparisons[0]
         opposite = _NEGATED.get(type(comparison.operator))
         if opposite is not None:
-            return f"{module.code(test.left)} {opposite} {module.code(comparison.comparator)}"
-    text = module.code(test)
-    return f"not {text}" if isinstance(test, cst.Name | cst.Attribute | cst.Call) else f"not ({text})"
+            return f"{_code(test.left)} {opposite} {_code(comparison.comparator)}"
+    return f"not {condition}" if isinstance(test, cst.Name | cst.Attribute | cst.Call) else f"not ({condition})"
+
+
+def _code(node: cst.BaseExpression) -> str:
+    return cst.Module([]).code_for_node(node)
 
 
 def is_cpu_device(unit: cst.CSTNode, facts: Facts) -> bool:
@@ -142,7 +146,7 @@ class Blocks:
                 self.edits.append(Unwrap(unit, None))
                 self.gone.add(unit)
         elif body_empty and orelse is not None:
-            self.edits.append(Branch(unit, negated(self._module, unit.test), orelse, None))
+            self.edits.append(Branch(unit, negated(self._module.code(unit.test)), orelse, None))
         elif orelse is not None and orelse_empty:
             self.edits.append(Branch(unit, self._module.code(unit.test), unit.body, None))
         elif orelse is not None and is_pure(unit.test) and self.sense(unit.body) == self.sense(orelse):

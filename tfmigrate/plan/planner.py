@@ -96,15 +96,18 @@ class _Planner:
 
     def _followed(self) -> list[Wrap]:
         """The wraps to migrate; every other use of the name gets its refusal here."""
-        reasons: dict[cst.Call, list[Refusal | None]] = {}
+        reasons: dict[cst.Call, list[tuple[Wrap, Refusal | None]]] = {}
         for wrap in self.facts.wraps:
             if not self._draft(wrap.site.frame).wanted(codes.MULTI_GPU_MODEL, wrap.call):
                 self.refused.setdefault(wrap.call, Refusal("", ""))
             else:
-                reasons.setdefault(wrap.call, []).append(self._why_not(wrap))
+                reasons.setdefault(wrap.call, []).append((wrap, self._why_not(wrap)))
         for call, found in reasons.items():
-            problems = [refusal for refusal in found if refusal is not None]
-            if problems and not _only_abstract(problems, found):
+            works = any(refusal is None for _, refusal in found)
+            problems = [
+                refusal for wrap, refusal in found if refusal is not None and not (works and _is_abstract(wrap))
+            ]
+            if problems:
                 self.refused.setdefault(call, problems[0])
         for draft in self.drafts.values():
             self._say_other_uses(draft)
@@ -536,9 +539,10 @@ class _Planner:
                 self._draft(wrap.site.frame).say(refusal.code, wrap.call, refusal.message, "refuse")
 
 
-def _only_abstract(problems: list[Refusal], found: list[Refusal | None]) -> bool:
-    """Whether the activations that failed are those of a base class, whose subclasses build the model."""
-    return len(problems) < len(found) and all(problem.code == codes.MADE_ELSEWHERE for problem in problems)
+def _is_abstract(wrap: Wrap) -> bool:
+    """Whether a wrap was met by walking a method that nothing calls: on a base class, whose subclasses build the model."""
+    *_, outermost = wrap.site.frame.chain()
+    return outermost.owner is not None
 
 
 def _aliases_in(module: Module) -> Iterator[cst.ImportAlias]:

@@ -261,5 +261,3 @@ def _root(node: cst.CSTNode) -> cst.CSTNode:
 
 def _is_docstring(node: cst.CSTNode | None) -> bool:
     return isinstance(node, cst.Expr) and isinstance(node.value, cst.SimpleString | cst.ConcatenatedString)
-
-

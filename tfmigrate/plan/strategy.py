@@ -118,16 +118,15 @@ def _condition(
     if isinstance(node, cst.Try):
         return _enough_devices(carrier, wrap, home, before, tf, guard, quote)
     test = carrier.carried(node.test, guard.frame, home, before)
-    text = guard.frame.module.code(node.test)
     if test is None:
         return Refusal(
             codes.GPUS_TOO_LATE,
-            f"the condition `{text}` is not known yet at line {home.module.position(before)[0]}, "
+            f"the condition `{guard.frame.module.code(node.test)}` is not known yet at line {home.module.position(before)[0]}, "
             "where the model is built: move what it needs above that line",
         )
     if guard.arm == "body":
         return test
-    return negated(guard.frame.module, node.test) if test == text else f"not ({test})"
+    return negated(test)
 
 
 def _inside(module: Module, unit: Unit, node: cst.CSTNode) -> bool:

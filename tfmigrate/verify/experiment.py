@@ -240,16 +240,20 @@ def _environment(world: World, scratch: Path) -> dict[str, str]:
         TF_CPP_MIN_LOG_LEVEL="2",
         TF_ENABLE_ONEDNN_OPTS="0",
     )
-    if world.kind == "genuine":
-        values["CUDA_VISIBLE_DEVICES"] = "-1"
-    elif "CUDA_VISIBLE_DEVICES" in os.environ:
-        values["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
+    values["CUDA_VISIBLE_DEVICES"] = "-1" if world.kind == "genuine" else _first_gpus(world.replicas)
     if world.legacy_keras:
         values[KERAS_2] = "1"
     if world.threads:
         values.update(OMP_NUM_THREADS=str(world.threads), TF_NUM_INTRAOP_THREADS=str(world.threads))
     values.update(world.environment)
     return values
+
+
+def _first_gpus(count: int) -> str:
+    """As many cards as replicas, so that "all visible" means them; numbers that no card has are ignored by CUDA."""
+    allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = allowed.split(",") if allowed is not None else [str(i) for i in range(count)]
+    return ",".join(names[:count])
 
 
 @dataclass(frozen=True)

@@ -446,6 +446,11 @@ def _different(apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
 
 def _doubt(reference: Run, own_noise: float | None, band: float) -> str | None:
     """Why these losses could not prove anything, whatever they are."""
+    if _replicas(reference) < 2:
+        return (
+            "the old script trained on one replica, so multi_gpu_model was not at work; "
+            "give the arguments with which it uses several GPUs (--args)"
+        )
     if not all(math.isfinite(step.loss) for step in reference.trace.steps):
         return "the old script's loss is not a number at some steps, so nothing after them can be compared"
     if own_noise is not None and own_noise > band:
@@ -463,7 +468,7 @@ def _controls(lab: _Lab, reference: Run, pairs: tuple[Pair, ...], band: float) -
     """
     keras: Keras = 3 if 3 in lab.plan.modern else 2
     right = lab.plan.world("migrated", keras)
-    made = list(controls.mutants(lab.plan.options.new.read_bytes(), lab.plan.replicas, keras))
+    made = list(controls.mutants(lab.plan.options.new.read_bytes(), _replicas(reference), keras))
     worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay={right.script: m.source}) for m in made]
     short = reference.trace.steps[0].epoch == 0
     limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
@@ -490,6 +495,10 @@ def _controls(lab: _Lab, reference: Run, pairs: tuple[Pair, ...], band: float) -
             ControlResult(mutant.mutation, size, detected, found, kind, comparison.steps if comparison else ())
         )
     return tuple(results)
+
+
+def _replicas(run: Run) -> int:
+    return max((model.replicas for model in run.trace.models), default=1)
 
 
 def _device_kind(run: Run) -> str:

@@ -1,0 +1,352 @@
+"""Whole programs through understand, plan, edit and guard: what a rule's one-file examples cannot show."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+
+def migrated(files: dict[str, str]) -> dict[str, FileResult]:
+    """The outcome per file, for path -> text."""
+    sources = {path: text(code) for path, code in files.items()}
+    return {file.path: file for file in migrate_sources(sources, Settings())}
+
+
+def codes(file: FileResult, action: str) -> list[str]:
+    return [finding.code for finding in file.findings if finding.action == action]
+
+
+def text(code: str) -> str:
+    return dedent(code).lstrip("\n")
+
+
+UTILITY = """
+    from tensorflow.keras.utils import multi_gpu_model
+
+
+    def to_parallel(model, gpus):
+        if gpus <= 1:
+            return model
+        return multi_gpu_model(model, gpus=gpus)
+"""
+
+
+class TestSeveralFiles:
+    def test_a_utility_sends_the_scope_to_its_caller(self) -> None:
+        files = migrated(
+            {
+                "utils.py": UTILITY,
+                "train.py": """
+                from tensorflow.keras.layers import Dense
+                from tensorflow.keras.models import Sequential
+                from utils import to_parallel
+
+                GPUS = 2
+                model = Sequential([Dense(1, input_shape=(4,))])
+                model = to_parallel(model, GPUS)
+                model.compile(loss="mse", optimizer="sgd")
+            """,
+            }
+        )
+        assert files["train.py"].after == text("""
+            import tensorflow as tf
+            from tensorflow.keras.layers import Dense
+            from tensorflow.keras.models import Sequential
+            from utils import to_parallel
+
+            GPUS = 2
+            strategy = (
+                tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(GPUS)])
+                if GPUS > 1
+                else tf.distribute.get_strategy()
+            )
+            with strategy.scope():
+                model = Sequential([Dense(1, input_shape=(4,))])
+                model = to_parallel(model, GPUS)
+                model.compile(loss="mse", optimizer="sgd")
+        """)
+        assert files["utils.py"].after == text("""
+            def to_parallel(model, gpus):
+                if gpus <= 1:
+                    return model
+                return model
+        """)
+
+    def test_a_compile_in_another_file_stands_under_the_models_own_strategy(self) -> None:
+        files = migrated(
+            {
+                "pkg/__init__.py": "from .nets import build\n",
+                "pkg/nets.py": """
+                from tensorflow.keras.layers import Dense
+                from tensorflow.keras.models import Sequential
+                from tensorflow.keras.utils import multi_gpu_model
+
+
+                def build(gpus):
+                    model = Sequential([Dense(1, input_shape=(4,))])
+                    return multi_gpu_model(model, gpus=gpus)
+            """,
+                "train.py": """
+                from pkg import build
+
+                trainer = build(2)
+                trainer.compile(loss="mse", optimizer="sgd")
+            """,
+            }
+        )
+        assert files["train.py"].after == text("""
+            from pkg import build
+
+            trainer = build(2)
+            with trainer.distribute_strategy.scope():
+                trainer.compile(loss="mse", optimizer="sgd")
+        """)
+        assert "return model\n" in files["pkg/nets.py"].after
+        assert not files["pkg/__init__.py"].changed
+
+    def test_a_refusal_in_one_caller_leaves_every_file_as_it_is(self) -> None:
+        files = migrated(
+            {
+                "utils.py": UTILITY,
+                "good.py": """
+                from tensorflow.keras.layers import Dense
+                from tensorflow.keras.models import Sequential
+                from utils import to_parallel
+
+                model = to_parallel(Sequential([Dense(1, input_shape=(4,))]), 2)
+            """,
+                "bad.py": """
+                from network import model
+                from utils import to_parallel
+
+                model = to_parallel(model, 2)
+            """,
+            }
+        )
+        assert [file.changed for file in files.values()] == [False, False, False]
+        assert codes(files["utils.py"], "refuse") == ["TFM104", "TFM003"] or codes(files["utils.py"], "refuse") == [
+            "TFM104"
+        ]
+
+    def test_a_copy_of_the_function_is_known_by_what_it_does(self) -> None:
+        files = migrated(
+            {
+                "utils/gpus.py": """
+                import tensorflow as tf
+                from keras.layers import Lambda, concatenate
+                from keras.models import Model
+
+
+                def spread(model, gpus):
+                    outputs = []
+                    for i in range(gpus):
+                        with tf.device("/gpu:%d" % i):
+                            inputs = [Lambda(lambda x: x)(x) for x in model.inputs]
+                            outputs.append(model(inputs))
+                    return Model(model.inputs, concatenate(outputs, axis=0))
+            """,
+                "train.py": """
+                from keras.layers import Dense
+                from keras.models import Sequential
+                from utils.gpus import spread
+
+                model = Sequential([Dense(1, input_shape=(4,))])
+                parallel = spread(model, 2)
+                parallel.compile(loss="mse", optimizer="sgd")
+            """,
+            }
+        )
+        assert "spread" not in files["train.py"].after
+        assert "with strategy.scope():\n    model = " in files["train.py"].after
+        assert not files["utils/gpus.py"].changed
+
+    def test_a_class_that_only_dresses_up_the_parallel_model_goes(self) -> None:
+        files = migrated(
+            {
+                "dress.py": """
+                from keras.models import Model
+                from keras.utils import multi_gpu_model
+
+
+                class ModelMGPU(Model):
+                    def __init__(self, ser_model, gpus):
+                        pmodel = multi_gpu_model(ser_model, gpus)
+                        self.__dict__.update(pmodel.__dict__)
+                        self._smodel = ser_model
+
+                    def __getattribute__(self, attrname):
+                        if "load" in attrname or "save" in attrname:
+                            return getattr(self._smodel, attrname)
+                        return super(ModelMGPU, self).__getattribute__(attrname)
+
+
+                OTHER = 1
+            """,
+                "train.py": """
+                from keras.layers import Dense
+                from keras.models import Sequential
+                from dress import ModelMGPU
+
+                model = Sequential([Dense(1, input_shape=(4,))])
+                trainer = ModelMGPU(model, 2)
+                trainer.compile(loss="mse", optimizer="sgd")
+                trainer.save("all.h5")
+            """,
+            }
+        )
+        assert files["dress.py"].after == text("OTHER = 1\n")
+        assert files["train.py"].after == text("""
+            import tensorflow as tf
+            from tensorflow.keras.layers import Dense
+            from tensorflow.keras.models import Sequential
+
+            strategy = tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(2)])
+            with strategy.scope():
+                model = Sequential([Dense(1, input_shape=(4,))])
+                model.compile(loss="mse", optimizer="sgd")
+            model.save("all.h5")
+        """)
+
+
+class TestOneFile:
+    def test_the_model_lives_on_an_object(self) -> None:
+        (file,) = migrated(
+            {
+                "train.py": """
+                from tensorflow.keras.layers import Dense
+                from tensorflow.keras.models import Sequential
+                from tensorflow.keras.utils import multi_gpu_model
+
+
+                class Trainer:
+                    def __init__(self, gpus):
+                        self.gpus = gpus
+                        self.model = Sequential([Dense(1, input_shape=(4,))])
+                        if self.gpus > 1:
+                            self.model = multi_gpu_model(self.model, gpus=self.gpus)
+                        self.prepare()
+
+                    def prepare(self):
+                        self.model.compile(loss="mse", optimizer="sgd")
+
+                    def train(self, batches):
+                        self.model.fit_generator(batches, steps_per_epoch=3)
+            """
+            }
+        ).values()
+        assert file.after == text("""
+            import tensorflow as tf
+            from tensorflow.keras.layers import Dense
+            from tensorflow.keras.models import Sequential
+
+
+            class Trainer:
+                def __init__(self, gpus):
+                    self.gpus = gpus
+                    strategy = (
+                        tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(self.gpus)])
+                        if self.gpus > 1
+                        else tf.distribute.get_strategy()
+                    )
+                    with strategy.scope():
+                        self.model = Sequential([Dense(1, input_shape=(4,))])
+                        self.prepare()
+
+                def prepare(self):
+                    self.model.compile(loss="mse", optimizer="sgd")
+
+                def train(self, batches):
+                    self.model.fit(batches, steps_per_epoch=3)
+        """)
+
+    def test_the_template_taken_out_of_the_parallel_model_is_the_model(self) -> None:
+        (file,) = migrated(
+            {
+                "train.py": """
+                from tensorflow.keras.layers import Dense
+                from tensorflow.keras.models import Sequential
+                from tensorflow.keras.utils import multi_gpu_model
+
+                model = Sequential([Dense(1, input_shape=(4,))])
+                parallel = multi_gpu_model(model, gpus=2)
+                parallel.layers[-2].save("inner.h5")
+                parallel.get_layer("sequential_1").save("named.h5")
+                first = parallel.layers[0]
+            """
+            }
+        ).values()
+        assert 'model.save("inner.h5")\nmodel.save("named.h5")\nfirst = model.layers[0]\n' in file.after
+
+    def test_gpus_defined_later_by_a_constant_is_written_where_it_is_needed(self) -> None:
+        (file,) = migrated(
+            {
+                "train.py": """
+                from tensorflow.keras.layers import Dense
+                from tensorflow.keras.models import Sequential
+                from tensorflow.keras.utils import multi_gpu_model
+
+                model = Sequential([Dense(1, input_shape=(4,))])
+                gpus = 4
+                parallel = multi_gpu_model(model, gpus=gpus)
+            """
+            }
+        ).values()
+        assert "for i in range(4)])\nwith strategy.scope():\n    model = " in file.after
+
+    def test_two_guards_with_the_same_devices_share_a_strategy(self) -> None:
+        (file,) = migrated(
+            {
+                "train.py": """
+                from tensorflow.keras.layers import Dense
+                from tensorflow.keras.models import Sequential
+                from tensorflow.keras.utils import multi_gpu_model
+                from settings import first, second
+
+                model = Sequential([Dense(1, input_shape=(4,))])
+                if first:
+                    model = multi_gpu_model(model, gpus=2)
+                if second:
+                    model = multi_gpu_model(model, gpus=2)
+                model.compile(loss="mse", optimizer="sgd")
+            """
+            }
+        ).values()
+        assert file.after.count("MirroredStrategy") == 1
+        assert "if (first) or (second)" in file.after
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "model = None  # multi_gpu_model(model, gpus=2)\n",
+            's = "multi_gpu_model(model)"\n',
+            "def f(multi_gpu_model):\n    return multi_gpu_model(1, 2)\n",
+            "class A:\n    def multi_gpu_model(self, m, gpus):\n        return m\n\nA().multi_gpu_model(1, gpus=2)\n",
+            "multi_gpu_model = lambda model, gpus: model\n",
+            "import torch.nn as nn\nmodel = nn.DataParallel(nn.Linear(1, 1))  # not multi_gpu_model\n",
+        ],
+    )
+    def test_what_only_looks_like_it_stays_byte_for_byte(self, code: str) -> None:
+        (file,) = migrate_sources({"x.py": code}, Settings())
+        assert file.after == code
+        assert not codes(file, "rewrite")
+
+    def test_a_syntax_error_is_told(self) -> None:
+        (file,) = migrate_sources({"x.py": "def f(:\n"}, Settings())
+        assert file.status == "error"
+        assert file.error is not None and "line 1" in file.error
+
+    def test_nothing_is_done_to_a_file_that_would_lose_a_comment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tfmigrate import guard
+
+        monkeypatch.setattr(guard, "objection", lambda before, after: "the comment '# why' would be lost")
+        code = (
+            "from keras.utils import multi_gpu_model\nimport keras\nm = multi_gpu_model(keras.Sequential(), 2)  # why\n"
+        )
+        (file,) = migrate_sources({"x.py": code}, Settings())
+        assert (file.status, file.after) == ("refused", code)
+        assert "would be lost" in file.findings[0].message
