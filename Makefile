@@ -6,7 +6,7 @@ BIN := .venv/bin
 DEMO := build/demo
 SOURCES := pyproject.toml
 
-.PHONY: demo test runtimes lint types clean
+.PHONY: demo test docs bench reliability runtimes lint types clean
 
 demo: .venv/verify runtimes
 	rm -rf $(DEMO)
@@ -25,6 +25,18 @@ lint: .venv/dev
 
 types: .venv/dev
 	$(BIN)/mypy
+
+docs: .venv/dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --site-dir build/site
+
+bench: .venv/dev
+	$(BIN)/python benchmarks/run.py
+
+# What `make test` does in small: 500 kills, 2,000 generated programs, thousands of damaged ones, all installed packages.
+reliability: .venv/dev
+	TFMIGRATE_KILLS=500 TFMIGRATE_PROGRAMS=2000 TFMIGRATE_EXAMPLES=20 TFMIGRATE_FOREIGN_EVERY=1 \
+		$(BIN)/python -m pytest -n 2 tests/everyday/test_kill.py tests/everyday/test_programs.py \
+		tests/everyday/test_properties.py tests/everyday/test_foreign_code.py
 
 # TensorFlow 1.15 and 2.3, for the old side of verify. Where no Python old enough is installed, verify does without.
 runtimes: .venv/verify

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, Outcome, git
+from tests.files.test_notebook import written
 from tfmigrate import cli, migrate
 from tfmigrate.verify import verdict
 from tfmigrate.verify.report import Report
@@ -391,6 +392,32 @@ class TestVerify:
         assert (done.code, done.out, judged) == (2, b"", [])
         assert message in done.err
         assert "Traceback" not in done.err
+
+    def test_a_notebook_is_run_as_a_script(
+        self, project: Path, tfmigrate: Tfmigrate, judged: list[VerifyOptions]
+    ) -> None:
+        book = written("%matplotlib inline\nx = 1", "multi_gpu_model", "display(x)")
+        put("prog/old.ipynb", book.encode())
+        put("prog/data.csv", b"1")
+        assert tfmigrate("verify", "prog/old.ipynb").code == 3
+        (asked,) = judged
+        assert (asked.old.name, asked.new.name) == ("old_notebook.py", "old_notebook.py")
+        assert asked.old.parent != asked.new.parent
+        script = "None  # %matplotlib inline\nx = 1\n# Cell 3\nscope\n# Cell 4\ndisplay(x)\n"
+        assert asked.args[-1] == f"import builtins; builtins.display = print  # As IPython gives it.\n{script}"
+        assert Path("prog/old.ipynb").read_text() == book
+
+    def test_a_notebook_against_a_script(
+        self, project: Path, tfmigrate: Tfmigrate, judged: list[VerifyOptions]
+    ) -> None:
+        put("old.ipynb", written("x = 1").encode())
+        put("new.py", b"x = 1\n")
+        assert tfmigrate("verify", "old.ipynb", "new.py").code == 3
+        assert (judged[0].old.name, judged[0].new.name, judged[0].args) == ("old_notebook.py", "new.py", ("x = 1\n",))
+        assert "leave --cwd out" in tfmigrate("verify", "old.ipynb", "new.py", "--cwd", ".").err
+        assert "gone.ipynb: no such file" in tfmigrate("verify", "gone.ipynb", "new.py").err
+        put("bad.ipynb", b"{}")
+        assert "bad.ipynb: is no notebook of format 4" in tfmigrate("verify", "bad.ipynb", "new.py").err
 
     @pytest.mark.parametrize("missing", ["numpy", "jinja2", "matplotlib"])
     def test_without_the_extra(self, project: Path, missing: str) -> None:

@@ -27,7 +27,7 @@ from tfmigrate.plan.interfaces import calls_in
 from tfmigrate.understand import names
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, imports_of
+from tfmigrate.understand.program import Module, Program, imports_of
 from tfmigrate.understand.values import ModelObject, Parallel, options
 
 _ROOTS = ("tensorflow", "keras", "tf_keras")
@@ -39,7 +39,8 @@ MISSING = object()
 
 def missing(path: str, text: str) -> Iterator[tuple[int, str]]:
     """(line, what is missing) for one source. Raises libcst.ParserSyntaxError."""
-    facts = interpret(Module(path, text))
+    module = Module(path, text)
+    facts = interpret(Program([module])).modules[module]
     seen: set[tuple[int, str]] = set()
     for node, what in (*_imports(facts), *_names(facts), *_calls(facts), *_methods(facts)):
         found = facts.module.position(node)[0], what
@@ -143,8 +144,11 @@ def _methods(facts: Facts) -> Iterator[tuple[cst.CSTNode, str]]:
         own = any(isinstance(o, ModelObject) and o.instance is not None for o in models)
         if not models or own or len(models) != len(options(use.receiver)):
             continue
-        built = [names.canonical(facts.symbols.get(m.node.func, "")) for m in models
-                 if isinstance(m, ModelObject) and isinstance(m.node, cst.Call)]
+        built = [
+            names.canonical(facts.symbols.get(m.node.func, ""))
+            for m in models
+            if isinstance(m, ModelObject) and isinstance(m.node, cst.Call)
+        ]
         sequential = "keras.models.Sequential" in built
         method = getattr(tf.keras.Sequential if sequential else tf.keras.Model, use.method, MISSING)
         if method is MISSING:

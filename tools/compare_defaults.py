@@ -84,13 +84,15 @@ def collected(interpreter):
     environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")
     process = subprocess.Popen(
         [interpreter, "-W", "ignore", os.path.abspath(__file__), "--collect"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
     )
     out, err = process.communicate()
     lines = [line for line in out.decode().splitlines() if line.startswith(MARK)]
     if process.returncode or not lines:
         sys.exit(f"{interpreter} could not be asked:\n{err.decode()[-2000:]}")
-    return json.loads(lines[-1][len(MARK):])
+    return json.loads(lines[-1][len(MARK) :])
 
 
 def differing(tables):

@@ -24,8 +24,9 @@ def conversions(function):
     if "check_positional_args" not in closure:
         return []
     # One table serves several classes; what it renames to an argument that this one never took was an error then too.
-    taken = inspect.signature(function._original_function).parameters
-    return [(old, new) for old, new in closure["conversions"] if new in taken]
+    parameters = inspect.signature(function._original_function).parameters.values()
+    taken = {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)} - {"self"}
+    return [(old, new) for old, new in closure["conversions"] if new in taken or not taken]
 
 
 def rows():

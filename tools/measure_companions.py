@@ -1,13 +1,13 @@
 #!/usr/bin/env python
 """Losses of small trainings, written as old Keras took them and as the rules write them today.
 
-    OLD_PYTHON tools/measure_companions.py old       # standalone Keras 2.3.1 on TensorFlow 1.15
-    python tools/measure_companions.py new           # today's; TF_USE_LEGACY_KERAS=1 for Keras 2
-    python tools/measure_companions.py naive         # the old text run today, where it runs at all
+    OLD_PYTHON tools/measure_companions.py old     # standalone Keras 2.3.1 on TensorFlow 1.15
+    python tools/measure_companions.py new         # today's; TF_USE_LEGACY_KERAS=1 for Keras 2
+    python tools/measure_companions.py naive       # the old text run today, where it runs at all
 
-Prints {training: [loss of each of 30 steps]} as JSON behind `LOSSES `. Weights and data are the same everywhere, made by
-numpy. The old losses are kept in tests/plan/keras-2.3.1.json, and tests/plan/test_numbers.py holds today's against them.
-Runs from Python 3.6 on.
+Prints {training: [loss of each of 30 steps]} as JSON behind `LOSSES `. Weights and data are the same everywhere, made
+by numpy. The old losses are kept in tests/plan/keras-2.3.1.json; tests/plan/test_numbers.py holds today's against
+them. Runs from Python 3.6 on.
 """
 
 import json
@@ -69,7 +69,10 @@ def trainings(keras, mode):
             rows,
         ),
         "TFM303 GRU": (
-            recurrent("GRU", **({"reset_after": False} if mode != "old" else {})), optimizers.SGD(0.05), "mse", sequences,
+            recurrent("GRU", **({"reset_after": False} if mode != "old" else {})),
+            optimizers.SGD(0.05),
+            "mse",
+            sequences,
         ),
         "TFM303 LSTM": (recurrent("LSTM"), optimizers.SGD(0.05), "mse", sequences),
         "TFM306 Nadam": (dense(), optimizers.Nadam(0.002), "mse", rows),
@@ -81,7 +84,7 @@ def trainings(keras, mode):
 def losses(keras, layers, optimizer, loss, inputs):
     """The loss of each step, from weights that do not depend on the version of Keras."""
     model = keras.models.Sequential(layers)
-    model.build((None,) + inputs.shape[1:])
+    model.build((None, *inputs.shape[1:]))
     random = np.random.RandomState(1)
     model.set_weights([(random.randn(*w.shape) * 0.3).astype("float32") for w in model.get_weights()])
     model.compile(optimizer, loss)

@@ -53,8 +53,8 @@ def test_no_untruth() -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "why"),
     [
-        ("        model.compile('sgd', 'mse')", "    model.compile('sgd', 'mse')", "compile"),
-        ("        layer = Dense(1)", "    layer = Dense(1)", "layer"),
+        ("with strategy.scope():\n    model.compile(", "if True:\n    model.compile(", "compile"),
+        ("with strategy.scope():\n    layer = ", "if True:\n    layer = ", "layer"),
         ("optimizer = SGD()", "optimizer = SGD(lr=1)", "lr"),
         (".shuffle(256)", ".shuffle(255)", "shuffle"),
     ],
@@ -67,13 +67,12 @@ from tensorflow.keras.models import Sequential
 from tensorflow.keras.optimizers import SGD
 strategy = tf.distribute.MirroredStrategy()
 optimizer = SGD()
-if True:
-    with strategy.scope():
-        layer = Dense(1)
-    with strategy.scope():
-        model = Sequential([layer])
-    with strategy.scope():
-        model.compile('sgd', 'mse')
+with strategy.scope():
+    layer = Dense(1)
+with strategy.scope():
+    model = Sequential([layer])
+with strategy.scope():
+    model.compile('sgd', 'mse')
 x = np.zeros((256, 4))
 model.fit(tf.data.Dataset.from_tensor_slices((x, x)).shuffle(256).batch(32))
 """

@@ -55,3 +55,14 @@ def test_terminal_takes_no_source_for_markup(result: Result) -> None:
 def test_terminal_honours_no_color(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", terminal.render(result, Settings()))
+
+
+def test_terminal_shows_a_line_once_and_hangs_long_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    findings = tuple(Finding(1, column, "TFM203", "a name " * 10, "rewrite") for column in (1, 9))
+    shown = terminal.render(Result((FileResult("a.py", "migrated", findings, before="import keras\n"),), 1), Settings())
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    assert lines.count("      import keras") == 1
+    assert lines.index("      import keras") > max(n for n, line in enumerate(lines) if "rewritten" in line)
+    assert all(line.startswith(("  1:1 TFM203", "  1:9 TFM203", "      ")) for line in lines[1:6])
+    assert max(map(len, lines[1:-2])) <= 60

@@ -190,6 +190,38 @@ model.fit(data, steps_per_epoch=3, epochs=2, verbose=0)
 """
 )
 
+OWN_STEP = """
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+class Line(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(1)
+        self.tracker = keras.metrics.Mean(name="loss")
+    def call(self, x):
+        return self.dense(x)
+    @property
+    def metrics(self):
+        return [self.tracker]
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(self(x, training=True)[:, 0] - y)) / 64
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        self.tracker.update_state(loss)
+        return {"loss": self.tracker.result()}
+
+random = np.random.RandomState(0)
+x = random.rand(256, 4).astype("float32")
+with tf.distribute.MirroredStrategy().scope():
+    model = Line()
+    model.compile(keras.optimizers.SGD(0.1))
+history = model.fit(tf.data.Dataset.from_tensor_slices((x, x.sum(axis=1))).batch(64), epochs=2, verbose=0)
+print(*history.history["loss"])
+"""
+
 DATA = """
 import hashlib
 from {keras}.datasets import boston_housing, cifar10, imdb, mnist
@@ -460,6 +492,29 @@ def test_replicas_have_devices_of_their_own(dense: Program, role: str) -> None:
     assert len(set(start.devices)) == start.replicas == 4
     assert start.device_kind in ("logical CPU", "logical GPU", "physical GPU")
     assert start.keras.startswith("3." if role.endswith("3") else "2.")
+
+
+@tensorflow
+def test_a_step_of_the_scripts_own(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]
+) -> None:
+    """A model without an input shape, and with a loss metric of its own: raw losses all the same."""
+    (tmp_path / "own.py").write_text(OWN_STEP)
+    runtime = runtime_for("keras 2")
+    worlds = [
+        World(f"keras {keras}", "migrated", runtime, tmp_path, "own.py", replicas=2, legacy_keras=keras == 2)
+        for keras in (3, 2)
+    ]
+    folders = [tmp_path_factory.mktemp("own") for _ in worlds]
+    for run in experiment.run_all([(world, None) for world in worlds], Limits(seconds=300), folders):
+        assert run.ok, run.message
+        losses = [step.loss for step in run.trace.steps]
+        assert len(losses) == 8
+        assert losses[0] > 2 * losses[1] > 4 * losses[3]  # a running mean falls more slowly
+        printed = [float(word) for word in run.stdout_path.read_text().split()]
+        assert printed == pytest.approx([sum(losses[:4]) / 4, sum(losses[4:]) / 4], rel=1e-6)
+        assert [shape for _, shape, _ in run.trace.models[0].weights] == [(4, 1), (1,)]
+        assert run.trace.notes == ("no SGD probe for model 0: its training step is its own",)
 
 
 @tensorflow

@@ -240,17 +240,16 @@ class _Editor(cst.CSTTransformer):
             pieces = list(self._pieces[unit])
             inserted = self._inserts.get(unit, [])
             if inserted:
-                moved = {gone for edit in inserted for gone in edit.comments_of}
-                orphans.extend(line for gone in moved - {unit} for line in self._orphaned(gone))
                 leading = list(getattr(unit, "leading_lines", ()))
                 own = _comment_lines(leading)
+                moved = dict.fromkeys(gone for edit in inserted for gone in edit.comments_of)
+                for gone in moved:
+                    orphans.extend(own if gone is unit and pieces else self._orphaned(gone))
                 lines = [line for edit in inserted for line in self._parsed(edit.code)]
-                above = own if unit in moved else []
-                lines[0] = _led(lines[0], [*leading[: len(leading) - len(own)], *orphans, *above])
+                lines[0] = _led(lines[0], [*leading[: len(leading) - len(own)], *orphans])
                 orphans = []
                 if pieces:
-                    pieces[0] = _led(pieces[0], [] if above else _comment_lines(pieces[0].leading_lines))  # type: ignore[attr-defined]
-                if pieces:
+                    pieces[0] = _led(pieces[0], [] if unit in moved else _comment_lines(pieces[0].leading_lines))  # type: ignore[attr-defined]
                     *lines, pieces[0] = _functions_apart([*lines, pieces[0]])
                 out.extend(lines)
             if pieces and removed and not out and scope is None:

@@ -12,7 +12,7 @@ from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, ImportNames, Insert, Unwrap
 from tfmigrate.plan.expressions import is_pure
-from tfmigrate.plan.gone import names_that_are_gone
+from tfmigrate.plan.gone import names_that_are_gone, taken_out
 from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
 from tfmigrate.plan.interfaces import (
     CallChange,
@@ -50,7 +50,7 @@ def plan_companions(draft: Draft, tables: Tables) -> None:
 
 
 def imports_the_name(draft: Draft) -> bool:
-    """Whether a module imports multi_gpu_model though nothing in it is left to wrap; a suppressed import is said here."""
+    """Whether a module imports multi_gpu_model though nothing in it is left to wrap; a suppressed import is said."""
     return any(
         names.canonical(full) == names.MULTI_GPU_MODEL and draft.wanted(codes.LEFTOVER_IMPORT, statement)
         for statement, _ in import_statements(draft.module)
@@ -72,8 +72,9 @@ def _changes(draft: Draft, tables: Tables) -> Iterator[CallChange]:
         *weight_files(facts, scopes, keys),
         *sessions(facts, scopes, tf),
         *optimizer_rates(facts),
-        *moved_attributes(facts, tables, tf),
     ]
+    vanished = set(taken_out(handled))
+    handled += [change for change in moved_attributes(facts, tables, tf) if change.node not in vanished]
     yield from handled
     yield from schedules_that_callbacks_set(facts, tables)
     yield from recurrent_defaults(facts, settings, tf)
@@ -119,7 +120,7 @@ def _aliases(
         ours = names.canonical(full) == names.MULTI_GPU_MODEL
         if ours and any(node not in gone for node in reads):
             kept.add(alias)
-        elif ours or (not in_try and full != "tensorflow" and reads and all(node in gone for node in reads)):
+        elif ours or (not in_try and reads and all(node in gone for node in reads) and not draft.writes(bound)):
             dropped.add(alias)
     return frozenset(dropped), frozenset(kept)
 
@@ -134,7 +135,7 @@ def _import_tensorflow(draft: Draft) -> None:
                 return
             if draft.scope_round(unit) is draft.scopes.module:
                 conditional.append((statement, unit))
-    if not draft.writes(f"{draft.tf}."):
+    if not draft.writes(draft.tf):
         return
     place = _place_for_import(draft)
     if place is not None:

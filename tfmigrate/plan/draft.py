@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -117,14 +118,14 @@ class Draft:
                         kept.update(_names_in(argument.value))
         return frozenset(gone - kept)
 
-    def writes(self, text: str) -> bool:
-        """Whether any edit so far writes code that holds `text`."""
+    def writes(self, name: str) -> bool:
+        """Whether any edit so far writes code that reaches into `name`."""
         codes_ = [edit.code for edit in self.edits if isinstance(edit, Insert)]
         codes_ += [edit.template for edit in self.edits if isinstance(edit, Replace)]
         for edit in self.edits:
             if isinstance(edit, Arguments):
                 codes_ += [argument.value for argument in edit.arguments if isinstance(argument.value, str)]
-        return any(text in code for code in codes_)
+        return any(re.search(rf"(?<![\w.]){re.escape(name)}\.", code) for code in codes_)
 
     def _tensorflow(self) -> str:
         for statement, unit in import_statements(self.module):

@@ -19,7 +19,7 @@ from tfmigrate.walk import walk
 
 def names_that_are_gone(facts: Facts, tables: Tables, done: Sequence[CallChange]) -> Iterator[CallChange]:
     """A warning for each, at its use, or at its import where that alone already fails. `done`: the changes made."""
-    vanished = set(_taken_out(done))
+    vanished = set(taken_out(done))
     used: set[str] = set()
     for node, name in facts.symbols.items():
         found = _gone(name, tables)
@@ -76,11 +76,14 @@ def _arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
                 yield CallChange(codes.NAME_IS_GONE, arg, message, action="warn")
 
 
-def _taken_out(changes: Sequence[CallChange]) -> Iterator[cst.CSTNode]:
+def taken_out(changes: Sequence[CallChange]) -> Iterator[cst.CSTNode]:
     """Every node inside what the changes take out or replace."""
     for change in changes:
         for edit in change.edits:
             if isinstance(edit, Unwrap):
                 yield from walk(edit.unit)
-            elif isinstance(edit, Remove | Replace):
+            elif isinstance(edit, Remove):
                 yield from walk(edit.node)
+            elif isinstance(edit, Replace):
+                kept = {node for _, part in edit.parts for node in walk(part)}
+                yield from (node for node in walk(edit.node) if node not in kept)

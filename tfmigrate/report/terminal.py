@@ -23,11 +23,15 @@ def render(result: Result, settings: Settings) -> str:
         console.print(Text(file.path, "bold"))
         if file.error:
             console.print(Text.assemble("  ", ("error ", "bold red"), one_line(file.error)))
-        for finding in file.findings:
+        for number, finding in enumerate(file.findings):
             colour = _COLOURS[finding.action]
             code, what = (finding.code, f"bold {colour}"), (f"[{outcome(finding)}]", colour)
-            console.print(Text.assemble((f"  {place(finding)} ", "cyan"), code, f" {one_line(finding.message)} ", what))
-            if line := file.line_of(finding).strip():
+            told = Text.assemble((f"{place(finding)} ", "cyan"), code, f" {one_line(finding.message)} ", what)
+            for index, row in enumerate(told.wrap(console, console.width - 6)):
+                console.print(Text("      " if index else "  ") + row)
+            next_one = file.findings[number + 1] if number + 1 < len(file.findings) else None
+            same_line = next_one is not None and (next_one.line, next_one.cell) == (finding.line, finding.cell)
+            if not same_line and (line := file.line_of(finding).strip()):
                 console.print(Text(f"      {line}", "dim"), no_wrap=True, overflow="ellipsis")
         console.print()
     console.print(Text(counts(result), "bold"))

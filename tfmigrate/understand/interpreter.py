@@ -14,8 +14,9 @@ import libcst as cst
 
 from tfmigrate.understand import names
 from tfmigrate.understand.copies import is_copy
-from tfmigrate.understand.lifecycle import Facts, Guard, ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import MODEL_METHODS, Facts, Guard, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Program, Unit, dotted, imports_of, units_of
+from tfmigrate.understand.store import Store
 from tfmigrate.understand.values import (
     Choice,
     ClassValue,
@@ -46,8 +47,9 @@ from tfmigrate.understand.values import (
 from tfmigrate.walk import walk
 
 _MAX_DEPTH = 24
+_WALKS = 40
+"""How often a statement may be walked on average, before calls are no longer followed: the cost stays linear."""
 _Arguments = tuple[tuple[str | None, Value], ...]
-_Key = tuple[object, str]
 NOTHING = Literal(None)
 WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
 
@@ -60,9 +62,10 @@ class Interpreter:
         self.program_facts = ProgramFacts({module: Facts(module) for module in program.modules})
         self._program = program
         self._aliases = frozenset(aliases)
-        self._store: dict[_Key, Value] = {}
+        self._store = Store()
         self._tops = {module: Frame(module, None, None) for module in program.modules}
         self._begun: set[Module] = set()
+        self._left = 2_000 + _WALKS * sum(len(module.places) for module in program.modules)
         self._stars: set[Module] = set()
         self._frame = next(iter(self._tops.values()))
         self._unit: Unit = cst.SimpleStatementLine(body=())
@@ -123,21 +126,6 @@ class Interpreter:
             frame = self._tops[frame.module]
         self._store[(frame, name)] = value
 
-    def _merge(self, states: Sequence[dict[_Key, Value]]) -> None:
-        """Join the stores of the paths that reach the next statement."""
-        if not states:
-            return
-        first = states[0]
-        merged = dict(first)
-        for other in states[1:]:
-            for key, value in other.items():
-                known = merged.get(key)
-                if known is None:
-                    merged[key] = value
-                elif known is not value and known != value:
-                    merged[key] = join(known, value)
-        self._store = merged
-
     @property
     def _site(self) -> Site:
         return Site(self._frame, self._unit)
@@ -149,6 +137,7 @@ class Interpreter:
         outer = self._guards
         for unit in units_of(block):
             self._unit = unit
+            self._left -= 1
             reached = self._statement(unit)
             if not reached:
                 self._guards = outer
@@ -195,9 +184,9 @@ class Interpreter:
     def _if(self, unit: cst.If) -> bool:
         self._evaluate(unit.test)
         outer, before = self._guards, self._store
-        states, ends = [], []
+        states, left, ends = [], [], []
         for arm in ("body", "orelse"):
-            self._store = dict(before)
+            self._store = Store(before)
             self._guards = (*outer, Guard(unit, arm, self._frame))
             if arm == "body":
                 reached = self._nested(unit, unit.body)
@@ -209,10 +198,9 @@ class Interpreter:
                 reached = True
             self._unit = unit
             ends.append(reached)
-            if reached:
-                states.append(self._store)
+            (states if reached else left).append(self._store)
         self._store = before
-        self._merge(states)
+        before.merge(states, left)
         self._guards = outer
         if ends == [False, True]:
             self._guards = (*outer, Guard(unit, "orelse", self._frame))
@@ -222,45 +210,43 @@ class Interpreter:
 
     def _arms(self, unit: Unit, bodies: Sequence[cst.BaseSuite], *, falls_through: bool) -> bool:
         before = self._store
-        states = [dict(before)] if falls_through else []
+        states, left = [Store(before)] if falls_through else [], []
         for body in bodies:
-            self._store = dict(before)
-            if self._nested(unit, body):
-                states.append(self._store)
+            self._store = Store(before)
+            (states if self._nested(unit, body) else left).append(self._store)
         self._store = before
-        self._merge(states)
+        before.merge(states, left)
         return bool(states)
 
     def _loop(self, body: cst.BaseSuite, orelse: cst.Else | None) -> bool:
-        unit = self._unit
-        before = dict(self._store)
+        unit, before = self._unit, self._store
+        self._store = Store(before)
         self._nested(unit, body)
-        self._merge([before, self._store])
+        once, self._store = self._store, before
+        before.merge([Store(before), once])
         if orelse is not None:
             self._nested(unit, orelse.body)
         return True
 
     def _try(self, unit: cst.Try | cst.TryStar) -> bool:
-        outer = self._guards
-        before = dict(self._store)
-        states = []
+        outer, before = self._guards, self._store
+        states, left = [], []
+        self._store = Store(before)
         if isinstance(unit, cst.Try) and unit.handlers:
             self._guards = (*outer, Guard(unit, "body", self._frame))
         reached = self._nested(unit, unit.body)
         if reached and unit.orelse is not None:
             reached = self._nested(unit, unit.orelse.body)
-        if reached:
-            states.append(self._store)
+        (states if reached else left).append(self._store)
         for handler in unit.handlers:
-            self._store = dict(before)
+            self._store = Store(before)
             if isinstance(unit, cst.Try):
                 self._guards = (*outer, Guard(unit, "handler", self._frame))
             if handler.name is not None:
                 self._assign(handler.name.name, Opaque("an exception"))
-            if self._nested(unit, handler.body):
-                states.append(self._store)
+            (states if self._nested(unit, handler.body) else left).append(self._store)
         self._store = before
-        self._merge(states)
+        before.merge(states, left)
         self._guards = outer
         if unit.finalbody is not None:
             self._nested(unit, unit.finalbody.body)
@@ -338,8 +324,8 @@ class Interpreter:
         """Everything from a module of this program; from a library, the one name that matters."""
         if module is not None:
             top = self._tops[module]
-            for (owner, name), value in list(self._store.items()):
-                if owner is top and not name.startswith("_"):
+            for name, value in list(self._store.of(top)):
+                if not name.startswith("_"):
                     self.program_facts.exported.add((module, name))
                     self._bind(name, value)
             return
@@ -523,7 +509,7 @@ class Interpreter:
 
     def _call_function(self, function: FunctionValue, arguments: _Arguments, node: cst.Call | None) -> Value:
         active = [frame.function for frame in self._frame.chain()]
-        if function.node in active or len(active) > _MAX_DEPTH:
+        if function.node in active or len(active) > _MAX_DEPTH or self._left < 0:
             return Opaque("a recursive call", frozenset((self._site,)))
         summary = self._summaries.get(function.node)
         if summary is None:
@@ -579,7 +565,7 @@ class Interpreter:
         callee = self._evaluate(node.func)
         arguments = self._arguments(node)
         methods = [o for o in options(callee) if isinstance(o, Method) and o.function is None]
-        if methods:
+        if methods and (methods[0].name in MODEL_METHODS or any(models_of(m.receiver) for m in methods)):
             receiver = join(*(method.receiver for method in methods))
             use = Use(methods[0].name, node, self._site, receiver, arguments)
             self.facts.uses.append(use)
@@ -679,7 +665,7 @@ class Interpreter:
         initialiser = cls.lookup("__init__")
         if isinstance(initialiser, FunctionValue):
             active = [frame.function for frame in self._frame.chain()]
-            if initialiser.node not in active and len(active) <= _MAX_DEPTH:
+            if initialiser.node not in active and len(active) <= _MAX_DEPTH and self._left > 0:
                 self._enter(initialiser, ((None, instance), *arguments), self._site, node)
         if any(names.is_layer(base) for base in bases):
             return Made("layer", cls.node.name.value, frozenset((self._site,)))

@@ -24,6 +24,8 @@ INFERENCE = frozenset(
 )
 SAVING = frozenset({"save", "save_weights", "to_json", "to_yaml"})
 LOADING = frozenset({"load_weights", "set_weights"})
+MODEL_METHODS = TRAINING | INFERENCE | SAVING | LOADING | {"compile"}
+"""Methods that are noted whatever they are called on, because it may be a model."""
 
 
 @dataclass(frozen=True)

@@ -222,15 +222,15 @@ class EagerKeras(object):
         return bool(model.built) and bool(model.weights)
 
     def ensure_built(self, model, data):
-        """Builds a model that has no input shape yet from the shape of its data, so that it has weights to align."""
-        if model.built and model.weights:
+        """Builds a model that has no input shape yet by its data's, so that it has weights to align."""
+        if self.is_built(model):
             return
-        shape = shape_of(data)
-        if shape is None:
+        inputs = row_of_zeros(self.tf, data)
+        if inputs is None:
             return
         try:
             with model.distribute_strategy.scope():
-                model.build(shape)
+                model(inputs)
         except Exception as error:
             self.recorder.note("model %s could not be built before its first step: %s" % (model.name, error))
 
@@ -362,15 +362,17 @@ def compiled_loss(model):
     return getattr(compiled, "_user_loss", None) if compiled is not None else None
 
 
-def shape_of(data):
-    """(None, ...) of a model's one input, from arrays, a dataset or a Sequence; None where that cannot be told."""
+def row_of_zeros(tf, data):
+    """Inputs of one sample in the shape of arrays, a dataset's or a Sequence's; None where that cannot be told."""
     spec = getattr(data, "element_spec", None)
-    if spec is not None:
-        first = spec[0] if isinstance(spec, (tuple, list)) else spec
-        shape = getattr(first, "shape", None)
-        return None if shape is None or shape.rank is None else (None,) + tuple(shape.as_list()[1:])
-    if hasattr(data, "shape"):
-        return (None,) + tuple(int(size) for size in data.shape[1:])
-    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, (list, tuple, dict)):
-        return shape_of(data[0][0])
-    return None
+    if spec is None and hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "shape") and (
+            not isinstance(data, (list, tuple, dict))):
+        spec = data[0]
+    first = spec[0] if isinstance(spec, (tuple, list)) else data if spec is None else spec
+    leaves = tf.nest.flatten(first)
+    if not leaves or not all(hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in leaves):
+        return None
+    shapes = [tuple(leaf.shape)[1:] for leaf in leaves]
+    if any(size is None for shape in shapes for size in shape):
+        return None
+    return tf.nest.map_structure(lambda leaf: tf.zeros((1,) + tuple(leaf.shape)[1:], leaf.dtype), first)

@@ -52,6 +52,8 @@ def of_model(model):
             if id(variable) not in seen:
                 seen.add(id(variable))
                 variables.append(variable)
+    for metric in getattr(model, "metrics", []):  # what a script's own metric counts is no weight
+        seen.update(id(variable) for variable in getattr(metric, "variables", []))
     for variable in model.weights:  # a subclassed model may hold some of its own
         if id(variable) not in seen:
             seen.add(id(variable))

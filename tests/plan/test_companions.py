@@ -1,0 +1,248 @@
+"""What stands beside multi_gpu_model: what is left alone, and what one call gets from several rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.migrate import migrate_bytes
+from tfmigrate.result import FileResult
+from tfmigrate.settings import Settings
+
+HEAD = """\
+import tensorflow as tf
+from keras import backend as K
+from keras.callbacks import Callback, EarlyStopping, ModelCheckpoint, ReduceLROnPlateau, TensorBoard
+from keras.layers import GRU, LSTM, Conv2D, ConvLSTM2D, Dense
+from keras.models import Sequential
+from keras.optimizers import Adagrad, Adam, RMSprop
+from keras.utils import multi_gpu_model
+
+"""
+TAIL = """\
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel_model = multi_gpu_model(model, gpus=2)
+"""
+MOVED = {"TFM001", "TFM003", "TFM203", "TFM009"}
+"""What each of these programs gets anyway."""
+
+
+def migrated(body: str, before_model: bool = False, **settings: object) -> FileResult:
+    text = HEAD + (body + TAIL if before_model else TAIL + body)
+    file = migrate_bytes(text.encode(), "example.py", Settings(**settings))  # type: ignore[arg-type]
+    assert file.error is None, file.error
+    assert file.status == "migrated"
+    return file
+
+
+def found(file: FileResult) -> set[str]:
+    return {finding.code for finding in file.findings} - MOVED
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        # A metric key is only one where a training log holds it, and only where compile() says 'accuracy'.
+        'parallel_model.compile("sgd", "mse", metrics=["acc"])\nstop = EarlyStopping(monitor="val_acc")\n',
+        'parallel_model.compile("sgd", "mse", metrics=["accuracy", "acc"])\nstop = EarlyStopping(monitor="acc")\n',
+        'parallel_model.compile("sgd", "mse", metrics=["accuracy"])\nprint({"acc": 1}["acc"], "val_acc")\n',
+        'stop = EarlyStopping(monitor="val_acc")\n',
+        # Not Keras's, or not certainly so.
+        "print(settings.optimizer.lr, self.lr)\n",
+        "optimizer.set_value(optimizer.lr, 1)\n",
+        "ModelCheckpointer(period=1)\n",
+        "other.TensorBoard(batch_size=3)\n",
+        "fit(nb_epoch=3)\n",
+        # Says the default of today itself.
+        "layer = LSTM(4, recurrent_activation='sigmoid')\n",
+        "layer = GRU(4, recurrent_activation='sigmoid', reset_after=True)\n",
+        "layer = ConvLSTM2D(4, 3, recurrent_activation='sigmoid')\n",
+        "layer = Conv2D(4, (3, 3), (2, 2))\n",
+        "layer = Conv2D(4, 3)\n",
+        "plateau = ReduceLROnPlateau(min_delta=1)\n",
+        "checkpoint = ModelCheckpoint('all.keras', save_freq='epoch')\n",
+        "optimizer = Adam(epsilon=1e-8)\n",
+        # A loss with a value for each sample.
+        "def loss(t, p):\n    return K.mean(K.square(t - p), axis=-1)\n\n\nparallel_model.compile('sgd', loss)\n",
+        "def loss(t, p):\n    return K.sum(K.abs(t - p), axis=[1, 2])\n\n\nparallel_model.compile('sgd', loss)\n",
+        # A mean that is no loss.
+        "def size(t, p):\n    return K.mean(p)\n\n\nparallel_model.compile('sgd', 'mse', metrics=[size])\n",
+        # A Sequence or an array is no generator.
+        "parallel_model.fit_generator(batches, steps_per_epoch=3)\n",
+    ],
+)
+def test_nothing_is_said_about(line: str) -> None:
+    file = migrated(line)
+    assert found(file) <= {"TFM201"}
+    if "fit_generator" not in line and "compile" not in line:
+        assert line in file.after
+
+
+def test_a_version_that_has_sigmoid_gates_keeps_them() -> None:
+    file = migrated("layer = LSTM(4)\n", from_version="keras==2.3.1")
+    assert not found(file)
+    assert "layer = LSTM(4)\n" in file.after
+
+
+def test_an_older_version_has_its_gates_written_out() -> None:
+    file = migrated("layer = LSTM(4)\n", from_version="keras==2.2.4")
+    assert "layer = LSTM(4, recurrent_activation=keras_2_hard_sigmoid)\n" in file.after
+    assert file.after.count("def keras_2_hard_sigmoid(x):") == 1
+
+
+def test_gates_of_convlstm_do_not_depend_on_the_version() -> None:
+    file = migrated("layer = ConvLSTM2D(4, 3)\n", from_version="keras==2.3.1")
+    assert "ConvLSTM2D(4, 3, recurrent_activation=keras_2_hard_sigmoid)" in file.after
+
+
+def test_tf_keras_before_2_has_old_gates() -> None:
+    text = (HEAD + TAIL + "layer = GRU(4)\n").replace("from keras", "from tensorflow.keras")
+    old = migrate_bytes(text.encode(), "example.py", Settings(from_version="tensorflow==1.15"))
+    assert "layer = GRU(4, reset_after=False, recurrent_activation=keras_2_hard_sigmoid)" in old.after
+    new = migrate_bytes(text.encode(), "example.py", Settings(from_version="tensorflow==2.2"))
+    assert "layer = GRU(4)\n" in new.after
+
+
+@pytest.mark.parametrize(("version", "kept"), [("tensorflow==1.13", False), ("tensorflow==1.14", True)])
+def test_tf_keras_had_the_old_optimizer_defaults_before_1_14(version: str, kept: bool) -> None:
+    text = (HEAD + TAIL + "optimizer = Adagrad()\n").replace("from keras", "from tensorflow.keras")
+    file = migrate_bytes(text.encode(), "example.py", Settings(from_version=version))
+    assert ("optimizer = Adagrad()\n" in file.after) is kept
+    assert ("learning_rate=0.01" in file.after) is not kept
+
+
+def test_where_nothing_tells_the_version_the_place_is_named() -> None:
+    text = (HEAD + TAIL + "optimizer = Adagrad()\n").replace("from keras", "from tensorflow.keras")
+    file = migrate_bytes(text.encode(), "example.py", Settings())
+    assert "optimizer = Adagrad()\n" in file.after
+    assert [f.action for f in file.findings if f.code == "TFM301"] == ["warn", "warn"]
+
+
+def test_one_call_takes_the_changes_of_all_rules() -> None:
+    file = migrated(
+        'parallel_model.compile("sgd", "mse", metrics=["accuracy"])\n'
+        'best = ModelCheckpoint("w-{val_acc:.2f}.h5", monitor="val_acc", save_weights_only=True, period=1, '
+        'mode="max")\n'
+        "parallel_model.fit_generator(batches, nb_epoch=3, pickle_safe=True, steps_per_epoch=4)\n"
+    )
+    assert (
+        'best = ModelCheckpoint("w-{val_accuracy:.2f}.weights.h5", monitor="val_accuracy", save_weights_only=True, '
+        'mode="max")\n'
+    ) in file.after
+    assert "model.fit(batches, epochs=3, steps_per_epoch=4)\n" in file.after
+
+
+def test_a_model_of_keras_1_names_its_inputs_and_outputs() -> None:
+    text = HEAD.replace("models import", "models import Model,") + TAIL + "other = Model(input=a, output=b)\n"
+    assert "other = Model(inputs=a, outputs=b)\n" in migrate_bytes(text.encode(), "example.py", Settings()).after
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        ("from keras.utils import print_summary\n", [1]),
+        ("from keras.utils import print_summary\nprint_summary(None)\n", [1]),
+        ("from keras import utils\nutils.print_summary(None)\n", [2]),
+        ("from mine import print_summary\nprint_summary(None)\n", []),
+        ("tf.compat.v1.Session()\n", []),
+        ("tf.Session()\ntf.get_default_graph().finalize()\n", [1, 2]),
+        ("K.set_session(tf.Session())\n", []),
+        ("parallel_model.predict_classes(x)\nother.predict_classes(x)\n", [1]),
+        ("parallel_model.compile('sgd', 'mse', target_tensors=t)\n", [1]),
+    ],
+)
+def test_a_name_that_is_gone_is_told_once(line: str, lines: list[int]) -> None:
+    file = migrated(line)
+    first = (HEAD + TAIL).count("\n")
+    assert [f.line - first for f in file.findings if f.code == "TFM501"] == lines
+
+
+def test_a_rule_can_be_left_out() -> None:
+    line = "board = TensorBoard(batch_size=3)\noptimizer = RMSprop()\n"
+    file = migrated(line, ignore=("TFM208", "TFM304"))
+    assert line in file.after
+    assert not found(file)
+    line = "checkpoint = ModelCheckpoint('a-{val_acc}.h5', monitor='val_acc', save_weights_only=True)\n"
+    compiled = 'parallel_model.compile("sgd", "mse", metrics=["accuracy"])\n'
+    file = migrated(compiled + line, ignore=("TFM210",))
+    assert "ModelCheckpoint('a-{val_acc}.weights.h5', monitor='val_acc', save_weights_only=True)" in file.after
+
+
+def test_a_period_that_is_not_one_is_told() -> None:
+    file = migrated("checkpoint = ModelCheckpoint('all.h5', period=every)\n")
+    assert "period=every" in file.after
+    assert [(f.code, f.action) for f in file.findings if f.code == "TFM209"] == [("TFM209", "warn")]
+
+
+@pytest.mark.parametrize(
+    ("session", "why"),
+    [
+        ("sess = tf.Session()\nK.set_session(sess)\nprint(sess.graph)\n", "used elsewhere"),
+        ("K.set_session(tf.Session(graph=graph))\n", "graph or a target"),
+        ("K.set_session(make())\n", "not in sight"),
+        ("K.set_session(tf.Session(config=tf.ConfigProto(device_count={'GPU': 0})))\n", "device_count"),
+        (
+            "config = tf.ConfigProto()\nif growing:\n    config.gpu_options.allow_growth = True\n"
+            "K.set_session(tf.Session(config=config))\n",
+            "condition",
+        ),
+    ],
+)
+def test_a_session_that_is_more_than_settings_stays(session: str, why: str) -> None:
+    file = migrated(session, before_model=True)
+    assert session in file.after
+    (finding,) = [f for f in file.findings if f.code == "TFM211"]
+    assert finding.action == "warn"
+    assert why in finding.message
+
+
+def test_visible_devices_are_chosen_before_their_memory_grows() -> None:
+    file = migrated(
+        "options = tf.GPUOptions(allow_growth=True, visible_device_list='0,2')\n"
+        "K.set_session(tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions("
+        "allow_growth=True, visible_device_list='0,2'))))\n",
+        before_model=True,
+    )
+    chosen = 'tf.config.set_visible_devices([tf.config.list_physical_devices("GPU")[0], '
+    assert chosen + 'tf.config.list_physical_devices("GPU")[2]], "GPU")\n' in file.after
+    assert file.after.index("set_visible_devices") < file.after.index("set_memory_growth")
+    assert "K.set_session" not in file.after
+
+
+def test_devices_are_configured_before_the_strategy_is_made() -> None:
+    file = migrated("K.set_session(tf.Session(config=tf.ConfigProto(log_device_placement=True)))\n", before_model=True)
+    assert file.after.index("set_log_device_placement") < file.after.index("MirroredStrategy")
+
+
+def test_what_a_rewritten_call_keeps_is_rewritten_too() -> None:
+    text = HEAD.replace("import tensorflow as tf\n", "import keras\n") + TAIL
+    text += "K.set_value(parallel_model.optimizer.lr, keras.backend.tensorflow_backend.epsilon())\n"
+    after = migrate_bytes(text.encode(), "example.py", Settings()).after
+    assert "model.optimizer.learning_rate.assign(keras.backend.epsilon())\n" in after
+
+
+def test_a_kernel_in_variables_is_told() -> None:
+    file = migrated("rows = read()\nlayer = Conv2D(8, rows, rows)\n")
+    assert "Conv2D(8, rows, rows)" in file.after
+    assert ("TFM207", "warn") in {(f.code, f.action) for f in file.findings}
+
+
+def test_a_whole_batch_loss_is_told_and_left() -> None:
+    loss = "def loss(t, p):\n    return K.mean(K.square(t - p)) + K.sum(p)\n\n\n"
+    file = migrated(loss + "parallel_model.compile('sgd', loss)\n")
+    assert loss in file.after
+    assert [(f.code, f.action) for f in file.findings if f.code == "TFM403"] == [("TFM403", "warn")]
+
+
+def test_an_epsilon_in_a_name_is_squared_in_place() -> None:
+    assert "RMSprop(epsilon=(small) ** 2)" in migrated("optimizer = RMSprop(epsilon=small)\n").after
+
+
+def test_the_second_run_changes_nothing() -> None:
+    body = (
+        "layer = GRU(4, recurrent_activation='hard_sigmoid')\n"
+        "optimizer = RMSprop(lr=0.1, epsilon=1e-8, decay=1e-6)\n"
+        "parallel_model.compile(optimizer, 'mse')\n"
+    )
+    once = migrated(body)
+    again = migrate_bytes(once.after.encode(), "example.py", Settings())
+    assert again.after == once.after

@@ -1,0 +1,136 @@
+"""The site builds without a warning, and what its pages say is true: blocks, settings, options, links."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from tfmigrate import cli, rules, settings
+from tfmigrate.migrate import migrate_bytes
+from tfmigrate.settings import Settings
+
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md"))])
+TEXTS = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+
+
+def blocks(text: str, info: str) -> list[str]:
+    return re.findall(rf"^```{info}\n(.*?)^```$", text, flags=re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly: a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+def test_every_rule_has_a_page(site: Path) -> None:
+    index = (site / "rules/index.html").read_text(encoding="utf-8")
+    for rule in rules.all_rules():
+        page = (site / "rules" / rule.code / "index.html").read_text(encoding="utf-8")
+        assert rule.name in page
+        assert f'href="{rule.code}/"' in index
+
+
+def test_no_page_fetches_anything_from_elsewhere(site: Path) -> None:
+    loaded = re.compile(r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="(https?:[^"]+)"')
+    assert [match for page in site.rglob("*.html") for match in loaded.findall(page.read_text(encoding="utf-8"))] == []
+
+
+def test_links_and_anchors_lead_somewhere(site: Path) -> None:
+    """As mkdocs does, but for the pages as built, the generated ones included."""
+    broken = []
+    for page in site.rglob("*.html"):
+        if page.name == "404.html":
+            continue
+        for link in re.findall(r'<a [^>]*href="([^"]+)"', page.read_text(encoding="utf-8")):
+            if re.match(r"https?:|mailto:", link):
+                continue
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            target = target / "index.html" if target.is_dir() else target
+            if not target.is_file() or (anchor and f'id="{anchor}"' not in target.read_text(encoding="utf-8")):
+                broken.append(f"{page.relative_to(site)}: {link}")
+    assert broken == []
+
+
+def test_the_guide_shows_what_the_tool_does() -> None:
+    befores, afters = (blocks(TEXTS["guide.md"], f"python {role}") for role in ("before", "after"))
+    assert len(befores) == len(afters) == 1
+    for before, after in zip(befores, afters, strict=True):
+        assert migrate_bytes(before.encode(), "example.py", Settings()).after == after
+
+
+def test_the_configuration_is_complete_and_valid(tmp_path: Path) -> None:
+    (block,) = blocks(TEXTS["configuration.md"], "toml")
+    (tmp_path / "pyproject.toml").write_text(block)
+    chosen = settings.load(tmp_path, {})
+    assert chosen.per_file_ignores == (("legacy/", ("TFM2", "TFM3")), ("*.ipynb", ("TFM205",)))
+    told = {match.strip('"') for match in re.findall(r"^([\w-]+) =", block, flags=re.M)} | {"per-file-ignores"}
+    assert told == settings._KEYS
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_commands_options_and_codes_exist(page: str) -> None:
+    commands = cli.cli.commands
+    for line in re.findall(r"^ *(?:- )?tfmigrate (\S.*?) *(?:#.*|> .*)?$", TEXTS[page], flags=re.M):
+        name, *arguments = line.replace('"', "").split()
+        assert name in commands, line
+        commands[name].make_context(name, arguments)
+    options = [one for command in commands.values() for one in command.params if isinstance(one, click.Option)]
+    known = {option for one in options for option in one.opts}
+    others = {"--notebook", "--inplace", "--to"}  # of jupyter nbconvert
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXTS[page])) <= known | others
+    codes = set(re.findall(r"\bTFM\d{3}\b", TEXTS[page])) - {"TFM290"}
+    assert codes <= set(rules.by_code())
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_yaml_and_json_blocks_parse(page: str) -> None:
+    for block in blocks(TEXTS[page], "yaml"):
+        assert isinstance(yaml.safe_load(block), dict)
+    for block in blocks(TEXTS[page], "json"):
+        json.loads(block)
+
+
+def test_the_hooks_and_inputs_that_ci_names_exist() -> None:
+    hooks = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    pre_commit, github, _ = (yaml.safe_load(block) for block in blocks(TEXTS["ci.md"], "yaml"))
+    assert {hook["id"] for repo in pre_commit["repos"] for hook in repo["hooks"]} <= hooks
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
+    assert set(github["jobs"]["tfmigrate"]["steps"][1]["with"]) <= set(inputs)
+
+
+def test_the_make_targets_of_contributing_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), flags=re.M))
+    assert set(re.findall(r"\bmake (test|docs|bench|\w+)  ", TEXTS["CONTRIBUTING.md"])) <= targets
+
+
+def test_the_rule_that_contributing_shows_can_be_loaded(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"^````\n(.*?)^````$", TEXTS["CONTRIBUTING.md"], flags=re.M | re.S)
+    path = tmp_path / "TFM290-example.md"
+    path.write_text(shown)
+    rule = rules.load(path)
+    assert (rule.code, rule.name, len(rule.renames), len(rule.examples)) == ("TFM290", "example", 1, 1)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str) -> None:
+    assert f"_TFMIGRATE_COMPLETE={shell}_source" in TEXTS["editors.md"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "_TFMIGRATE_COMPLETE": f"{shell}_source"}
+    code = "from tfmigrate.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert "_TFMIGRATE_COMPLETE" in done.stdout, done.stderr

@@ -1,0 +1,57 @@
+"""What every variable and attribute stands for at one point of the walk, in layers: one for each open branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tfmigrate.understand.values import Frame, Value, join
+
+Key = tuple[object, str]
+"""(activation, variable) or (object, attribute)."""
+
+
+class Store:
+    """A mapping of keys to values. A branch writes to a layer of its own, so that opening one costs nothing."""
+
+    __slots__ = ("_outer", "_own")
+
+    def __init__(self, outer: Store | None = None) -> None:
+        self._own: dict[Key, Value] = {}
+        self._outer = outer
+
+    def get(self, key: Key) -> Value | None:
+        layer: Store | None = self
+        while layer is not None:
+            found = layer._own.get(key)
+            if found is not None:
+                return found
+            layer = layer._outer
+        return None
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        self._own[key] = value
+
+    def of(self, owner: object) -> Iterator[tuple[str, Value]]:
+        """All that belongs to one activation or object."""
+        seen: set[Key] = set()
+        layer: Store | None = self
+        while layer is not None:
+            for key, value in list(layer._own.items()):
+                if key[0] is owner and key not in seen:
+                    seen.add(key)
+                    yield key[1], value
+            layer = layer._outer
+
+    def merge(self, reached: Sequence[Store], left: Sequence[Store] = ()) -> None:
+        """Join the layers of the branches that reach the next statement.
+
+        `left` are branches that left the function: their variables are gone, what they did to objects is not.
+        """
+        for key in {key for branch in reached for key in branch._own}:
+            values = [value for branch in reached if (value := branch.get(key)) is not None]
+            self._own[key] = join(*values)
+        for branch in left:
+            for key, value in branch._own.items():
+                if not isinstance(key[0], Frame):
+                    known = self.get(key)
+                    self._own[key] = value if known is None else join(known, value)
