@@ -65,6 +65,8 @@ class Interpreter:
         self._store = Store()
         self._tops = {module: Frame(module, None, None) for module in program.modules}
         self._begun: set[Module] = set()
+        self._effects = 0
+        """How many attributes were set so far: a function that sets one is walked again at each call."""
         self._left = 2_000 + _WALKS * sum(len(module.places) for module in program.modules)
         self._stars: set[Module] = set()
         self._frame = next(iter(self._tops.values()))
@@ -341,6 +343,7 @@ class Interpreter:
             for option in options(receiver):
                 if isinstance(option, Instance | ModelObject):
                     self._store[(option, target.attr.value)] = value
+                    self._effects += 1
                     if isinstance(option, ModelObject):
                         option.sites |= sites_of(value)
             if target.attr.value == "trainable":
@@ -513,14 +516,18 @@ class Interpreter:
             return Opaque("a recursive call", frozenset((self._site,)))
         summary = self._summaries.get(function.node)
         if summary is None:
-            before = len(self.program_facts.uses), len(self.program_facts.wraps)
+            before = self._footprint()
             value = self._enter(function, arguments, self._site, node)
-            plain = (len(self.program_facts.uses), len(self.program_facts.wraps)) == before
+            plain = self._footprint() == before
             if not plain or any(models_of(argument) for _, argument in arguments):
                 return value
             self._summaries[function.node] = value
             summary = value
         return self._renewed(summary, arguments, node if node is not None else function.node)
+
+    def _footprint(self) -> tuple[int, int, int]:
+        """Changes with everything a call can do beside returning a value."""
+        return len(self.program_facts.uses), len(self.program_facts.wraps), self._effects
 
     def _renewed(self, value: Value, arguments: _Arguments, node: cst.CSTNode) -> Value:
         """A summary's result as if made by this call: the same kind of thing, made here."""
