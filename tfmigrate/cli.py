@@ -242,7 +242,8 @@ def _explain_line(file: FileResult, place: tuple[int | None, int], known: dict[s
         _write(f"{file.path}:{shown}: nothing to explain{elsewhere}\n")
         return 1
     for finding in here:
-        _write(f"{file.path}:{told(finding)}\n\n")
+        trail = "".join(f"    {step}\n" for step in finding.trail)
+        _write(f"{file.path}:{told(finding)}\n{trail}\n")
     for code in sorted({finding.code for finding in here}):
         _write(_page(known[code].text) + "\n")
     return 0

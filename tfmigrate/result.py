@@ -36,6 +36,8 @@ class Finding:
     action: Action
     applied: bool = False
     cell: Cell | None = None
+    trail: tuple[str, ...] = ()
+    """How the values came here, one step a line, for `explain`."""
 
 
 @dataclass(frozen=True)

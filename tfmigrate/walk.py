@@ -9,9 +9,12 @@ from functools import cache
 import libcst as cst
 
 _LAYOUT = frozenset(
-    "leading_lines lines_after_decorators lines_after_module_docstring header footer trailing_whitespace comma semicolon "
-    "equal dot lpar rpar lbracket rbracket lbrace rbrace colon first_colon second_colon asterisk star newline".split()
-)
+    {
+        "leading_lines", "lines_after_decorators", "lines_after_module_docstring", "header", "footer",
+        "trailing_whitespace", "comma", "semicolon", "equal", "dot", "lpar", "rpar", "lbracket", "rbracket", "lbrace",
+        "rbrace", "colon", "first_colon", "second_colon", "asterisk", "star", "newline",
+    }
+)  # fmt: skip
 
 
 @cache

@@ -17,9 +17,7 @@ def written(*sources: str | Sequence[str], indent: int | None = 1, **metadata: o
     cells: list[dict[str, object]] = [{"cell_type": "markdown", "metadata": {}, "source": ["# multi_gpu_model\n", "é"]}]
     for number, source in enumerate(sources):
         output = {"name": "stdout", "output_type": "stream", "text": [f"out {number}\n"]}
-        cells.append(
-            {"cell_type": "code", "execution_count": 7, "metadata": {}, "outputs": [output], "source": source}
-        )
+        cells.append({"cell_type": "code", "execution_count": 7, "metadata": {}, "outputs": [output], "source": source})
     document = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 2}
     return json.dumps(document, indent=indent, ensure_ascii=False) + "\n"
 

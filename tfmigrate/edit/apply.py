@@ -183,16 +183,11 @@ class _Editor(cst.CSTTransformer):
             return _keep_comments(original, [self._branch(edit, leading)])
         if edit.suite is None:
             return []
-        pieces, footer = self._suites[edit.suite]
+        pieces, _ = self._suites[edit.suite]
         if not pieces:
             return []
-        first, last = pieces[0], len(pieces) - 1
-        pieces = [
-            _led(first, [*leading, *_comment_lines(getattr(first, "leading_lines", ()))]),
-            *pieces[1:],
-        ]
-        del last
-        return _keep_comments(original, pieces)
+        first = _led(pieces[0], [*leading, *_comment_lines(getattr(pieces[0], "leading_lines", ()))])
+        return _keep_comments(original, [first, *pieces[1:]])
 
     def _branch(self, edit: Branch, leading: Sequence[cst.EmptyLine]) -> cst.If:
         body = self._block_of(edit.body)

@@ -13,7 +13,9 @@ _ROUNDS = 3
 """How many files a model may pass through between the one that wraps it and the one that builds or compiles it."""
 _DEFINED = re.compile(rb"(?:async\s+def|def|class)\s+(\w+)|(\w+)\s*=[^=]")
 _STATEMENT = re.compile(rb"^(?=[^\s#)\]}])", re.M)
-_IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([^\n#;]+))", re.M)
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([^\n#;]+))", re.M
+)
 
 Search = Callable[[Sequence[bytes]], Mapping[str, bytes]]
 """Needles -> the files (path -> bytes) that hold at least one of them."""

@@ -93,7 +93,7 @@ class _Naming:
     wraps: tuple[Wrap, ...]
 
     def keep_template(self) -> Merge | None:
-        """Every mention of the parallel name becomes the template's, if all that is ever bound to it is the template."""
+        """Every mention of the parallel name becomes the template's, if nothing else is ever bound to it."""
         mentions = self.scopes.of_variable(self.parallel, self.scope)
         own = self.scopes.of_variable(self.template, self.scope)
         if self._declared_elsewhere() or not own:
@@ -105,7 +105,7 @@ class _Naming:
             return None
         first = min(self._order(binding) for binding in bindings)
         for mention in own:
-            # A template bound again after the alias would leave the parallel name behind, but for the other arm of an `if`.
+            # A template bound again after the alias leaves the parallel name behind, but in another arm of the `if`.
             later = (
                 alias for alias in aliases if mention.binds and self._order(mention) >= self.module.order[alias.unit]
             )

@@ -94,7 +94,7 @@ class Blocks:
         found: set[cst.CSTNode] = set()
         wrapped = {wrap.site.unit for wrap in self._wraps}
         for unit in self._module.places:
-            if unit in wrapped or self._is_line(unit) and any(small in self._removed for small in unit.body):  # type: ignore[attr-defined]
+            if unit in wrapped or (self._is_line(unit) and any(small in self._removed for small in unit.body)):  # type: ignore[attr-defined]
                 found.add(unit)
                 found.update(self._module.ancestors(unit))
         return found
@@ -175,8 +175,10 @@ class Blocks:
         """Whether what remains of a block are calls for their own sake: print, logging."""
         return all(
             unit in self.gone
-            or isinstance(unit, cst.SimpleStatementLine)
-            and all(isinstance(small, cst.Expr | cst.Pass) or small in self._removed for small in unit.body)
+            or (
+                isinstance(unit, cst.SimpleStatementLine)
+                and all(isinstance(small, cst.Expr | cst.Pass) or small in self._removed for small in unit.body)
+            )
             for unit in units_of(suite)
         )
 

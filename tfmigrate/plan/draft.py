@@ -65,13 +65,13 @@ class Draft:
         self.findings.append(Finding(line, column, code, "left alone by a `tfmigrate: skip` comment", "suppressed"))
         return False
 
-    def say(self, code: str, node: cst.CSTNode, message: str, action: Action) -> None:
+    def say(self, code: str, node: cst.CSTNode, message: str, action: Action, trail: tuple[str, ...] = ()) -> None:
         """Report something at a place; what is not a rewrite can be suppressed there."""
         if self.settings.wants(code) or action == "refuse":
             line, column = self.module.position(node)
             if action != "rewrite" and self._suppressed(code, line):
                 action = "suppressed"
-            self.findings.append(Finding(line, column, code, message, action))
+            self.findings.append(Finding(line, column, code, message, action, trail=trail))
 
     def _suppressed(self, code: str, line: int) -> bool:
         return any(suppression.covers(line, code) for suppression in self.suppressions)

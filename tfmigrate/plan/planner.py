@@ -30,6 +30,7 @@ from tfmigrate.plan.interfaces import Tables, calls_in
 from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.scope import Cover, first_common_unit
 from tfmigrate.plan.strategy import Strategy, replicas, strategy_for
+from tfmigrate.plan.trail import trail_of
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
@@ -130,7 +131,7 @@ class _Planner:
         return None
 
     def _only_instantiated(self, dress: ClassValue) -> bool:
-        """Whether a class that only dresses up the wrap is mentioned nowhere but in calls that are wraps, and imports."""
+        """Whether a class that dresses up the wrap is mentioned nowhere but in imports and calls that are wraps."""
         allowed = set(walk(dress.node))
         for wrap in self.facts.wraps:
             if wrap.dress is dress:
@@ -166,8 +167,8 @@ class _Planner:
             draft.say(
                 codes.LOCAL_COPY,
                 call,
-                f"{name} is a function of this project, not Keras's: if it is a copy of Keras's, name it in the setting "
-                "`aliases`",
+                f"{name} is a function of this project, not Keras's: if it is a copy of Keras's, name it in the "
+                "setting `aliases`",
                 "refuse",
             )
 
@@ -294,7 +295,7 @@ class _Planner:
         return found
 
     def _two_compiles(self, home: _Home) -> Refusal | None:
-        """The template compiled after the parallel model, which then trains: as one object, the wrong compile() wins."""
+        """The template compiled after the parallel model, which then trains: as one object the wrong one wins."""
         for group in home.groups:
             parallel = [use for use in group.compiles if _is_parallel(use, group)]
             trained = [use for use in group.trainings if _is_parallel(use, group)]
@@ -310,7 +311,7 @@ class _Planner:
                     return Refusal(
                         codes.TWO_COMPILES,
                         f"the template is compiled apart at line {self._line(use.site.frame, use.call)}, after the "
-                        "parallel model and before its training; as one object the later compile() would replace the earlier",
+                        "parallel model and before its training; as one object the later compile() replaces the earlier",
                     )
         return None
 
@@ -395,7 +396,9 @@ class _Planner:
                 context = _renamed(text, merges.get(site.frame.module, Merge()))
                 self._draft(site.frame).edits.append(Scope((unit,), context))
         for wrap in {wrap.call: wrap for wrap in accepted}.values():
-            self._draft(wrap.site.frame).say(codes.MULTI_GPU_MODEL, wrap.call, self._story(wrap), "rewrite")
+            self._draft(wrap.site.frame).say(
+                codes.MULTI_GPU_MODEL, wrap.call, self._story(wrap), "rewrite", trail_of(wrap, self.facts)
+            )
             self._notes(wrap)
 
     def _imports_of_the_name(self, module: Module) -> Iterator[cst.ImportFrom]:
@@ -490,8 +493,8 @@ class _Planner:
                     draft.say(
                         codes.TRAINABLE_TOGGLE,
                         node,
-                        "both this model and one built on it are compiled and trained: Keras 3 reads `trainable` at each "
-                        "step, not at compile(); set it before every train_on_batch() of either",
+                        "both this model and one built on it are compiled and trained: Keras 3 reads `trainable` at "
+                        "each step, not at compile(); set it before every train_on_batch() of either",
                         "warn",
                     )
 
@@ -502,7 +505,8 @@ class _Planner:
             path, line = places[0]
             built = f"built at line {line}" + ("" if path == wrap.site.frame.module.path else f" of {path}")
         gpus = f"gpus={wrap.site.frame.module.code(wrap.gpus)}" if wrap.gpus is not None else "all visible GPUs"
-        return f"multi_gpu_model ({gpus}) becomes a MirroredStrategy; the model {built} and its compile() stand in its scope"
+        scoped = f"the model {built} and its compile() stand in its scope"
+        return f"multi_gpu_model ({gpus}) becomes a MirroredStrategy; {scoped}"
 
     def _notes(self, wrap: Wrap) -> None:
         if wrap.cpu_relocation:
@@ -520,8 +524,8 @@ class _Planner:
                 self._draft(use.site.frame).say(
                     codes.PARALLEL_CHECKPOINT,
                     use.call,
-                    f"{use.method}() was called on the parallel model, whose files nest the model as one layer; the plain "
-                    "model neither writes nor reads that layout, so files of old runs need converting",
+                    f"{use.method}() was called on the parallel model, whose files nest the model as one layer; the "
+                    "plain model neither writes nor reads that layout, so files of old runs need converting",
                     "warn",
                 )
 
@@ -536,11 +540,13 @@ class _Planner:
             refusal = self.refused.get(wrap.call)
             if refusal is not None and refusal.code and wrap.call not in said:
                 said.add(wrap.call)
-                self._draft(wrap.site.frame).say(refusal.code, wrap.call, refusal.message, "refuse")
+                self._draft(wrap.site.frame).say(
+                    refusal.code, wrap.call, refusal.message, "refuse", trail_of(wrap, self.facts)
+                )
 
 
 def _is_abstract(wrap: Wrap) -> bool:
-    """Whether a wrap was met by walking a method that nothing calls: on a base class, whose subclasses build the model."""
+    """Whether a wrap was met in a method that nothing calls: on a base class, whose subclasses build the model."""
     *_, outermost = wrap.site.frame.chain()
     return outermost.owner is not None
 

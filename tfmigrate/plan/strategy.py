@@ -119,9 +119,10 @@ def _condition(
         return _enough_devices(carrier, wrap, home, before, tf, guard, quote)
     test = carrier.carried(node.test, guard.frame, home, before)
     if test is None:
+        condition, line = guard.frame.module.code(node.test), home.module.position(before)[0]
         return Refusal(
             codes.GPUS_TOO_LATE,
-            f"the condition `{guard.frame.module.code(node.test)}` is not known yet at line {home.module.position(before)[0]}, "
+            f"the condition `{condition}` is not known yet at line {line}, "
             "where the model is built: move what it needs above that line",
         )
     if guard.arm == "body":

@@ -149,7 +149,8 @@ class Interpreter:
 
     def _statement(self, unit: Unit) -> bool:
         if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-            return all([self._small(small) for small in unit.body])
+            reached = [self._small(small) for small in unit.body]
+            return all(reached)
         if isinstance(unit, cst.If):
             return self._if(unit)
         if isinstance(unit, cst.For):
@@ -186,7 +187,9 @@ class Interpreter:
     def _if(self, unit: cst.If) -> bool:
         self._evaluate(unit.test)
         outer, before = self._guards, self._store
-        states, left, ends = [], [], []
+        states: list[Store] = []
+        left: list[Store] = []
+        ends: list[bool] = []
         for arm in ("body", "orelse"):
             self._store = Store(before)
             self._guards = (*outer, Guard(unit, arm, self._frame))
@@ -212,7 +215,8 @@ class Interpreter:
 
     def _arms(self, unit: Unit, bodies: Sequence[cst.BaseSuite], *, falls_through: bool) -> bool:
         before = self._store
-        states, left = [Store(before)] if falls_through else [], []
+        states = [Store(before)] if falls_through else []
+        left: list[Store] = []
         for body in bodies:
             self._store = Store(before)
             (states if self._nested(unit, body) else left).append(self._store)
@@ -232,7 +236,8 @@ class Interpreter:
 
     def _try(self, unit: cst.Try | cst.TryStar) -> bool:
         outer, before = self._guards, self._store
-        states, left = [], []
+        states: list[Store] = []
+        left: list[Store] = []
         self._store = Store(before)
         if isinstance(unit, cst.Try) and unit.handlers:
             self._guards = (*outer, Guard(unit, "body", self._frame))
@@ -430,7 +435,7 @@ class Interpreter:
         self._unit = saved
 
     def _walk_class(self, cls: ClassValue, mentioned: set[str]) -> None:
-        """Walk the methods that nothing called on this class, inherited ones too: __init__ first, inner helpers last."""
+        """Walk the methods that nothing called on this class, inherited too: __init__ first, inner helpers last."""
         instance = self._instances.get(cls) or self._new_instance(cls)
         methods = sorted(
             cls.methods(),
@@ -611,7 +616,7 @@ class Interpreter:
         return self._combined(tuple(value for _, value in arguments), node)
 
     def _layered(self, callee: Value, arguments: _Arguments) -> Made:
-        """What a layer or a model returns: a tensor. An unknown value passed to it is a tensor too, made where it came from."""
+        """What a layer or a model returns: a tensor. An unknown value passed to it is a tensor too, made elsewhere."""
         values = (callee, *(value for _, value in arguments))
         sites: Sites = frozenset().union(*(opaque_sites(value) for value in values))
         models = frozenset().union(*(models_of(value) for value in values))
@@ -715,7 +720,7 @@ class Interpreter:
         return model
 
     def _wrap(self, arguments: _Arguments, node: cst.Call, parameters: Sequence[str] = WRAP_PARAMETERS) -> Value:
-        """`parameters`: those of the function that is called; of a copy the first is the model, the second the number."""
+        """`parameters`: those of the function called; of a copy, the first is the model and the second the number."""
         nodes: dict[str, cst.BaseExpression] = {}
         values: dict[str, Value] = {}
         problem = None

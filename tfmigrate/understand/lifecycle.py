@@ -51,7 +51,7 @@ class Wrap:
     guards: tuple[Guard, ...]
     cpu_relocation: bool = False
     dress: ClassValue | None = None
-    """The Model subclass of the program that does the wrapping when it is instantiated; `call` is that instantiation."""
+    """The Model subclass of the program that wraps when it is instantiated; `call` is that instantiation."""
     problem: str | None = None
 
 
@@ -105,6 +105,6 @@ class Facts:
     toggles: list[tuple[cst.CSTNode, Value]] = field(default_factory=list)
     """Assignments to `x.trainable`, and what x stood for."""
     unwraps: dict[cst.BaseExpression, cst.BaseExpression] = field(default_factory=dict)
-    """Expressions that take the template out of a parallel model (`parallel.layers[-2]`), and the model's own expression."""
+    """Expressions that take the template out of a parallel model (`parallel.layers[-2]`), and the model's own."""
     copies: dict[cst.Call, str] = field(default_factory=dict)
     """Calls of a function of that name which is not Keras's: a copy kept in the project, by its qualified name."""

@@ -131,7 +131,7 @@ def dotted(node: cst.CSTNode | None) -> str:
 
 
 def imports_of(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str, str]]:
-    """(alias node, bound name, qualified name) for each name an import statement binds; relative ones start with dots."""
+    """(alias node, bound name, qualified name) for each name an import binds; relative ones start with dots."""
     if isinstance(statement, cst.Import):
         for alias in statement.names:
             full = dotted(alias.name)

@@ -59,9 +59,7 @@ class _Reader:
     def _read(self, node: cst.CSTNode) -> None:
         if isinstance(node, cst.Name):
             self._mention(node.value, node, binds=node in self._binding)
-        elif isinstance(node, cst.Attribute):
-            self.read(node.value)
-        elif isinstance(node, cst.Arg):
+        elif isinstance(node, cst.Attribute | cst.Arg):
             self.read(node.value)
         elif isinstance(node, cst.Import | cst.ImportFrom):
             for alias, bound, _ in imports_of(node):

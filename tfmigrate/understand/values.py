@@ -243,8 +243,8 @@ class Choice:
 
 
 Value = Union[  # noqa: UP007  (a recursive alias of classes defined below each other)
-    Symbol, ModuleValue, Literal, Opaque, Parameter, FunctionValue, ClassValue, Instance, Method, Super, Items, Mapping, Made,
-    ModelObject, Parallel, Choice,
+    Symbol, ModuleValue, Literal, Opaque, Parameter, FunctionValue, ClassValue, Instance, Method, Super, Items,
+    Mapping, Made, ModelObject, Parallel, Choice,
 ]  # fmt: skip
 
 

@@ -116,7 +116,7 @@ class _Calls(cst.CSTTransformer):
         super().__init__()
         self.change = change
 
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         return self.change(updated_node)
 
 
@@ -211,7 +211,7 @@ def _dataset(value: cst.BaseExpression) -> bool:
 class _ScopeGone(cst.CSTTransformer):
     """`with strategy.scope():` becomes `if True:`, which keeps every line where it stood."""
 
-    def leave_With(self, original_node: cst.With, updated_node: cst.With) -> cst.BaseStatement:  # noqa: N802
+    def leave_With(self, original_node: cst.With, updated_node: cst.With) -> cst.BaseStatement:
         if not _is_scope(updated_node):
             return updated_node
         return cst.If(cst.Name("True"), updated_node.body, leading_lines=updated_node.leading_lines)
@@ -231,7 +231,7 @@ def scope_missing(module: cst.Module, replicas: int) -> cst.Module:
 class _CompileOut(cst.CSTTransformer):
     """Ends a scope just before the compile that stands in it, where that compile makes its own optimizer."""
 
-    def leave_With(  # noqa: N802
+    def leave_With(
         self, original_node: cst.With, updated_node: cst.With
     ) -> cst.BaseStatement | cst.FlattenSentinel[cst.BaseStatement]:
         if not _is_scope(updated_node) or not isinstance(updated_node.body, cst.IndentedBlock):
