@@ -311,7 +311,7 @@ class _Planner:
                     return Refusal(
                         codes.TWO_COMPILES,
                         f"the template is compiled apart at line {self._line(use.site.frame, use.call)}, after the "
-                        "parallel model and before its training; as one object the later compile() replaces the earlier",
+                        "parallel model and before its training; as one object, the later compile() wins",
                     )
         return None
 
