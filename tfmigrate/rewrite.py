@@ -67,7 +67,8 @@ def _migrated(settings: Mapping[Module, Settings]) -> dict[Module, FileResult]:
         for module, own in settings.items()
     }
     plans = plan_program(facts, drafts, rules.all_rules())
-    after = {module: apply(module.tree, plan.edits).code for module, plan in plans.items()}
+    # LibCST drops white space at the end of a file in rare cases, so what is not edited is not printed either.
+    after = {m: apply(m.tree, plan.edits).code if plan.edits else m.text for m, plan in plans.items()}
     objection = _objection(plans, after, settings)
     if objection is not None:
         return {module: _withdrawn(module, plan, objection) for module, plan in plans.items()}
@@ -94,7 +95,7 @@ def _objection(
     if not any(plan.edits for plan in plans.values()):
         return None
     for module, plan in plans.items():
-        found = guard.objection(module.tree, after[module]) if plan.edits else None
+        found = guard.objection(module.tree, module.text, after[module]) if plan.edits else None
         if found is not None:
             return f"{found} in {module.path}"
     again = interpret(Program([Module(module.path, text) for module, text in after.items()]), _aliases(settings))

@@ -37,6 +37,7 @@ def examples(count: int) -> hypothesis.settings:
         deadline=None,
         derandomize=MORE == 1,
         database=None,
+        phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),  # Shrinking takes minutes where a test fails.
         suppress_health_check=list(hypothesis.HealthCheck),
     )
 

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -185,10 +187,12 @@ def test_the_copy_leaves_out_what_no_program_needs(tmp_path: Path) -> None:
 
 
 CTRL_C = """
+import signal
 import sys
 from pathlib import Path
 from tfmigrate.verify.experiment import Limits, World, run_all
 from tfmigrate.verify.runtimes import Runtime
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are started ignoring it
 interpreter, program, results = map(Path, sys.argv[1:])
 runtime = Runtime(interpreter, (3, 8, 1), "2.3.4", None)
 worlds = [(World(role, "genuine", runtime, program, "train.py"), None) for role in ("one", "two")]
@@ -215,6 +219,28 @@ def test_ctrl_c_ends_every_child(program: Path, fake: Fake, tmp_path: Path) -> N
             os.killpg(pid, signal.SIGKILL)
     assert left == []
     assert b"KeyboardInterrupt" in stderr
+
+
+def test_an_interruption_between_two_starts_ends_the_first(
+    program: Path, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pids = tmp_path / "pids"
+    world = World("old", "genuine", fake(f"echo $$ >> {pids}\nsleep 600\n"), program, "train.py")
+
+    class Interrupted(ThreadPoolExecutor):
+        def submit(self, *arguments: Any, **named: Any) -> Any:
+            if pids.exists():
+                raise KeyboardInterrupt
+            future = super().submit(*arguments, **named)
+            assert wait_for(lambda: pids.exists() and bool(pids.read_text()), 30)
+            return future
+
+    monkeypatch.setattr(experiment, "ThreadPoolExecutor", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        experiment.run_all(
+            [(world, None), (world, None)], Limits(seconds=60), [tmp_path / "one", tmp_path / "two"], jobs=2
+        )
+    assert not alive(int(pids.read_text()))
 
 
 # With TensorFlow

@@ -214,10 +214,14 @@ class _Planner:
         home = home_of(wrap)
         while home is not None:
             group = self._group(home, (wrap,))
+            parts = frozenset().union(*(parts_of_compile(use) for use in group.compiles))
             outside = {
                 site.frame
                 for site in sites_to_cover(group) - {use.site for use in group.compiles}
-                if site.lifted(home) is None and not self._reachable_far(group, site)
+                if site.lifted(home) is None
+                and not self._reachable_far(group, site)
+                # Another model of the same variable that no run builds together with this one needs no scope of its.
+                and (site in parts or common_frame([home, site.frame]) is not None)
             }
             if not outside:
                 return home
