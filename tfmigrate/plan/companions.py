@@ -27,7 +27,7 @@ from tfmigrate.plan.keras1 import keras_1_values
 from tfmigrate.plan.losses import batch_losses
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
 from tfmigrate.plan.recurrent import recurrent_defaults
-from tfmigrate.plan.saving import weight_files
+from tfmigrate.plan.saving import checkpoint_files
 from tfmigrate.plan.sessions import sessions
 from tfmigrate.plan.streams import python_generators
 from tfmigrate.understand import names
@@ -69,7 +69,7 @@ def _changes(draft: Draft, tables: Tables) -> Iterator[CallChange]:
         *keras_1_values(facts),
         *checkpoint_periods(facts),
         *metric_keys(facts, scopes, keys),
-        *weight_files(facts, scopes, keys),
+        *checkpoint_files(facts, scopes, keys),
         *sessions(facts, scopes, tf),
         *optimizer_rates(facts),
     ]

@@ -1,4 +1,4 @@
-"""Names of weight files: Keras 3 writes weights only to files that end in `.weights.h5`."""
+"""Names of checkpoint files: Keras 3 writes weights only to `.weights.h5`, and whole checkpoints only to `.keras`."""
 
 from __future__ import annotations
 
@@ -17,57 +17,67 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import Scopes
 
 _OLD_ENDINGS = (".hdf5", ".h5")
+_WEIGHTS = ".weights.h5"
 _CHECKPOINT = (
     "filepath", "monitor", "verbose", "save_best_only", "save_weights_only", "mode", "period",
 )  # fmt: skip
 
 
-def weight_files(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
-    """The file names of save_weights() and ModelCheckpoint(save_weights_only=True), and of loads of the same name.
+def checkpoint_files(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
+    """The file names of save_weights() and ModelCheckpoint(), and of loads of the same name.
 
     `keys`: metrics that have another name now, which a checkpoint's file name may hold in braces.
     """
     written: dict[str, str] = {}
-    literals: dict[cst.BaseExpression, str] = {}
-    for path in _writers(facts):
+    seen: set[cst.BaseExpression] = set()
+    for path, new_ending in _writers(facts):
         literal = ending_of(path, facts, scopes)
         text = _text(literal) if literal is not None else None
         ending = next((end for end in _OLD_ENDINGS if text is not None and text.endswith(end)), None)
-        if literal is None or text is None or ending is None or text.endswith(".weights.h5") or literal in literals:
+        if literal is None or text is None or ending is None or text.endswith(_WEIGHTS) or literal in seen:
             continue
-        new = text[: -len(ending)] + ".weights.h5"
-        literals[literal] = new
-        written[text] = new
-        yield _change(literal, text, new, keys)
+        seen.add(literal)
+        written[text] = new_ending
+        yield _change(literal, text, new_ending, keys)
     for call in calls_in(facts.module.tree):
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_weights" and call.args:
-            literal = ending_of(call.args[0].value, facts, scopes)
-            text = _text(literal) if literal is not None else None
-            if literal is not None and text in written and literal not in literals:
-                literals[literal] = written[text]
-                yield _change(literal, text, written[text], keys)
+        if not call.args or not _loads(call, facts):
+            continue
+        literal = ending_of(call.args[0].value, facts, scopes)
+        text = _text(literal) if literal is not None else None
+        if literal is not None and text in written and literal not in seen:
+            seen.add(literal)
+            yield _change(literal, text, written[text], keys)
 
 
-def _writers(facts: Facts) -> Iterator[cst.BaseExpression]:
+def _loads(call: cst.Call, facts: Facts) -> bool:
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_weights":
+        return True
+    return names.canonical(facts.symbols.get(call.func, "")) == "keras.models.load_model"
+
+
+def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
+    """Each path that is written, and the ending Keras 3 wants: of weights, or of a whole model."""
     for use in facts.uses:
         if use.method == "save_weights" and use.call.args and not use.call.args[0].star:
-            yield use.call.args[0].value
+            yield use.call.args[0].value, _WEIGHTS
     for call in calls_in(facts.module.tree):
         if names.canonical(facts.symbols.get(call.func, "")) != "keras.callbacks.ModelCheckpoint":
             continue
         named = named_arguments(call, _CHECKPOINT)
-        if named is None or "filepath" not in named or "save_weights_only" not in named:
+        if named is None or "filepath" not in named:
             continue
-        only = named["save_weights_only"].value
-        if isinstance(only, cst.Name) and only.value == "True":
-            yield named["filepath"].value
+        only = named["save_weights_only"].value if "save_weights_only" in named else None
+        if only is None or (isinstance(only, cst.Name) and only.value in ("True", "False")):
+            weights = isinstance(only, cst.Name) and only.value == "True"
+            yield named["filepath"].value, _WEIGHTS if weights else ".keras"
 
 
-def _change(literal: cst.SimpleString, old: str, new: str, keys: Mapping[str, str]) -> CallChange:
-    message = f"Keras 3 writes weights only to files that end in .weights.h5: {old!r} is {new!r} now"
+def _change(literal: cst.SimpleString, old: str, new_ending: str, keys: Mapping[str, str]) -> CallChange:
     ending = next(end for end in _OLD_ENDINGS if old.endswith(end))
+    what = "weights" if new_ending == _WEIGHTS else "checkpoints of whole models"
+    message = f"Keras 3 writes {what} only to files that end in {new_ending}: the ending {ending} changes"
     head, _, quote = renamed_keys(literal.value, keys).rpartition(ending)
-    return CallChange(codes.WEIGHT_FILES, literal, message, Replace(literal, f"{head}.weights.h5{quote}"))
+    return CallChange(codes.WEIGHT_FILES, literal, message, Replace(literal, f"{head}{new_ending}{quote}"))
 
 
 def _text(literal: cst.SimpleString) -> str | None:
