@@ -170,7 +170,7 @@ def optimizer_calls(facts: Facts, settings: Settings, tables: Tables, tf: str) -
 def _optimizer_call(
     facts: Facts, call: cst.Call, real: str, settings: Settings, tables: Tables, tf: str
 ) -> Iterator[CallChange]:
-    known = names.canonical(real)
+    known = names.canonical(tables.moves.moved(real))
     arguments = [Argument(a.value, a.keyword.value if a.keyword is not None else None, a) for a in call.args]
     renamed = {r.old: r.new for r in tables.arguments if r.of == "keras.optimizers" and r.new}
     changes: list[CallChange] = []
