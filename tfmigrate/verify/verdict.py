@@ -122,7 +122,7 @@ class _Plan:
         flavour = flavour_of(tree)
         found = runtimes.discover() if options.old_python is None or options.new_python is None else ()
         notes: list[str] = []
-        genuine = _chosen(options.old_python, "--old-python") or runtimes.genuine_for(flavour, found)
+        genuine = _chosen(options.old_python, "--old-python") or runtimes.genuine_for(flavour, found, ast.unparse(tree))
         if genuine is None:
             recipe = runtimes.MAKES["genuine keras" if flavour == "keras" else "genuine tf.keras"]
             notes.append(
@@ -359,14 +359,14 @@ def _could_not_run(lab: _Lab) -> tuple[Verdict, str] | None:
 
 
 def _pairs(lab: _Lab, reference: Run, band: float) -> tuple[Pair, ...]:
-    """Each run of the new script against the reference and against the restored run on the same Keras."""
+    """Each run of the new script against the reference and against the restored run."""
     is_genuine = reference.world.kind == "genuine"
     found = []
     for keras in lab.plan.modern:
         new = lab.runs[f"migrated on Keras {keras}"]
-        restored = lab.runs.get(f"restored on Keras {keras}")
+        restored = _restored(lab, keras)
         same_version = None
-        if restored is not None and restored.ok:
+        if restored is not None:
             same_version = _pair(restored, new, band, decides=not is_genuine)
             found.append(same_version)
         if is_genuine:
@@ -377,6 +377,15 @@ def _pairs(lab: _Lab, reference: Run, band: float) -> tuple[Pair, ...]:
         elif same_version is None:
             found.append(_pair(reference, new, band, decides=True))
     return tuple(sorted(found, key=lambda pair: not pair.decides))
+
+
+def _restored(lab: _Lab, keras: int) -> Run | None:
+    """The old script restored on this Keras; where it does not run there, on the other one."""
+    for version in (keras, *lab.plan.modern):
+        run = lab.runs.get(f"restored on Keras {version}")
+        if run is not None and run.ok:
+            return run
+    return None
 
 
 def _but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
