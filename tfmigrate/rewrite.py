@@ -17,6 +17,7 @@ from tfmigrate.plan.planner import plan_program
 from tfmigrate.result import FileResult, Finding, Status
 from tfmigrate.settings import Settings
 from tfmigrate.understand.interpreter import interpret
+from tfmigrate.understand.names import MULTI_GPU_MODEL
 from tfmigrate.understand.program import Module, Program
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.suppressions import read_suppressions
@@ -98,7 +99,10 @@ def _objection(
         found = guard.objection(module.tree, module.text, after[module]) if plan.edits else None
         if found is not None:
             return f"{found} in {module.path}"
-    again = interpret(Program([Module(module.path, text) for module, text in after.items()]), _aliases(settings))
+    aliases = _aliases(settings)
+    if not any(name.rsplit(".", 1)[-1] in text for name in (MULTI_GPU_MODEL, *aliases) for text in after.values()):
+        return None
+    again = interpret(Program([Module(module.path, text) for module, text in after.items()]), aliases)
     left = len({wrap.call for wrap in again.wraps})
     said = sum(finding.action in ("refuse", "suppressed") for plan in plans.values() for finding in plan.findings)
     return f"{left - said} use(s) of multi_gpu_model would be left without a word" if left > said else None

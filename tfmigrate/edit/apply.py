@@ -41,7 +41,6 @@ class _Editor(cst.CSTTransformer):
         super().__init__()
         self._tree = tree
         self._config = tree.config_for_parsing
-        self._indent = tree.default_indent
         self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
         self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
         self._calls = {edit.call: edit for edit in edits if isinstance(edit, Arguments)}

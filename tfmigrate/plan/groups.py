@@ -144,8 +144,3 @@ def template_problem(wrap: Wrap) -> str | None:
         if isinstance(option, Made) and option.kind == "layer" and not option.models:
             return "what is passed as the model is a layer"
     return None
-
-
-def is_keras_model(use: Use) -> bool:
-    """Whether the receiver is known to be a Keras model."""
-    return all(isinstance(option, ModelObject | Parallel) for option in options(use.receiver))
