@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import libcst as cst
+import pytest
+
+from tfmigrate.edit.align import realigned
+
+
+@pytest.mark.parametrize(
+    ("before", "renamed", "after"),
+    [
+        (
+            "model.fit_generator(a,\n                    b)\n",
+            "model.fit(a,\n                    b)\n",
+            "model.fit(a,\n          b)\n",
+        ),
+        ("f(\n    a,\n)\n", "longer(\n    a,\n)\n", "longer(\n    a,\n)\n"),
+        ("f(a)\n", "longer(a)\n", "longer(a)\n"),
+        ("x = f('(', a,\n      b)\n", "x = ff('(', a,\n      b)\n", "x = ff('(', a,\n       b)\n"),
+    ],
+)
+def test_continuation_lines_follow_their_bracket(before: str, renamed: str, after: str) -> None:
+    tree, other = cst.parse_module(before), cst.parse_module(renamed)
+    old, new = tree.body[0], other.body[0]
+    assert isinstance(old, cst.SimpleStatementLine)
+    assert isinstance(new, cst.SimpleStatementLine)
+    assert tree.with_changes(body=[realigned(old, new, tree)]).code == after

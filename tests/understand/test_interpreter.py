@@ -1,0 +1,137 @@
+"""Facts about programs: what is wrapped, what it was built of, and what is left unknown."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tfmigrate.understand.interpreter import interpret
+from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.program import Module, Program
+from tfmigrate.understand.values import Literal, ModelObject, Opaque, Parameter, opaque_sites, options
+
+HEAD = """
+from keras.layers import Dense, Input
+from keras.models import Model, Sequential
+from keras.utils import multi_gpu_model
+"""
+
+
+def facts(code: str, **others: str) -> ProgramFacts:
+    modules = [Module(f"{name}.py", dedent(text)) for name, text in others.items()]
+    return interpret(Program([*modules, Module("train.py", HEAD + dedent(code))]))
+
+
+def lines(found: ProgramFacts) -> list[int]:
+    """Where the parts of the first template were made, counted from the line after HEAD."""
+    (wrap, *_) = found.wraps
+    offset = HEAD.count("\n")
+    return sorted({s.frame.module.position(s.unit)[0] - offset for s in opaque_sites(wrap.template)})
+
+
+def test_the_parts_of_a_functional_model_are_found_and_nothing_else() -> None:
+    found = facts("""
+        inputs = Input((4,))
+        other = Dense(3)
+        x = Dense(2)(inputs)
+        name = "n"
+        model = Model(inputs, x)
+        p = multi_gpu_model(model, 2)
+    """)
+    assert lines(found) == [2, 4, 6]
+
+
+def test_layers_added_in_a_loop_belong_to_the_model() -> None:
+    found = facts("""
+        model = Sequential()
+        for n in (1, 2):
+            model.add(Dense(n))
+        p = multi_gpu_model(model, 2)
+    """)
+    assert lines(found) == [2, 4]
+
+
+def test_an_unknown_call_is_where_an_unknown_model_comes_from() -> None:
+    found = facts("""
+        from nets import make
+        data = make.data()
+        model = make.model(data)
+        p = multi_gpu_model(model, 2)
+    """)
+    assert [type(option) for option in options(found.wraps[0].template)] == [Opaque]
+    assert lines(found) == [4]
+
+
+def test_a_function_nobody_calls_has_parameters() -> None:
+    (wrap,) = facts("def f(model, n):\n    return multi_gpu_model(model, n)\n").wraps
+    assert isinstance(wrap.template, Parameter)
+
+
+def test_a_function_that_is_called_is_walked_with_its_arguments() -> None:
+    (wrap,) = facts("""
+        def f(model, n):
+            return multi_gpu_model(model, gpus=n)
+        f(Sequential(), 4)
+    """).wraps
+    assert isinstance(wrap.template, ModelObject)
+    assert wrap.gpus_value == Literal(4)
+
+
+def test_the_other_arm_is_joined() -> None:
+    found = facts("""
+        if flag:
+            model = multi_gpu_model(Sequential(), 2)
+        else:
+            model = Sequential()
+        model.compile("sgd", "mse")
+    """)
+    (use,) = [use for use in found.uses if use.method == "compile"]
+    assert len(options(use.receiver)) == 2
+
+
+def test_attributes_flow_through_methods_and_base_classes() -> None:
+    found = facts("""
+        class Base:
+            def wrap(self):
+                self.model = multi_gpu_model(self.model, 2)
+        class Trainer(Base):
+            def __init__(self):
+                self.model = Sequential()
+                super().wrap()
+        Trainer()
+    """)
+    assert isinstance(found.wraps[0].template, ModelObject)
+
+
+def test_recursion_ends() -> None:
+    found = facts("""
+        def f(model, n):
+            return f(model, n - 1) if n else multi_gpu_model(model, 2)
+        f(Sequential(), 3)
+    """)
+    assert len(found.wraps) == 1
+
+
+def test_modules_that_import_each_other() -> None:
+    found = facts(
+        "from a import make\np = multi_gpu_model(make(), 2)\n",
+        a="from b import make\n",
+        b="""
+        from a import other
+        from keras.models import Sequential
+        def make():
+            return Sequential()
+    """,
+    )
+    assert isinstance(found.wraps[0].template, ModelObject)
+
+
+@pytest.mark.parametrize("count", [50, 100])
+def test_the_cost_is_bounded_by_the_code_to_follow(count: int) -> None:
+    """A chain in which each function calls the one before twice would take 2 ** count walks."""
+    chain = "def f0(m):\n    m.compile('sgd')\n    return m\n" + "".join(
+        f"def f{n}(m):\n    f{n - 1}(m)\n    return f{n - 1}(m)\n" for n in range(1, count)
+    )
+    found = facts(chain + f"multi_gpu_model(f{count - 1}(Sequential()), 2)\n")
+    assert len(found.wraps) == 1
