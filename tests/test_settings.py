@@ -22,7 +22,7 @@ def test_reads_every_key_and_the_command_line_wins(project: Path) -> None:
         """[tool.tfmigrate]
         target = "2.16"
         from = "keras==2.2.4"
-        strategy = "multi-worker"
+        strategy = "mirrored"
         batch = "keep"
         select = ["TFM0"]
         ignore = ["TFM005"]
@@ -37,7 +37,7 @@ def test_reads_every_key_and_the_command_line_wins(project: Path) -> None:
     expected = Settings(
         target="2.16",
         from_version="keras==2.2.4",
-        strategy="multi-worker",
+        strategy="mirrored",
         batch="keep",
         select=("TFM0",),
         ignore=("TFM005",),
