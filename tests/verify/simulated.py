@@ -30,6 +30,8 @@ class Training:
     learning_rate: float = 0.5
     step_scale: float = 1.0
     """What a version's arithmetic makes of a step, which no setting shows."""
+    idle_weight: float = 0.0
+    """Where the last weight, which has no gradient, is left by a version's rounding noise."""
     drop_rate_after: int | None = None
     """Halve the learning rate from this epoch on."""
     optimizer: str = "sgd"
@@ -115,6 +117,7 @@ def train(folder: Path, how: Training) -> Trace:
         if how.moving_averages:
             validated *= 1.0 + float(np.abs(moving[0]).mean())  # inference reads the moving averages
         epochs.append(Epoch(0, epoch, {"loss": mean, "val_loss": validated}))
+    weights[1][-1] += how.idle_weight
     snapshots.append(save("final"))
 
     tensors = [("kernel", (FEATURES, CLASSES), True), ("bias", (CLASSES,), True)]

@@ -281,6 +281,13 @@ def test_a_drift_is_no_excuse_for_a_fast_one_or_without_the_restored_run(lab: La
     assert lab.verify().verdict == "DIFFERENT"
 
 
+def test_weights_without_gradient_may_drift_further_than_losses(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001, idle_weight=0.5))
+    assert lab.verify().verdict == "EQUIVALENT"
+    lab.behaviour = broken(migrated=replace(migrated(OLD), idle_weight=0.5))
+    assert lab.verify().verdict == "DIFFERENT"
+
+
 def test_controls_are_held_to_the_narrow_band_beside_a_drift(lab: Laboratory) -> None:
     nearly_right = replace(migrated(OLD), gradient_scale=1.0005)
     lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001), **{"control: loss": nearly_right})
