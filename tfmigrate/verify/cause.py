@@ -300,9 +300,16 @@ def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Dive
 
 BEFORE_A_CRASH: frozenset[Kind] = frozenset(
     {
-        "models", "initial weights", "batch size", "loss weights", "loss scale", "learning rate", "update rule",
-        "shuffle", "scope",
-    }  # fmt: skip
+        "models",
+        "initial weights",
+        "batch size",
+        "loss weights",
+        "loss scale",
+        "learning rate",
+        "update rule",
+        "shuffle",
+        "scope",
+    }
 )
 """What the steps before a crash show by themselves; that later ones are missing is the crash's own doing."""
 
