@@ -124,15 +124,17 @@ def test_the_program_killed_at_random_moments(tmp_path: Path) -> None:
     old, new = dict.fromkeys(names, source), {name: (tmp_path / name).read_bytes() for name in names}
     assert new[names[0]] != source
     moments, killed = random.Random(7), 0
-    for _ in range(KILLS):
+    while killed < KILLS:
         fill()
         child = subprocess.Popen(
             command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         time.sleep(moments.uniform(0.5, 1.0) * needed)
         child.kill()
-        killed += child.wait() == -signal.SIGKILL
+        if child.wait() == -signal.SIGKILL:
+            killed += 1
+        else:
+            needed *= 0.9  # It was done before: the machine got faster since the first run.
         whole(tmp_path, old, new)
-    assert killed > KILLS / 3
     subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
     assert whole(tmp_path, old, new) == len(names)
