@@ -58,7 +58,7 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
         if statement is None or wrap.template_node is None:
             continue
         target = statement.targets[0].target
-        if target.deep_equals(_bare(wrap.template_node)):
+        if module.code(target) == module.code(wrap.template_node).strip("()"):
             removed.append(statement)
             continue
         if not isinstance(target, cst.Name) or not isinstance(wrap.template_node, cst.Name):
@@ -77,10 +77,6 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
             removed.extend(found.removed)
             renamed.update(found.renamed)
     return Merge(tuple(dict.fromkeys(removed)), tuple(renamed.items()))
-
-
-def _bare(node: cst.BaseExpression) -> cst.BaseExpression:
-    return node.with_changes(lpar=(), rpar=()) if isinstance(node, cst.Name) else node
 
 
 @dataclass(frozen=True)
