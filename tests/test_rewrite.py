@@ -200,6 +200,7 @@ class TestSeveralFiles:
             }
         )
         assert files["dress.py"].after == text("OTHER = 1\n")
+        assert [f.line for f in files["dress.py"].findings if f.code == "TFM001"] == [7]
         assert files["train.py"].after == text("""
             import tensorflow as tf
             from tensorflow.keras.layers import Dense
@@ -339,6 +340,13 @@ class TestOneFile:
         (file,) = migrate_sources({"x.py": "def f(:\n"}, Settings())
         assert file.status == "error"
         assert "line 1" in (file.error or "")
+
+    def test_tabs_mixed_with_spaces_are_told(self) -> None:
+        code = "if 1:\n    \tx = 1\n    \tif 2:\n\t\t    y = 2\n    \tz = 3\n"
+        compile(code, "x.py", "exec")
+        (file,) = migrate_sources({"x.py": code}, Settings())
+        assert file.status == "error"
+        assert "line 2: tabs and spaces are mixed" in (file.error or "")
 
     def test_nothing_is_done_to_a_file_that_would_lose_a_comment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from tfmigrate import guard

@@ -54,10 +54,22 @@ def _parsed(path: str, text: str) -> Module | FileResult:
         guard.compiles(text)
         return Module(path, text)
     except cst.ParserSyntaxError as error:
-        message = explain_syntax_error(text, error.raw_line, error.message)
+        message = _mixed_tabs(text) or explain_syntax_error(text, error.raw_line, error.message)
     except (SyntaxError, ValueError) as error:
         message = explain_syntax_error(text, getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error)))
     return FileResult(path, "error", error=message, before=text, after=text)
+
+
+def _mixed_tabs(text: str) -> str | None:
+    """What to do about indentation that Python reads and LibCST does not."""
+    for number, line in enumerate(text.splitlines(), 1):
+        indent = line[: len(line) - len(line.lstrip())]
+        if "\t" in indent and " " in indent:
+            return (
+                f"line {number}: tabs and spaces are mixed in the indentation, which Python reads and LibCST does not; "
+                "run `expand --initial --tabs=8` on the file, then tfmigrate again"
+            )
+    return None
 
 
 def _migrated(settings: Mapping[Module, Settings]) -> dict[Module, FileResult]:

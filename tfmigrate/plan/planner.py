@@ -386,7 +386,12 @@ class _Planner:
             draft.edits.extend(blocks[module].edits)
             self._replace_calls(draft, own, merged)
         for dress in {wrap.dress for wrap in accepted if wrap.dress is not None}:
-            self._draft(dress.closure).edits.append(Unwrap(dress.node, None))
+            draft = self._draft(dress.closure)
+            draft.edits.append(Unwrap(dress.node, None))
+            for call in calls_in(dress.node):
+                if names.canonical(draft.facts.symbols.get(call.func, "")) == names.MULTI_GPU_MODEL:
+                    message = f"the class {dress.node.name.value}, which only wraps a model, goes"
+                    draft.say(codes.MULTI_GPU_MODEL, call, message, "rewrite")
         scoped: set[cst.CSTNode] = set()
         far: dict[cst.CSTNode, tuple[Site, str]] = {}
         for home in homes:
