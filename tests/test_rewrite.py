@@ -299,6 +299,26 @@ class TestOneFile:
         ).values()
         assert "for i in range(4)])\nwith strategy.scope():\n    model = " in file.after
 
+    def test_gpus_computed_in_the_device_block_that_goes_is_too_late(self) -> None:
+        (file,) = migrated(
+            {
+                "train.py": """
+                import tensorflow as tf
+                from tensorflow.keras.layers import Dense
+                from tensorflow.keras.models import Sequential
+                from tensorflow.keras.utils import multi_gpu_model
+                from cluster import count
+
+                with tf.device("/cpu:0"):
+                    gpus = count()
+                    model = Sequential([Dense(1, input_shape=(4,))])
+                parallel = multi_gpu_model(model, gpus=gpus)
+            """
+            }
+        ).values()
+        assert "TFM103" in codes(file, "refuse")
+        assert not file.changed
+
     def test_two_guards_with_the_same_devices_share_a_strategy(self) -> None:
         (file,) = migrated(
             {

@@ -28,7 +28,7 @@ from tfmigrate.plan.groups import (
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import Tables, calls_in
 from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
-from tfmigrate.plan.scope import Cover, first_common_unit
+from tfmigrate.plan.scope import Cover, Run, first_common_unit
 from tfmigrate.plan.strategy import Strategy, replicas, strategy_for
 from tfmigrate.plan.trail import trail_of
 from tfmigrate.rules import Rule
@@ -70,6 +70,16 @@ class _Covering:
     far: tuple[tuple[Site, str], ...]
 
 
+@dataclass(frozen=True)
+class _Remains:
+    """What is left of one module's statements round its wraps."""
+
+    wraps: tuple[Wrap, ...]
+    """One for each call."""
+    merge: Merge
+    blocks: Blocks
+
+
 @dataclass
 class _Planner:
     facts: ProgramFacts
@@ -79,10 +89,9 @@ class _Planner:
 
     def plans(self) -> dict[Module, Plan]:
         wraps = self._followed()
-        homes = self._settled(wraps)
-        accepted = tuple(wrap for home in homes for wrap in home.wraps)
-        if accepted:
-            self._migrate(homes, accepted)
+        homes, remains = self._settled(wraps)
+        if homes:
+            self._migrate(homes, remains)
         self._say_refused()
         for draft in self.drafts.values():
             if draft.edits or (not self._has_uses(draft) and imports_the_name(draft)):
@@ -174,14 +183,32 @@ class _Planner:
 
     # ---- homes ----
 
-    def _settled(self, wraps: list[Wrap]) -> list[_Home]:
+    def _settled(self, wraps: list[Wrap]) -> tuple[list[_Home], dict[Module, _Remains]]:
         """The homes whose strategy can be written. A call refused in one home is refused in all, so this repeats."""
         while True:
             before = len(self.refused)
             homes = self._homes([wrap for wrap in wraps if wrap.call not in self.refused])
-            homes = [home for home in homes if self._strategy_is_known(home)]
+            remains = self._remains(homes)
+            homes = [home for home in homes if self._strategy_is_known(home, remains)]
             if len(self.refused) == before:
-                return homes
+                return homes, remains
+
+    def _remains(self, homes: list[_Home]) -> dict[Module, _Remains]:
+        """For each module with a wrap, what its statements become when all wraps of the homes go."""
+        guards: dict[cst.CSTNode, str] = {
+            guard.node: home.name for home in homes for wrap in home.wraps for guard in wrap.guards
+        }
+        calls = {wrap.call: wrap for home in homes for wrap in home.wraps}
+        found = {}
+        for module in dict.fromkeys(wrap.site.frame.module for wrap in calls.values()):
+            draft = self.drafts[module]
+            own = tuple(wrap for wrap in calls.values() if wrap.site.frame.module is module)
+            exported = frozenset(name for source, name in self.facts.exported if source is module)
+            merged = merge(module, draft.scopes, own, exported)
+            gone = frozenset((*merged.removed, *self._imports_of_the_name(module)))
+            blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), guards)
+            found[module] = _Remains(own, merged, blocks)
+        return found
 
     def _homes(self, wraps: list[Wrap]) -> list[_Home]:
         by_frame: dict[Frame, list[Wrap]] = {}
@@ -264,11 +291,11 @@ class _Planner:
             trainings=tuple(use for use in uses if use.method in TRAINING),
         )
 
-    def _strategy_is_known(self, home: _Home) -> bool:
+    def _strategy_is_known(self, home: _Home, remains: Mapping[Module, _Remains]) -> bool:
         """Refuses a home's wraps where its strategy cannot be written; True where it can."""
         problem = self._two_compiles(home)
         if problem is None:
-            runs = list(self._cover(home, self._covering(home), (), ()).runs(home.body))
+            runs = self._runs(home, self._covering(home), remains)
             if not runs:
                 problem = Refusal(codes.MADE_ELSEWHERE, "no statement was found that builds the model")
             else:
@@ -355,36 +382,29 @@ class _Planner:
                     near.add(lifted.unit)
         return _Covering(frozenset(near), tuple((site, text) for site, text in far.items() if site.unit not in near))
 
-    def _cover(
-        self, home: _Home, covering: _Covering, gone: Iterable[cst.CSTNode], transparent: Iterable[cst.CSTNode]
-    ) -> Cover:
+    def _runs(self, home: _Home, covering: _Covering, remains: Mapping[Module, _Remains]) -> list[Run]:
+        """The `with` blocks of a home."""
         training = frozenset(
             lifted.unit
             for group in home.groups
             for use in group.trainings
             if (lifted := use.site.lifted(group.home)) is not None
         )
-        return Cover(home.module, covering.near, training - covering.near, gone, transparent)
+        left = remains.get(home.module)
+        gone, transparent = (left.blocks.gone, left.blocks.transparent) if left is not None else ((), ())
+        cover = Cover(home.module, covering.near, training - covering.near, gone, transparent)
+        return list(cover.runs(home.body))
 
     # ---- the migration ----
 
-    def _migrate(self, homes: list[_Home], accepted: tuple[Wrap, ...]) -> None:
-        guards: dict[cst.CSTNode, str] = {
-            guard.node: home.name for home in homes for wrap in home.wraps for guard in wrap.guards
-        }
-        merges: dict[Module, Merge] = {}
-        blocks: dict[Module, Blocks] = {}
-        for module in dict.fromkeys(wrap.site.frame.module for wrap in accepted):
+    def _migrate(self, homes: list[_Home], remains: Mapping[Module, _Remains]) -> None:
+        for module, left in remains.items():
             draft = self.drafts[module]
-            own = tuple({wrap.call: wrap for wrap in accepted if wrap.site.frame.module is module}.values())
-            exported = frozenset(name for source, name in self.facts.exported if source is module)
-            merges[module] = merged = merge(module, draft.scopes, own, exported)
-            gone = frozenset((*merged.removed, *self._imports_of_the_name(module)))
-            blocks[module] = Blocks(draft.facts, own, gone, dict(merged.renamed), guards)
-            draft.edits.extend(Remove(node) for node in merged.removed)
-            draft.edits.extend(Replace(node, new) for node, new in merged.renamed)
-            draft.edits.extend(blocks[module].edits)
-            self._replace_calls(draft, own, merged)
+            draft.edits.extend(Remove(node) for node in left.merge.removed)
+            draft.edits.extend(Replace(node, new) for node, new in left.merge.renamed)
+            draft.edits.extend(left.blocks.edits)
+            self._replace_calls(draft, left)
+        accepted = tuple(wrap for left in remains.values() for wrap in left.wraps)
         for dress in {wrap.dress for wrap in accepted if wrap.dress is not None}:
             draft = self._draft(dress.closure)
             draft.edits.append(Unwrap(dress.node, None))
@@ -396,15 +416,16 @@ class _Planner:
         far: dict[cst.CSTNode, tuple[Site, str]] = {}
         for home in homes:
             covering = self._covering(home)
-            self._scope(home, covering, blocks.get(home.module), scoped)
+            self._scope(home, covering, remains, scoped)
             far.update((site.unit, (site, text)) for site, text in covering.far)
             self._pipelines(home)
             self._note_toggles(home)
         for unit, (site, text) in far.items():
             if unit not in scoped:
-                context = _renamed(text, merges.get(site.frame.module, Merge()))
+                left_there = remains.get(site.frame.module)
+                context = _renamed(text, left_there.merge) if left_there is not None else text
                 self._draft(site.frame).edits.append(Scope((unit,), context))
-        for wrap in {wrap.call: wrap for wrap in accepted}.values():
+        for wrap in accepted:
             self._draft(wrap.site.frame).say(
                 codes.MULTI_GPU_MODEL, wrap.call, self._story(wrap), "rewrite", trail_of(wrap, self.facts)
             )
@@ -420,10 +441,10 @@ class _Planner:
                 if all(names.canonical(full) == names.MULTI_GPU_MODEL for full in found):
                     yield statement
 
-    def _replace_calls(self, draft: Draft, wraps: tuple[Wrap, ...], merged: Merge) -> None:
-        for wrap in wraps:
+    def _replace_calls(self, draft: Draft, left: _Remains) -> None:
+        for wrap in left.wraps:
             assignment = wrapped_assignment(wrap)
-            if assignment in merged.removed or wrap.template_node is None:
+            if assignment in left.merge.removed or wrap.template_node is None:
                 continue
             node: cst.BaseExpression = wrap.call
             if assignment is not None and isinstance(assignment.value, cst.IfExp):
@@ -434,12 +455,13 @@ class _Planner:
             if isinstance(value, Parallel) and value.wrap.call not in self.refused:
                 draft.edits.append(Replace(node, "{model}", (("model", model),)))
 
-    def _scope(self, home: _Home, covering: _Covering, blocks: Blocks | None, scoped: set[cst.CSTNode]) -> None:
+    def _scope(
+        self, home: _Home, covering: _Covering, remains: Mapping[Module, _Remains], scoped: set[cst.CSTNode]
+    ) -> None:
         """Make the strategy and put its scope round what needs it; `scoped` collects the units taken in."""
         draft = self.drafts[home.module]
-        gone = blocks.gone if blocks is not None else set()
-        transparent = blocks.transparent if blocks is not None else set()
-        runs = list(self._cover(home, covering, gone, transparent).runs(home.body))
+        gone = remains[home.module].blocks.gone if home.module in remains else set()
+        runs = self._runs(home, covering, remains)
         before = first_common_unit(home.module, runs, home.body)
         strategy = self._strategy(home, before)
         assert isinstance(strategy, Strategy)
