@@ -20,6 +20,7 @@ from tfmigrate.understand.store import Store
 from tfmigrate.understand.values import (
     Choice,
     ClassValue,
+    Entered,
     Frame,
     FunctionValue,
     Instance,
@@ -33,8 +34,10 @@ from tfmigrate.understand.values import (
     Opaque,
     Parallel,
     Parameter,
+    ScopeOf,
     Site,
     Sites,
+    StrategyObject,
     Super,
     Symbol,
     Value,
@@ -72,6 +75,7 @@ class Interpreter:
         self._frame = next(iter(self._tops.values()))
         self._unit: Unit = cst.SimpleStatementLine(body=())
         self._guards: tuple[Guard, ...] = ()
+        self._entered_scopes: tuple[Entered, ...] = ()
         self._returns: list[Value] = []
         self._globals: dict[Frame, set[str]] = {}
         self._entered: set[cst.CSTNode] = set()
@@ -139,6 +143,8 @@ class Interpreter:
         outer = self._guards
         for unit in units_of(block):
             self._unit = unit
+            if self._entered_scopes:
+                self.program_facts.entered[self._site] = self._entered_scopes
             self._left -= 1
             reached = self._statement(unit)
             if not reached:
@@ -161,11 +167,7 @@ class Interpreter:
             self._evaluate(unit.test)
             return self._loop(unit.body, unit.orelse)
         if isinstance(unit, cst.With):
-            for item in unit.items:
-                value = self._evaluate(item.item)
-                if item.asname is not None:
-                    self._assign(item.asname.name, value)
-            return self._nested(unit, unit.body)
+            return self._with(unit)
         if isinstance(unit, cst.Try | cst.TryStar):
             return self._try(unit)
         if isinstance(unit, cst.FunctionDef):
@@ -183,6 +185,29 @@ class Interpreter:
         reached = self._block(body)
         self._unit = unit
         return reached
+
+    def _with(self, unit: cst.With) -> bool:
+        outer = self._entered_scopes
+        for item in unit.items:
+            value = self._evaluate(item.item)
+            if item.asname is not None:
+                self._assign(item.asname.name, value)
+            strategies = frozenset(option.strategy for option in options(value) if isinstance(option, ScopeOf))
+            if strategies or not self._enters_no_scope(item.item):
+                self._entered_scopes = (*self._entered_scopes, Entered(unit, self._frame, strategies))
+                self._effects += 1
+        reached = self._nested(unit, unit.body)
+        self._entered_scopes = outer
+        return reached
+
+    def _enters_no_scope(self, context: cst.BaseExpression) -> bool:
+        """Whether a context manager is TensorFlow's own and no strategy's, or the builtin `open`."""
+        if not isinstance(context, cst.Call):
+            return False
+        if isinstance(context.func, cst.Name) and context.func.value == "open":
+            return self._lookup("open") is None
+        root, *rest = self.facts.symbols.get(context.func, "").split(".")
+        return root in ("tensorflow", "keras", "tf_keras") and "distribute" not in rest
 
     def _if(self, unit: cst.If) -> bool:
         self._evaluate(unit.test)
@@ -470,14 +495,15 @@ class Interpreter:
 
     @contextmanager
     def _activation(self, frame: Frame) -> Iterator[list[Value]]:
-        saved = self._frame, self._unit, self._guards, self._returns
+        saved = self._frame, self._unit, self._guards, self._entered_scopes, self._returns
         self._frame, self._returns = frame, []
         if frame.call is None:
             self._guards = ()
+            self._entered_scopes = ()
         try:
             yield self._returns
         finally:
-            self._frame, self._unit, self._guards, self._returns = saved
+            self._frame, self._unit, self._guards, self._entered_scopes, self._returns = saved
 
     def _enter(
         self, function: FunctionValue, arguments: _Arguments, call: Site | None, call_node: cst.Call | None
@@ -576,6 +602,10 @@ class Interpreter:
             return self._super()
         callee = self._evaluate(node.func)
         arguments = self._arguments(node)
+        if isinstance(callee, Method) and isinstance(callee.receiver, ScopeOf):
+            self.program_facts.scopes_elsewhere = True
+        if any(isinstance(option, ScopeOf) for _, value in arguments for option in options(value)):
+            self.program_facts.scopes_elsewhere = True
         methods = [o for o in options(callee) if isinstance(o, Method) and o.function is None]
         if methods and (methods[0].name in MODEL_METHODS or any(models_of(m.receiver) for m in methods)):
             receiver = join(*(method.receiver for method in methods))
@@ -693,6 +723,14 @@ class Interpreter:
             return self._wrap(arguments, node)
         if name.rsplit(".", 1)[-1] == "multi_gpu_model" and values:
             self.facts.copies[node] = name
+        strategy = names.strategy_class(name)
+        if strategy is not None:
+            made = StrategyObject(strategy, self._site, node)
+            self.program_facts.strategies.append(made)
+            self._effects += 1
+            return made
+        if name.endswith("experimental_set_strategy"):
+            self.program_facts.scopes_elsewhere = True
         if known in names.MODEL_CLASSES:
             flowing = frozenset().union(*(opaque_sites(value) for value in values))
             return self._model(node, flowing, models, "constructed")
@@ -765,6 +803,8 @@ class Interpreter:
             return Items(receiver.values, "list") if receiver.values else Opaque("a value of a dict")
         if isinstance(receiver, ModelObject | Parallel):
             return self._model_method(receiver, method.name, arguments, node)
+        if isinstance(receiver, StrategyObject) and method.name == "scope":
+            return ScopeOf(receiver)
         if isinstance(receiver, Made) and receiver.kind == "layer":
             return self._layered(receiver, arguments)
         return self._combined((receiver, *(value for _, value in arguments)), node)
@@ -897,7 +937,7 @@ class Interpreter:
             return Method(value, name) if value.kind != "tensor" else value
         if isinstance(value, Opaque | Parameter):
             return Method(value, name)
-        if isinstance(value, Items | Mapping | Literal):
+        if isinstance(value, Items | Mapping | Literal | StrategyObject | ScopeOf):
             return Method(value, name)
         return Opaque(f"the attribute {name}")
 

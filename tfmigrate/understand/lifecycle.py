@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Site, Value, models_of
+from tfmigrate.understand.values import (
+    ClassValue,
+    Entered,
+    Frame,
+    ModelObject,
+    Site,
+    StrategyObject,
+    Value,
+    models_of,
+)
 
 TRAINING = frozenset({"fit", "fit_generator", "train_on_batch"})
 INFERENCE = frozenset(
@@ -86,6 +95,12 @@ class ProgramFacts:
     wraps: list[Wrap] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     models: list[ModelObject] = field(default_factory=list)
+    strategies: list[StrategyObject] = field(default_factory=list)
+    """Every strategy that the program makes, in the order it makes them."""
+    entered: dict[Site, tuple[Entered, ...]] = field(default_factory=dict)
+    """The scopes round a place, callers' included, outermost first; absent where there is none."""
+    scopes_elsewhere: bool = False
+    """Whether a scope is entered otherwise than by `with`, so that what is not in `entered` may be in one."""
     exported: set[tuple[Module, str]] = field(default_factory=set)
     """Names of a module that another one imports."""
 

@@ -81,6 +81,27 @@ def is_metric(name: str) -> bool:
     return head == "keras.metrics" and last[:1].isupper()
 
 
+_STRATEGIES = frozenset(
+    {
+        "MirroredStrategy",
+        "MultiWorkerMirroredStrategy",
+        "CollectiveAllReduceStrategy",
+        "CentralStorageStrategy",
+        "OneDeviceStrategy",
+        "ParameterServerStrategy",
+        "ParameterServerStrategyV2",
+        "TPUStrategy",
+        "TPUStrategyV2",
+    }
+)
+
+
+def strategy_class(name: str) -> str | None:
+    """The class of tf.distribute that a name is, under whichever of its homes; None for anything else."""
+    parts = name.split(".")
+    return parts[-1] if parts[0] == "tensorflow" and "distribute" in parts and parts[-1] in _STRATEGIES else None
+
+
 MODEL_CLASSES = frozenset({"keras.models.Model", "keras.models.Sequential"})
 MODEL_LOADERS = frozenset(
     {

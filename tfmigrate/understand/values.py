@@ -228,6 +228,31 @@ class ModelObject:
             yield from model.base_models()
 
 
+@dataclass(eq=False)
+class StrategyObject:
+    """A strategy that the program makes. `name` is its class: MirroredStrategy, MultiWorkerMirroredStrategy, ..."""
+
+    name: str
+    site: Site
+    node: cst.Call
+
+
+@dataclass(frozen=True)
+class ScopeOf:
+    """`strategy.scope()`, entered or not."""
+
+    strategy: StrategyObject
+
+
+@dataclass(frozen=True)
+class Entered:
+    """A `with` round a place; `strategies` are those whose scope it may enter, empty where that cannot be told."""
+
+    block: cst.With
+    frame: Frame
+    strategies: frozenset[StrategyObject]
+
+
 @dataclass(frozen=True)
 class Parallel:
     """What multi_gpu_model returned."""
@@ -244,7 +269,7 @@ class Choice:
 
 Value = Union[  # noqa: UP007  (a recursive alias of classes defined below each other)
     Symbol, ModuleValue, Literal, Opaque, Parameter, FunctionValue, ClassValue, Instance, Method, Super, Items,
-    Mapping, Made, ModelObject, Parallel, Choice,
+    Mapping, Made, ModelObject, StrategyObject, ScopeOf, Parallel, Choice,
 ]  # fmt: skip
 
 
