@@ -10,25 +10,29 @@ from tests.variants import Variant, comments, decoded, variants, with_comments, 
 from tfmigrate import rules
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.plan.codes import CODES, UNUSED_SUPPRESSION
+from tfmigrate.plan.packages import Project, mended
 from tfmigrate.result import FileResult
 from tfmigrate.rules import Example, Rule
 from tfmigrate.settings import Settings
 
 RULES = rules.all_rules()
-EXAMPLES = [
-    pytest.param(rule, example, id=f"{rule.path.name}:{example.line}") for rule in RULES for example in rule.examples
-]
+PROGRAMS = [(rule, example) for rule in RULES for example in rule.examples if example.language == "python"]
+EXAMPLES = [pytest.param(rule, example, id=f"{rule.path.name}:{example.line}") for rule, example in PROGRAMS]
 REWRITES = [
     pytest.param(rule, example, id=f"{rule.path.name}:{example.line}")
-    for rule in RULES
-    for example in rule.examples
+    for rule, example in PROGRAMS
     if example.kind == "rewrite"
 ]
 VARIANTS = [
     pytest.param(rule, example, variant, id=f"{rule.path.name}:{example.line} {variant.form}")
+    for rule, example in PROGRAMS
+    for variant in variants(example)
+]
+REQUIREMENTS = [
+    pytest.param(rule, example, id=f"{rule.path.name}:{example.line}")
     for rule in RULES
     for example in rule.examples
-    for variant in variants(example)
+    if example.language == "requirements"
 ]
 
 
@@ -36,6 +40,12 @@ def migrated(data: bytes) -> FileResult:
     file = migrate_bytes(data, "example.py", Settings())
     assert file.error is None, file.error
     return file
+
+
+def outcome(example: Example) -> FileResult:
+    if example.language == "requirements":
+        return mended("requirements.txt", example.before, Project(Settings(), RULES))
+    return migrated(example.before.encode())
 
 
 def codes(file: FileResult, *actions: str) -> set[str]:
@@ -48,7 +58,7 @@ def test_every_code_has_a_rule_and_every_rule_a_code() -> None:
 
 @pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.path.name) for rule in RULES])
 def test_every_rule_has_an_example_that_provokes_it(rule: Rule) -> None:
-    found = [finding.code for example in rule.examples for finding in migrated(example.before.encode()).findings]
+    found = [finding.code for example in rule.examples for finding in outcome(example).findings]
     assert rule.code in found, f"{rule.path.name} shows no program that it applies to"
 
 
@@ -64,6 +74,16 @@ def test_an_example_becomes_what_the_rule_says(rule: Rule, example: Example, var
         assert rule.code not in codes(file, "rewrite", "refuse")
     else:
         assert rule.code in codes(file, "rewrite", "warn")
+
+
+@pytest.mark.parametrize(("rule", "example"), REQUIREMENTS)
+def test_a_requirements_file_becomes_what_the_rule_says(rule: Rule, example: Example) -> None:
+    file = outcome(example)
+    assert file.after == example.after
+    assert (rule.code in codes(file, "rewrite")) == (example.kind == "rewrite")
+    assert not mended("requirements.txt", file.after, Project(Settings(), RULES)).changed
+    ended = example.before.replace("\n", "\r\n")
+    assert mended("requirements.txt", ended, Project(Settings(), RULES)).after == example.after.replace("\n", "\r\n")
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)

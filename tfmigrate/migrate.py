@@ -13,7 +13,7 @@ from tfmigrate import rules
 from tfmigrate.errors import UserError
 from tfmigrate.files import pins, related, scan, source, write
 from tfmigrate.result import FileResult, Result
-from tfmigrate.settings import Settings
+from tfmigrate.settings import PROJECT, Settings
 
 if TYPE_CHECKING:
     from tfmigrate.files.notebook import Notebook
@@ -92,9 +92,39 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
     read, unreadable = _read(programs)
     groups = related.components({path: one.found.data for path, one in read.items()})
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
+    files = _with_projects(files, paths, settings, read, groups)
     hits = {one.path for one in found.found}
     told = (f for f in files if f.findings or (f.status != "unchanged" and (f.path in hits or f.path not in read)))
     return _Plan(Result(tuple(sorted(told, key=lambda file: file.path)), found.scanned), read, groups)
+
+
+def _with_projects(
+    files: tuple[FileResult, ...],
+    paths: Sequence[str],
+    settings: Settings,
+    read: dict[str, _Read],
+    groups: list[list[str]],
+) -> tuple[FileResult, ...]:
+    """The files, and those round them that name packages, which are read, and written together with their program."""
+    if not any(file.changed for file in files) and not any(code.startswith(PROJECT) for code in settings.select):
+        return files
+    from tfmigrate import project  # Late: a run without a hit has no project to look at.
+
+    told = []
+    for file in files:
+        notebook = read[file.path].notebook if file.path in read else None
+        told.append(project.in_shell_lines(file, notebook, settings) if notebook else file)
+    for one in project.around(files, paths, settings):
+        if one.found.path in read:
+            continue
+        read[one.found.path] = _Read(one.found, one.source, None)
+        told.append(one.result)
+        group = next((group for group in groups if one.program in group), None)
+        if group is None:
+            groups.append([one.found.path])
+        else:
+            group.append(one.found.path)
+    return tuple(told)
 
 
 def _with_importers(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings) -> list[scan.Found]:

@@ -1,7 +1,8 @@
 """The rules as data: every `rules/*.md` is one claim with its reason and its examples.
 
 A rule file is TOML between two `+++` lines, then Markdown. Its fenced blocks named `python before` + `python after`,
-`python unchanged` and `python refuse` are its examples, and its tests.
+`python unchanged` and `python refuse` are its examples, and its tests; `requirements` in the place of `python` is a
+requirements file.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ else:
 
 Safety = Literal["safe", "unsafe", "refuse", "warn"]
 ExampleKind = Literal["rewrite", "unchanged", "refuse"]
+Language = Literal["python", "requirements"]
 
 
 class RuleError(UserError):
@@ -58,6 +60,14 @@ class Default:
 
 
 @dataclass(frozen=True)
+class Need:
+    """A package that TensorFlow brings along, and the oldest version that it takes."""
+
+    package: str
+    at_least: str
+
+
+@dataclass(frozen=True)
 class Example:
     """A program and what must become of it; `before == after` unless `kind` is "rewrite"."""
 
@@ -66,6 +76,7 @@ class Example:
     after: str
     line: int
     """Line of the opening fence in the rule's file, from 1."""
+    language: Language = "python"
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,7 @@ class Rule:
     references: tuple[str, ...] = ()
     renames: tuple[Rename, ...] = ()
     defaults: tuple[Default, ...] = ()
+    needs: tuple[Need, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -139,12 +151,13 @@ def load(path: Path) -> Rule:
         references=tuple(table.get("references", ())),
         renames=tuple(_row(path, Rename, row) for row in table.get("rename", ())),
         defaults=tuple(_row(path, Default, row) for row in table.get("default", ())),
+        needs=tuple(_row(path, Need, row) for row in table.get("need", ())),
     )
 
 
 _KEYS: Mapping[str, type] = {
     "code": str, "name": str, "safety": str, "needles": list, "versions": str, "references": list,
-    "rename": list, "default": list,
+    "rename": list, "default": list, "need": list,
 }  # fmt: skip
 _REQUIRED = ("code", "name", "safety", "needles")
 
@@ -196,28 +209,35 @@ def _row(path: Path, kind: type[Any], row: Mapping[str, Any]) -> Any:
         raise RuleError(f"{path}:1: [[{name}]] {dict(row)}: {str(error).split('__init__() ')[-1]}") from None
 
 
+_LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+
 def _examples(path: Path, body: str, first_line: int) -> tuple[Example, ...]:
     examples: list[Example] = []
-    waiting: tuple[str, int] | None = None
+    waiting: tuple[Language, str, int] | None = None
     for info, text, line in _fences(path, body, first_line):
-        if info == "python after":
-            if waiting is None:
-                raise RuleError(f"{path}:{line}: `python after` without a `python before` just above it")
-            examples.append(Example("rewrite", waiting[0], text, waiting[1]))
+        word, _, kind = info.partition(" ")
+        language: Language | None = next((one for one in _LANGUAGES if one == word), None)
+        if kind == "after" and language:
+            if waiting is None or waiting[0] != language:
+                raise RuleError(f"{path}:{line}: `{info}` without a `{language} before` just above it")
+            examples.append(Example("rewrite", waiting[1], text, waiting[2], waiting[0]))
             waiting = None
             continue
         if waiting is not None:
             break
-        if info == "python before":
-            waiting = (text, line)
-        elif info == "python unchanged":
-            examples.append(Example("unchanged", text, text, line))
-        elif info == "python refuse":
-            examples.append(Example("refuse", text, text, line))
-        elif info.startswith("python "):
+        if not kind or language is None:
+            continue
+        if kind == "before":
+            waiting = (language, text, line)
+        elif kind == "unchanged":
+            examples.append(Example("unchanged", text, text, line, language))
+        elif kind == "refuse":
+            examples.append(Example("refuse", text, text, line, language))
+        else:
             raise RuleError(f"{path}:{line}: `{info}` is no kind of example (before, after, unchanged, refuse)")
     if waiting is not None:
-        raise RuleError(f"{path}:{waiting[1]}: `python before` without a `python after` just below it")
+        raise RuleError(f"{path}:{waiting[2]}: `{waiting[0]} before` without a `{waiting[0]} after` just below it")
     return tuple(examples)
 
 

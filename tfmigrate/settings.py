@@ -21,6 +21,8 @@ Strategy = Literal["mirrored"]
 Batch = Literal["auto", "seed", "keep"]
 Format = Literal["text", "json", "sarif", "github", "junit"]
 
+PROJECT = "TFM6"
+"""How the codes begin that concern the project round the code."""
 OLDEST_TARGET = (2, 4)
 """First TensorFlow with MirroredStrategy stable under the names that are written (SEMANTICS: valid from 2.4 on)."""
 

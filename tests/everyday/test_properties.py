@@ -22,7 +22,7 @@ from tfmigrate.settings import Settings
 
 SETTINGS = Settings(from_version="keras==2.2.4, tensorflow==1.15")
 PROGRAMS = sorted(
-    {example.before for rule in rules.all_rules() for example in rule.examples}
+    {one.before for rule in rules.all_rules() for one in rule.examples if one.language == "python"}
     | {path.read_text(encoding="utf-8") for path in (ROOT / "fixtures").glob("*/before/*.py")}
 )
 LINES = sorted({line for program in PROGRAMS for line in program.splitlines()})

@@ -127,12 +127,22 @@ class Notebook:
 
     def _placed(self, finding: Finding) -> Finding:
         cell, line = self._cell_at(finding.line)
+        return replace(finding, line=line, message=self._in_cells(finding.message), cell=self._place(cell, line))
+
+    def _place(self, cell: _CodeCell, line: int) -> Cell:
         lines = cell.source.split("\n")
         value = cell.members["source"]
         parts = _array(self.text, value.start) if self.text[value.start] == "[" else [value]
         start = parts[min(line, len(parts)) - 1].start if len(parts) == len(lines) else value.start
-        place = Cell(cell.number, self.text.count("\n", 0, start) + 1, lines[line - 1] if line <= len(lines) else "")
-        return replace(finding, line=line, message=self._in_cells(finding.message), cell=place)
+        return Cell(cell.number, self.text.count("\n", 0, start) + 1, lines[line - 1] if line <= len(lines) else "")
+
+    def shell_lines(self) -> Iterator[tuple[Cell, int, str]]:
+        """(cell, line in it, text) of every line that a shell or a magic runs."""
+        for cell in self.cells:
+            whole = re.match(r"\s*%%(bash|sh|script)\b", cell.source) is not None
+            for number, line in enumerate(cell.source.split("\n"), 1):
+                if whole or line.lstrip().startswith(("!", "%")):
+                    yield self._place(cell, number), number, line
 
     def _in_cells(self, message: str) -> str:
         """A message that speaks of lines of the program, speaking of cells."""

@@ -17,7 +17,8 @@ _PIN = re.compile(
     r"(?<![\w.-])(keras|tensorflow(?:-cpu|-gpu)?)(?:\[[\w,.-]*\])?\s*(?:=\s*[\"'])?\s*(?:===?|~=|=)\s*(\d+(?:\.\d+)*)",
     re.I,
 )
-_IMAGE = re.compile(r"^\s*FROM\s+(?:\S+/)?tensorflow:(\d+(?:\.\d+)*)", re.I | re.M)
+# NVIDIA's images are numbered by year and month.
+_IMAGE = re.compile(r"^\s*FROM\s+(?:(?!nvcr\.io)\S+/)?tensorflow:(\d+(?:\.\d+)*)", re.I | re.M)
 
 
 def written_for(folder: Path) -> str | None:
@@ -26,7 +27,7 @@ def written_for(folder: Path) -> str | None:
     Looks in the folder and those above it, up to the repository's root (without one, in the folder only), and takes
     the nearest that pins either.
     """
-    for one in _folders(folder.resolve()):
+    for one in folders_up(folder.resolve()):
         found: dict[str, str] = {}
         for path in _files(one):
             for package, version in _pins(path):
@@ -36,7 +37,8 @@ def written_for(folder: Path) -> str | None:
     return None
 
 
-def _folders(folder: Path) -> list[Path]:
+def folders_up(folder: Path) -> list[Path]:
+    """`folder` and those above it up to the repository's root; without a repository, the folder only."""
     chain = [folder, *folder.parents]
     for number, one in enumerate(chain):
         if (one / ".git").exists():

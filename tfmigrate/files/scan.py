@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,24 +40,38 @@ class Scan:
     scanned: int
 
 
+def is_source(name: str) -> bool:
+    """Whether a file of this name is looked at by a walk that asks for nothing else."""
+    return name.endswith(SUFFIXES)
+
+
 def search(
-    paths: Sequence[str], needles: Sequence[bytes], exclude: Sequence[str] = (), root: Path | None = None
+    paths: Sequence[str],
+    needles: Sequence[bytes],
+    exclude: Sequence[str] = (),
+    root: Path | None = None,
+    named: Callable[[str], bool] = is_source,
 ) -> Scan:
     """Search `paths` (files, or folders to walk for *.py and *.ipynb) for files that hold at least one of `needles`.
+
+    `named` says which file names a walk looks at.
 
     A walk leaves out what a .gitignore of any level names, `exclude` (the same language, relative to `root`), version
     control, virtual environments and node_modules; a file that is named is always read. Links to folders are not
     followed; a link to a file counts when its target lies inside `paths`, and is an error when not.
     """
-    search = _Search(needles, exclude, root or Path.cwd())
+    search = _Search(needles, exclude, root or Path.cwd(), named)
     for path in paths:
         search.add(path)
     return search.outcome(paths)
 
 
 class _Search:
-    def __init__(self, needles: Sequence[bytes], exclude: Sequence[str], root: Path) -> None:
+    def __init__(
+        self, needles: Sequence[bytes], exclude: Sequence[str], root: Path, named: Callable[[str], bool]
+    ) -> None:
         self.needles = tuple(needles)
+        self.named = named
         self.excluded = [(_spec(exclude), str(root.resolve()))] if exclude else []
         self.found: list[Found] = []
         self.errors: list[FileResult] = []
@@ -105,7 +119,7 @@ class _Search:
                 if child.is_dir(follow_symlinks=False):
                     if child.name not in NEVER_WALKED and not _ignored(child.path, ignores, is_folder=True):
                         pending.append((os.path.join(shown, child.name), child.path, ignores))
-                elif child.name.endswith(SUFFIXES) and child.is_file():
+                elif self.named(child.name) and child.is_file():
                     self.look(os.path.join(shown, child.name), ignores)
 
     def look(self, path: str, ignores: Sequence[tuple[GitIgnoreSpec, str]]) -> None:

@@ -47,4 +47,8 @@ BATCH_LOSS = "TFM403"
 
 NAME_IS_GONE = "TFM501"
 
+TENSORFLOW_PIN = "TFM601"
+KERAS_PIN = "TFM602"
+BROUGHT_PIN = "TFM603"
+
 CODES = frozenset(value for name, value in list(globals().items()) if name.isupper())

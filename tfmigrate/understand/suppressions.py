@@ -22,6 +22,17 @@ class Suppression:
         return self.line == line and (not self.codes or code in self.codes)
 
 
+def in_lines(text: str) -> tuple[Suppression, ...]:
+    """As read_suppressions, in a file that is no Python but has its comments from `#` to the end of the line."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1) if "tfmigrate" in text else ():
+        match = _COMMENT.search(line)
+        if match is not None:
+            alone = not line[: match.start()].strip()
+            found.append(_suppression(match, number, match.start() + 1, alone))
+    return tuple(found)
+
+
 def read_suppressions(text: str) -> tuple[Suppression, ...]:
     """Every suppression comment; one on a line of its own stands for the line below it."""
     if "tfmigrate" not in text:
@@ -32,7 +43,11 @@ def read_suppressions(text: str) -> tuple[Suppression, ...]:
         match = _COMMENT.match(token.string) if token.type == tokenize.COMMENT else None
         if match is None:
             continue
-        codes = frozenset(code.strip() for code in (match[1] or "").split(",") if code.strip())
         alone = not token.line[: token.start[1]].strip()
-        found.append(Suppression(token.start[0] + (1 if alone else 0), token.start[1] + 1, codes))
+        found.append(_suppression(match, token.start[0], token.start[1] + 1, alone))
     return tuple(found)
+
+
+def _suppression(match: re.Match[str], line: int, column: int, alone: bool) -> Suppression:
+    codes = frozenset(code.strip() for code in (match[1] or "").split(",") if code.strip())
+    return Suppression(line + (1 if alone else 0), column, codes)

@@ -1,0 +1,50 @@
+"""The files round a program that say which packages it needs, and the sources beside it that import Keras."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from tfmigrate.files import scan
+from tfmigrate.files.pins import folders_up
+
+_BESIDE = ("requirements", "docker", ".devcontainer")
+"""Folders of a project that hold such files too."""
+_IMPORTS_KERAS = re.compile(rb"(?:^|[\"'])[ \t]*(?:import|from)[ \t]+keras[\s.\\]", re.M)
+
+
+def nearest(folder: str, named: Callable[[str], bool]) -> tuple[str, list[scan.Found]]:
+    """The nearest folder, up to the repository's root, with files whose names `named` accepts; and those files.
+
+    Paths are relative to the current folder where `folder` is.
+    """
+    for one in folders_up(Path(folder).resolve()):
+        places = [one, *(one / name for name in _BESIDE)]
+        files = [file for place in places if place.is_dir() for file in sorted(place.iterdir()) if named(file.name)]
+        found = [_found(file, os.path.isabs(folder)) for file in files if file.is_file() and not file.is_symlink()]
+        if found:
+            return str(one), found
+    return str(Path(folder).resolve()), []
+
+
+def _found(file: Path, absolute: bool) -> scan.Found:
+    return scan.Found(str(file) if absolute else os.path.relpath(file), str(file), file.read_bytes())
+
+
+def within(real: str, paths: Iterable[str]) -> bool:
+    """Whether a real path is one of `paths`, or lies in a folder that is."""
+    roots = [os.path.realpath(path) for path in paths]
+    return any(real == root or real.startswith(os.path.join(root, "")) for root in roots)
+
+
+def importer_of_keras(folder: str, exclude: Sequence[str], root: Path | None, known: dict[str, bytes]) -> str | None:
+    """A source below `folder` that imports standalone Keras, None where there is none.
+
+    `known`: real path -> the bytes it will have, of files that are being changed.
+    """
+    for found in scan.search([folder], (b"import keras", b"from keras"), exclude, root).found:
+        if _IMPORTS_KERAS.search(known.get(found.real, found.data)):
+            return os.path.relpath(found.real, folder)
+    return None

@@ -1,0 +1,96 @@
+"""The project round the programs that are migrated: what its requirements, images and notebooks still ask for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tfmigrate import rules
+from tfmigrate.files import project, scan, source
+from tfmigrate.plan import packages
+from tfmigrate.result import FileResult, Finding
+from tfmigrate.settings import PROJECT, Settings
+
+if TYPE_CHECKING:
+    from tfmigrate.files.notebook import Notebook
+
+
+@dataclass(frozen=True)
+class Around:
+    """One file of a project, and what becomes of it together with `program`, the migrated file that it belongs to."""
+
+    found: scan.Found
+    source: source.Source
+    result: FileResult
+    program: str | None
+
+
+def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings) -> list[Around]:
+    """What is said about the projects of all migrated `files`, or with `--select TFM6` about all below `paths`."""
+    done: list[Around] = []
+    if _asked_for(settings):
+        found = scan.search(paths, (b"",), settings.exclude, settings.root, packages.names_packages).found
+        folders: dict[str, list[scan.Found]] = {}
+        for one in found:
+            if packages.names_packages(os.path.basename(one.path)):
+                folders.setdefault(os.path.dirname(one.real), []).append(one)
+        for folder, listed in folders.items():
+            done += _project(listed, folder, files, paths, settings, None)
+        return done
+    seen: set[str] = set()
+    for file in files:
+        if file.changed and file.status == "migrated":
+            folder, listed = project.nearest(os.path.dirname(file.path), packages.names_packages)
+            if folder not in seen:
+                seen.add(folder)
+                done += _project(listed, folder, files, paths, settings, file.path)
+    return done
+
+
+def in_shell_lines(file: FileResult, cells: Notebook, settings: Settings) -> FileResult:
+    """A notebook with what is said about the packages that its shell lines install."""
+    if not (file.changed or _asked_for(settings)):
+        return file
+    asked = packages.Project(settings, rules.all_rules())
+    found = [
+        replace(finding, cell=cell)
+        for cell, number, line in cells.shell_lines()
+        for finding in packages.shell_findings(number, line, asked)
+    ]
+    return replace(file, findings=tuple(sorted((*file.findings, *found), key=_in_order))) if found else file
+
+
+def _in_order(finding: Finding) -> tuple[int, int, int]:
+    return finding.cell.number if finding.cell else 0, finding.line, finding.column
+
+
+def _asked_for(settings: Settings) -> bool:
+    return any(code.startswith(PROJECT) for code in settings.select)
+
+
+def _project(
+    listed: Sequence[scan.Found],
+    folder: str,
+    files: Sequence[FileResult],
+    paths: Sequence[str],
+    settings: Settings,
+    program: str | None,
+) -> Iterator[Around]:
+    inside = [file for file in files if project.within(os.path.realpath(file.path), [folder])]
+    refused = next((file.path for file in inside if file.status in ("refused", "error")), None)
+    after = {os.path.realpath(file.path): file.after.encode(file.encoding) for file in inside if file.changed}
+    importer = project.importer_of_keras(folder, settings.exclude, settings.root, after) if listed else None
+    for found in listed:
+        try:
+            text = source.decode(found.data)
+        except source.SourceError:
+            continue
+        stays = f"{refused} still needs the old one" if refused is not None else None
+        if not project.within(found.real, paths):
+            stays = "the file lies outside the given paths"
+        own = packages.Project(settings.for_file(found.path), rules.all_rules(), importer, stays)
+        result = replace(packages.mended(found.path, text.text, own), encoding=text.encoding)
+        if result.findings:
+            yield Around(found, text, result, program)
