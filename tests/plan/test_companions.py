@@ -226,13 +226,6 @@ def test_a_kernel_in_variables_is_told() -> None:
     assert ("TFM207", "warn") in {(f.code, f.action) for f in file.findings}
 
 
-def test_a_whole_batch_loss_is_told_and_left() -> None:
-    loss = "def loss(t, p):\n    return K.mean(K.square(t - p)) + K.sum(p)\n\n\n"
-    file = migrated(loss + "parallel_model.compile('sgd', loss)\n")
-    assert loss in file.after
-    assert [(f.code, f.action) for f in file.findings if f.code == "TFM403"] == [("TFM403", "warn")]
-
-
 def test_an_epsilon_in_a_name_is_squared_in_place() -> None:
     assert "RMSprop(epsilon=(small) ** 2)" in migrated("optimizer = RMSprop(epsilon=small)\n").after
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import libcst as cst
 from libcst.helpers import parse_template_expression, parse_template_statement
@@ -78,10 +79,10 @@ class _Editor(cst.CSTTransformer):
             self._pieces[original] = self._line(original, updated)  # type: ignore[arg-type]
         elif isinstance(original, cst.BaseCompoundStatement):
             self._pieces[original] = self._compound(original, updated)
-        elif original in self._calls:
-            return self._arguments(self._calls[original], updated)  # type: ignore[index, arg-type]
-        elif original in self._replaced:
-            return self._expression(self._replaced[original], updated)  # type: ignore[index]
+        if original in self._calls:
+            updated = self._arguments(self._calls[original], updated)  # type: ignore[index, arg-type]
+        if original in self._replaced:
+            updated = self._expression(self._replaced[original], updated)  # type: ignore[index]
         return updated
 
     # ---- expressions ----
@@ -89,7 +90,9 @@ class _Editor(cst.CSTTransformer):
     def _expression(self, edit: Replace, updated: cst.CSTNode) -> cst.BaseExpression:
         if len(edit.parts) == 1 and edit.template == "{" + edit.parts[0][0] + "}":
             return self._new_parts[edit.parts[0][1]]
-        parts = {name: self._new_parts[node] for name, node in edit.parts}
+        parts: dict[str, Any] = {
+            name: updated if node is edit.node else self._new_parts[node] for name, node in edit.parts
+        }
         return parse_template_expression(edit.template, self._config, **parts)
 
     def _arguments(self, edit: Arguments, updated: cst.Call) -> cst.Call:

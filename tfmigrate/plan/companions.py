@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
@@ -31,14 +31,18 @@ from tfmigrate.plan.saving import checkpoint_files
 from tfmigrate.plan.sessions import sessions
 from tfmigrate.plan.streams import python_generators
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Unit, dotted, imports_of, units_of
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, Unit, dotted, imports_of, units_of
 
 
-def plan_companions(draft: Draft, tables: Tables) -> None:
-    """Add the edits and findings of every selected companion rule, imports last: they depend on what vanished."""
+def plan_companions(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> None:
+    """Add the edits and findings of every selected companion rule, imports last: they depend on what vanished.
+
+    `modules`: the facts of every module of the program.
+    """
     edits: list[Edit] = []
     revisions: list[Revision] = []
-    for change in _changes(draft, tables):
+    for change in _changes(draft, tables, modules):
         if draft.wanted(change.code, change.node):
             revisions.extend(edit for edit in change.edits if isinstance(edit, Revision))
             edits.extend(edit for edit in change.edits if not isinstance(edit, Revision))
@@ -58,7 +62,7 @@ def imports_the_name(draft: Draft) -> bool:
     )
 
 
-def _changes(draft: Draft, tables: Tables) -> Iterator[CallChange]:
+def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
     facts, scopes, settings, tf = draft.facts, draft.scopes, draft.settings, draft.tf
     keys = changed_keys(facts) if codes.METRIC_KEYS in tables.wanted else {}
     handled = [
@@ -79,7 +83,7 @@ def _changes(draft: Draft, tables: Tables) -> Iterator[CallChange]:
     yield from schedules_that_callbacks_set(facts, tables)
     yield from recurrent_defaults(facts, settings, tf)
     yield from python_generators(facts)
-    yield from batch_losses(facts)
+    yield from batch_losses(facts, modules, scopes, tf)
     yield from names_that_are_gone(facts, tables, handled)
 
 

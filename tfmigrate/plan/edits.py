@@ -53,7 +53,10 @@ class Branch:
 
 @dataclass(frozen=True)
 class Replace:
-    """Put `template` in the place of an expression; `{name}` in it stands for the (edited) node of `parts`."""
+    """Put `template` in the place of an expression; `{name}` in it stands for the (edited) node of `parts`.
+
+    A part may be the expression itself, which the template then goes round.
+    """
 
     node: cst.BaseExpression
     template: str

@@ -16,6 +16,7 @@ from tfmigrate.rules import Default, Rename, Rule
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Parallel, options
 from tfmigrate.walk import walk
 
@@ -87,6 +88,25 @@ class Tables:
 def calls_in(node: cst.CSTNode) -> list[cst.Call]:
     """Every call in a tree, outer ones first."""
     return [found for found in walk(node) if isinstance(found, cst.Call)]
+
+
+def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTNode:
+    """The statement before which a function stands that `users` call: the first that is no import, or theirs."""
+    used = set(users)
+    for unit in module.tree.body:
+        smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
+        skipped = smalls and all(isinstance(small, cst.Import | cst.ImportFrom | cst.Expr) for small in smalls)
+        if not (skipped or _imports_only(unit)) or any(node in used for node in walk(unit)):
+            return unit
+    raise AssertionError("a node of this module stands in one of its statements")
+
+
+def _imports_only(unit: cst.CSTNode) -> bool:
+    """Whether a compound statement (`try`, `if`) does nothing but import."""
+    lines = [line for line in walk(unit) if isinstance(line, cst.SimpleStatementLine)]
+    return isinstance(unit, cst.Try | cst.If) and all(
+        isinstance(small, cst.Import | cst.ImportFrom) for line in lines for small in line.body
+    )
 
 
 def generator_calls(facts: Facts, tables: Tables) -> Iterator[CallChange]:

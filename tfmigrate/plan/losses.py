@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import has_stars, is_none, keywords
-from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.interfaces import CallChange, calls_in
+from tfmigrate.plan.calls import has_stars, is_none, keywords, named_arguments
+from tfmigrate.plan.edits import Insert, Replace
+from tfmigrate.plan.interfaces import CallChange, calls_in, place_for_function
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.values import FunctionValue, Items, Mapping, Value, options
-from tfmigrate.walk import children
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import FunctionValue, Items, Literal, Value, options
+from tfmigrate.understand.values import Mapping as Known
+from tfmigrate.walk import children, walk
 
 _REDUCTIONS = frozenset(
     {
@@ -39,57 +42,200 @@ _ELEMENTWISE = frozenset(
 """Functions whose result has the shape of their first argument."""
 
 
-def batch_losses(facts: Facts) -> Iterator[CallChange]:
-    """A loss that returns one number for the batch: Keras 3 multiplies it by the number of replicas.
+def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
+    """Losses and metrics that relate the samples of a batch, which multi_gpu_model computed once on the whole batch.
 
     `return K.mean(x)` becomes `return K.mean(x, axis=-1)` where x surely has one row a sample, because Keras takes the
-    mean of what a loss returns. Any other reduction over the batch is told.
+    mean of what a loss returns. Any other is given the whole batch; where compile() does not show it, it is told.
+    `modules`: the facts of every module of the program.
     """
-    done: set[cst.CSTNode] = set()
-    for use in facts.uses:
-        if use.method != "compile":
+    reader = _Reader(modules)
+    whole: dict[cst.BaseExpression, FunctionValue] = {}
+    rows: dict[cst.CSTNode, CallChange] = {}
+    for shown in _compiled(facts):
+        mixing = [one for one in shown.values if isinstance(one, FunctionValue) and reader.mixes_samples(one)]
+        means = [_as_rows(facts, function) for function in mixing]
+        if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
             continue
-        loss = use.argument(1, "loss")
-        for function in _functions(loss) if loss is not None else ():
-            node = function.node
-            here = function.module is facts.module and isinstance(node, cst.FunctionDef) and not function.is_generator
-            if here and isinstance(node, cst.FunctionDef) and node not in done:
-                done.add(node)
-                yield from _loss(facts, node)
-
-
-def _functions(value: Value) -> Iterator[FunctionValue]:
-    for option in options(value):
-        if isinstance(option, FunctionValue):
-            yield option
-        elif isinstance(option, Items | Mapping):
-            for item in option.values:
-                yield from _functions(item)
-
-
-def _loss(facts: Facts, function: cst.FunctionDef) -> Iterator[CallChange]:
-    reductions = [call for call in calls_in(function.body) if _is_whole_reduction(call, facts)]
-    if not reductions:
-        return
-    returned = list(_returned(function.body))
-    mended = [call for call in reductions if _is_mean_of_rows(call, facts, function) and call in returned]
-    if len(returned) == 1 and len(reductions) == 1 and mended:
-        call = mended[0]
-        template = "{function}({rows}, axis=-1)"
+        if len(mixing) < len(shown.values):
+            yield _told(shown.call, mixing[0])
+        elif None not in means:
+            rows.update((change.node, change) for change in means if change is not None)
+        else:
+            whole[shown.node] = mixing[0]
+    whole.update(_loaded(facts, set(whole.values())))
+    yield from rows.values()
+    helper = scopes.fresh(_HELPER, scopes.module)
+    insert: tuple[Insert, ...] = ()
+    if whole:
+        code = _helper(helper, tf, facts.module.tree.default_indent)
+        insert = (Insert(place_for_function(facts.module, whole), code),)
+    for node, function in whole.items():
         yield CallChange(
             codes.BATCH_LOSS,
-            call,
-            f"{function.name.value}() returned one mean for the batch, which Keras 3 multiplies by the number of "
-            "replicas: it returns one value a sample, whose mean Keras takes itself",
-            Replace(call, template, (("function", call.func), ("rows", call.args[0].value))),
+            node,
+            f"{_called(function)} relates the samples of a batch to each other, which each replica would do within its "
+            "own part, and Keras 3 multiplies a loss that is one number by their number: it is given the whole batch",
+            Replace(node, f"{helper}({{function}})", (("function", node),)),
+            more=insert,
         )
-        return
-    yield CallChange(
+        insert = ()
+
+
+_HELPER = "whole_batch"
+
+
+def _helper(name: str, tf: str, indent: str) -> str:
+    lines = [
+        f"def {name}(function):",
+        f'{indent}"""`function` of the batches of all replicas together, once for each sample."""',
+        "",
+        f"{indent}def of_all_replicas(y_true, y_pred):",
+        f"{indent * 2}rows = {tf}.shape(y_pred)[:1]",
+        f"{indent * 2}replica = {tf}.distribute.get_replica_context()",
+        f"{indent * 2}if replica is not None:",
+        f"{indent * 3}y_true = replica.all_gather(y_true, axis=0)",
+        f"{indent * 3}y_pred = replica.all_gather(y_pred, axis=0)",
+        f"{indent * 2}return {tf}.fill(rows, {tf}.reduce_mean(function(y_true, y_pred)))",
+        "",
+        f"{indent}of_all_replicas.__name__ = function.__name__",
+        f"{indent}return of_all_replicas",
+    ]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A loss or metric that a compile() shows: its expression, and all that it can stand for."""
+
+    call: cst.Call
+    node: cst.BaseExpression
+    values: frozenset[Value]
+    is_metric: bool
+
+
+def _compiled(facts: Facts) -> list[_Shown]:
+    found: dict[cst.BaseExpression, _Shown] = {}
+    for use in facts.uses:
+        named = named_arguments(use.call, ("optimizer", "loss", "metrics")) if use.method == "compile" else None
+        for position, name in ((1, "loss"), (2, "metrics")):
+            value = use.argument(position, name)
+            if value is None or named is None or name not in named:
+                continue
+            for node, values in _parts(named[name].value, value):
+                known = found[node].values if node in found else frozenset()
+                found[node] = _Shown(use.call, node, known | values, name == "metrics")
+    return list(found.values())
+
+
+def _parts(node: cst.BaseExpression, value: Value) -> Iterator[tuple[cst.BaseExpression, frozenset[Value]]]:
+    """The elements of a list or dict that is written out; one that is not, with all that its elements can be."""
+    elements: list[cst.BaseExpression] = []
+    if isinstance(node, cst.List | cst.Tuple | cst.Dict):
+        elements = [element.value for element in node.elements]
+    if isinstance(value, Items | Known) and len(elements) == len(value.values):
+        for element, part in zip(elements, value.values):
+            yield from _parts(element, part)
+    else:
+        yield node, options(value) | {part for one in options(value) for part in _inner(one)}
+
+
+def _inner(value: Value) -> Iterator[Value]:
+    if isinstance(value, Items | Known):
+        for part in value.values:
+            yield from options(part)
+
+
+def _told(call: cst.Call, function: FunctionValue) -> CallChange:
+    return CallChange(
         codes.BATCH_LOSS,
-        reductions[0],
-        f"{function.name.value}() is a loss that reduces over the batch: under a strategy each replica reduces its own "
-        "part, and Keras 3 multiplies a loss without a batch axis by the number of replicas; return one value a sample",
+        call,
+        f"{_called(function)} relates the samples of a batch to each other, which each replica does within its own "
+        "part, and Keras 3 multiplies a loss that is one number by their number: "
+        "`tfmigrate explain TFM403` shows how to give it the whole batch",
         action="warn",
+    )
+
+
+def _loaded(facts: Facts, wrapped: Set[FunctionValue]) -> Iterator[tuple[cst.BaseExpression, FunctionValue]]:
+    """`load_model(..., custom_objects={"dice": dice})` of wrapped losses: training goes on with the same loss."""
+    own = {function.node.name.value: function for function in wrapped if isinstance(function.node, cst.FunctionDef)}
+    for call in calls_in(facts.module.tree) if own else ():
+        if names.canonical(facts.symbols.get(call.func, "")) != "keras.models.load_model":
+            continue
+        given = keywords(call).get("custom_objects")
+        for element in given.value.elements if given is not None and isinstance(given.value, cst.Dict) else ():
+            if isinstance(element.value, cst.Name) and element.value.value in own:
+                yield element.value, own[element.value.value]
+
+
+def _called(function: FunctionValue) -> str:
+    return f"{function.node.name.value}()" if isinstance(function.node, cst.FunctionDef) else "this lambda"
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads what a loss does with its batch, through the functions of the program that it calls."""
+
+    modules: Mapping[Module, Facts]
+
+    def is_one_mean(self, function: FunctionValue) -> bool:
+        """Whether it returns one mean over everything, which is the mean of those of equal parts."""
+        facts, node = self.modules[function.module], function.node
+        returned = list(_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
+        over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
+        return over == returned and _name(over[0].func, facts) in _MEANS and not any(_cuts_batch(node))
+
+    def mixes_samples(self, function: FunctionValue, depth: int = 0) -> bool:
+        """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls."""
+        facts = self.modules.get(function.module)
+        if facts is None or function.is_generator or depth > 4:
+            return False
+        calls = calls_in(function.node.body)
+        if any(_is_over_batch(call, facts) for call in calls) or any(_cuts_batch(function.node)):
+            return True
+        called = [option for call in calls for option in options(facts.values.get(call.func, Literal(None)))]
+        return any(self.mixes_samples(one, depth + 1) for one in called if isinstance(one, FunctionValue))
+
+
+def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
+    """A reduction over the batch's axis, alone or among others."""
+    if _is_whole_reduction(call, facts):
+        return True
+    if _name(call.func, facts) not in _REDUCTIONS or has_stars(call) or not call.args:
+        return False
+    axis = keywords(call).get("axis") or (call.args[1] if len(call.args) > 1 and call.args[1].keyword is None else None)
+    axes = [axis.value] if axis is not None else []
+    if axis is not None and isinstance(axis.value, cst.Tuple | cst.List):
+        axes = [element.value for element in axis.value.elements]
+    return any(isinstance(one, cst.Integer) and one.evaluated_value == 0 for one in axes)
+
+
+def _cuts_batch(function: cst.FunctionDef | cst.Lambda) -> Iterator[bool]:
+    """`y_pred[:8]`, `y_pred[::3]`: some samples of a loss's argument."""
+    parameters = {param.name.value for param in function.params.params[:2]}
+    for node in walk(function.body):
+        if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and node.value.value in parameters:
+            first = node.slice[0].slice
+            yield isinstance(first, cst.Slice) and any((first.lower, first.upper, first.step))
+
+
+def _as_rows(facts: Facts, value: FunctionValue) -> CallChange | None:
+    """A loss that is nothing but the mean of a value for each element, as the mean of each sample's."""
+    function = value.node
+    if value.module is not facts.module or not isinstance(function, cst.FunctionDef):
+        return None
+    reductions = [call for call in calls_in(function.body) if _is_whole_reduction(call, facts)]
+    returned = list(_returned(function.body))
+    if len(reductions) != 1 or returned != reductions or not _is_mean_of_rows(reductions[0], facts, function):
+        return None
+    call = reductions[0]
+    return CallChange(
+        codes.BATCH_LOSS,
+        call,
+        f"{function.name.value}() returned one mean for the batch, which Keras 3 multiplies by the number of "
+        "replicas: it returns one value a sample, whose mean Keras takes itself",
+        Replace(call, "{function}({rows}, axis=-1)", (("function", call.func), ("rows", call.args[0].value))),
     )
 
 

@@ -96,7 +96,7 @@ class _Planner:
         for draft in self.drafts.values():
             if draft.edits or (not self._has_uses(draft) and imports_the_name(draft)):
                 wanted = frozenset(rule.code for rule in self.rules if draft.settings.wants(rule.code))
-                plan_companions(draft, Tables.of(self.rules, wanted))
+                plan_companions(draft, Tables.of(self.rules, wanted), self.facts.modules)
         return {module: draft.plan() for module, draft in self.drafts.items()}
 
     def _has_uses(self, draft: Draft) -> bool:

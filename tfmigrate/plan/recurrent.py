@@ -9,12 +9,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import Revision, has_stars, keywords, text_of
 from tfmigrate.plan.edits import Edit, Insert
-from tfmigrate.plan.interfaces import CallChange, calls_in
+from tfmigrate.plan.interfaces import CallChange, calls_in, place_for_function
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
-from tfmigrate.walk import walk
 
 _GATED = frozenset(f"keras.layers.{name}" for name in ("LSTM", "GRU", "ConvLSTM2D", "LSTMCell", "GRUCell"))
 _ACTIVATIONS = ("activation", "recurrent_activation")
@@ -84,7 +82,7 @@ def _hard_sigmoids(
         return
     module = facts.module
     indent = module.tree.default_indent
-    first = min((_top_unit(module, call) for call, _, _ in found), key=lambda unit: module.order[unit])
+    first = place_for_function(module, (call for call, _, _ in found))
     code = f"def {_NAME}(x):\n{indent}return {tf}.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)"
     insert: tuple[Edit, ...] = (Insert(first, code),)
     for call, node, keys in found:
@@ -92,11 +90,3 @@ def _hard_sigmoids(
         message = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
         yield CallChange(codes.RECURRENT_DEFAULTS, node, message, edit, more=insert)
         insert = ()
-
-
-def _top_unit(module: Module, call: cst.Call) -> cst.CSTNode:
-    """The statement of the module's own level that a call stands in."""
-    for unit in module.tree.body:
-        if any(node is call for node in walk(unit)):
-            return unit
-    raise AssertionError("a call of this module stands in one of its statements")

@@ -1,0 +1,124 @@
+"""Losses and metrics of the user's own: which are given the whole batch, which are told, and which are left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """\
+import tensorflow as tf
+from keras import backend as K
+from keras.layers import Dense
+from keras.models import Sequential, load_model
+from keras.utils import multi_gpu_model
+{imports}
+
+def dice(t, p):
+    return 2 * K.sum(t * p) / (K.sum(t) + K.sum(p))
+
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+"""
+
+
+def migrated(body: str, imports: str = "", **others: str) -> FileResult:
+    texts = {"train.py": HEAD.format(imports=imports) + body, **{f"{name}.py": text for name, text in others.items()}}
+    file = migrate_sources(texts, Settings())[0]
+    assert file.status == "migrated", file
+    return file
+
+
+def actions(file: FileResult) -> list[str]:
+    return [finding.action for finding in file.findings if finding.code == "TFM403"]
+
+
+SQRT = "def loss(t, p):\n    return K.sqrt(K.mean(K.square(t - p)))\n"
+FOCAL = "def focal(g):\n    def loss(t, p):\n        return -K.sum(K.pow(1 - p, g) * K.log(p))\n    return loss\n"
+PAIRS = "def loss(t, p):\n    return K.maximum(0.0, p[::2] - p[1::2])\n"
+LARGEST = "def loss(t, p):\n    return K.max(p, axis=(0, 1)) - t\n"
+BOTH = "def loss(t, p):\n    return K.binary_crossentropy(t, p) + dice(t, p)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "arguments", "after"),
+    [
+        ("", "'sgd', dice", "'sgd', whole_batch(dice)"),
+        ("", "'sgd', loss=[dice, 'mse']", "'sgd', loss=[whole_batch(dice), 'mse']"),
+        ("", "'sgd', {'a': dice, 'b': 'mse'}", "'sgd', {'a': whole_batch(dice), 'b': 'mse'}"),
+        ("", "'sgd', lambda t, p: 1 - dice(t, p)", "'sgd', whole_batch(lambda t, p: 1 - dice(t, p))"),
+        ("", "'sgd', 'mse', ['accuracy', dice]", "'sgd', 'mse', ['accuracy', whole_batch(dice)]"),
+        (SQRT, "'sgd', 'mse', metrics=[loss]", "'sgd', 'mse', metrics=[whole_batch(loss)]"),
+        (FOCAL, "'sgd', focal(2.0)", "'sgd', whole_batch(focal(2.0))"),
+        (PAIRS, "'sgd', loss", "'sgd', whole_batch(loss)"),
+        (LARGEST, "'sgd', loss", "'sgd', whole_batch(loss)"),
+        (BOTH, "'sgd', loss", "'sgd', whole_batch(loss)"),
+    ],
+)
+def test_it_is_given_the_whole_batch(before: str, arguments: str, after: str) -> None:
+    file = migrated(f"{before}parallel.compile({arguments})\n")
+    assert f"model.compile({after})" in file.after
+    assert actions(file) == ["rewrite"]
+    assert file.after.count("def whole_batch(function):") == 1
+
+
+def test_a_loss_of_another_module_is_read_too() -> None:
+    part = "from keras import backend as K\ndef part(t):\n    return K.sum(t)\n"
+    text = part + "def iou(t, p):\n    return part(t) / part(p)\n"
+    file = migrated("parallel.compile('sgd', iou)\n", "from measures import iou\n", measures=text)
+    assert "model.compile('sgd', whole_batch(iou))" in file.after
+
+
+def test_a_model_that_is_loaded_goes_on_with_the_same_loss() -> None:
+    line = "again = load_model('x.keras', custom_objects={'dice': dice, 'K': K})\n"
+    file = migrated("parallel.compile('sgd', dice)\n" + line)
+    assert "custom_objects={'dice': whole_batch(dice), 'K': K})" in file.after
+    assert line in migrated("parallel.compile('sgd', 'mse')\n" + line).after
+
+
+def test_a_taken_name_is_not_taken_twice() -> None:
+    file = migrated("whole_batch = 32\nparallel.compile('sgd', dice)\n")
+    assert "def whole_batch_2(function):" in file.after
+    assert "whole_batch_2(dice)" in file.after
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "losses = {'a': dice, 'b': 'mse'}\nparallel.compile('sgd', losses)\n",
+        "import sys\nparallel.compile('sgd', dice if sys.argv else 'mse')\n",
+        "metrics = ['accuracy', dice]\nparallel.compile('sgd', 'mse', metrics=metrics)\n",
+    ],
+)
+def test_where_compile_does_not_show_it_it_is_told(body: str) -> None:
+    file = migrated(body)
+    assert "whole_batch" not in file.after
+    assert actions(file) == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "parallel.compile('sgd', 'mse', metrics=['accuracy'])\n",
+        "def loss(t, p):\n    return K.mean(K.square(t - p), axis=-1)\nparallel.compile('sgd', loss)\n",
+        "def loss(t, p):\n    return K.sum(t * p, axis=[1, 2]) / t[:, 0]\nparallel.compile('sgd', loss)\n",
+        "def loss(t, p):\n    return p[..., 1:]\nparallel.compile('sgd', loss)\n",
+        "def hits(t, p):\n    return K.mean(K.equal(t, K.round(p)))\nparallel.compile('sgd', 'mse', metrics=[hits])\n",
+        "def batches():\n    yield K.sum(1)\nparallel.compile('sgd', batches)\n",
+        "other.compile('sgd', unknown)\n",
+    ],
+)
+def test_it_is_left_alone(body: str) -> None:
+    file = migrated(body)
+    assert actions(file) == []
+    assert "whole_batch" not in file.after
+
+
+def test_it_can_be_left_out() -> None:
+    text = HEAD.format(imports="") + "parallel.compile('sgd', dice)\n"
+    (file,) = migrate_sources({"train.py": text}, Settings(ignore=("TFM403",)))
+    assert "model.compile('sgd', dice)" in file.after
+    assert "whole_batch" not in file.after
