@@ -17,6 +17,11 @@ def migrated(files: dict[str, str]) -> dict[str, FileResult]:
     return {file.path: file for file in migrate_sources(sources, Settings())}
 
 
+def one(code: str) -> FileResult:
+    """The outcome for a program of one file."""
+    return migrated({"train.py": code})["train.py"]
+
+
 def codes(file: FileResult, action: str) -> list[str]:
     return [finding.code for finding in file.findings if finding.action == action]
 
@@ -378,3 +383,66 @@ class TestOneFile:
         (file,) = migrate_sources({"x.py": code}, Settings())
         assert (file.status, file.after) == ("refused", code)
         assert "would be lost" in file.findings[0].message
+
+
+def test_a_guard_whose_other_arm_raises_is_no_condition() -> None:
+    result = one(
+        """
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+
+        def train(lines, gpus):
+            model = Sequential([Dense(1, input_shape=(4,))])
+            steps = len(lines) // 32
+            if steps == 0:
+                raise ValueError("too few")
+            if True:
+                parallel = multi_gpu_model(model, gpus=gpus)
+                parallel.compile("sgd", "mse")
+                parallel.fit_generator(lines, steps_per_epoch=steps)
+        """
+    )
+    assert 'strategy = tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(gpus)])\n' in result.after
+
+
+def test_gpus_is_carried_from_the_assignment_that_reaches_the_wrap() -> None:
+    result = one(
+        """
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+        from setup import device
+
+        def train(args, data):
+            gpus = device(args)
+            print(gpus)
+            model = Sequential([Dense(1, input_shape=(4,))])
+            gpus = len(args.gpu.split(","))
+            if gpus > 1:
+                model = multi_gpu_model(model, gpus=gpus)
+            model.compile("sgd", "mse")
+            model.fit_generator(data)
+        """
+    )
+    assert "for i in range(len(args.gpu.split(','))" in result.after
+    assert "if len(args.gpu.split(',')) > 1" in result.after
+
+
+def test_gpus_bound_on_some_paths_only_is_not_carried() -> None:
+    result = one(
+        """
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+
+        def train(args, data):
+            gpus = 2
+            model = Sequential([Dense(1, input_shape=(4,))])
+            if args.many:
+                gpus = 4
+            model = multi_gpu_model(model, gpus=gpus)
+            model.compile("sgd", "mse")
+        """
+    )
+    assert codes(result, "refuse") == ["TFM103"]

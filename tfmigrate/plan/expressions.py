@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
 from tfmigrate.understand.program import Module, units_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
-from tfmigrate.understand.values import Frame
+from tfmigrate.understand.values import Frame, Site
 from tfmigrate.walk import walk
 
 _PURE_CALLS = frozenset({"len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple"})
@@ -23,12 +23,13 @@ class Carrier:
     def __init__(self, scopes: Mapping[Module, Scopes]) -> None:
         self._scopes = scopes
 
-    def carried(self, node: cst.BaseExpression, source: Frame, target: Frame, before: cst.CSTNode) -> str | None:
-        """Code for `node` (standing in `source`) that gives the same value just before the unit `before` of `target`.
+    def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> str | None:
+        """Code for `node` (standing at `source`) that gives the same value just before the unit `before` of `target`.
 
-        None where that cannot be shown: a name is bound later, or more than once, or its caller is not in sight.
+        None where that cannot be shown: a name is bound in between, or on some paths only, or its caller is not in
+        sight.
         """
-        text = source.module.code(node)
+        text = source.frame.module.code(node)
         replaced = _Substitution(self, source, target, before, 0)
         try:
             tree = replaced.visit(ast.parse(text.strip(), mode="eval").body)
@@ -37,42 +38,81 @@ class Carrier:
         return ast.unparse(tree) if replaced.changed else text
 
     def _meaning(
-        self, node: cst.BaseExpression, source: Frame, target: Frame, before: cst.CSTNode, depth: int
+        self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode, depth: int
     ) -> ast.expr:
         """As carried, as a tree. Raises _Unavailable."""
-        tree = ast.parse(source.module.code(node).strip(), mode="eval").body
+        tree = ast.parse(source.frame.module.code(node).strip(), mode="eval").body
         found = _Substitution(self, source, target, before, depth).visit(tree)
         assert isinstance(found, ast.expr)
         return found
 
-    def name(self, name: str, source: Frame, target: Frame, before: cst.CSTNode, depth: int) -> ast.expr | None:
+    def name(self, name: str, source: Site, target: Frame, before: cst.CSTNode, depth: int) -> ast.expr | None:
         """What to write for a plain name; None to keep it. Raises _Unavailable."""
         if depth > 8:
             raise _Unavailable
-        scopes = self._scopes[source.module]
-        scope = scopes.by_node[source.function or source.module.tree]
+        frame = source.frame
+        scopes = self._scopes[frame.module]
+        scope = scopes.by_node[frame.function or frame.module.tree]
         owner = scopes.owner(name, scope)
         if owner is None:
             if hasattr(builtins, name):
                 return None
             raise _Unavailable
         bindings = [mention for mention in scopes.of_variable(name, scope) if mention.binds]
-        here = source.module is target.module
+        here = frame.module is target.module
         if here and isinstance(owner.node, cst.Module) and target.function is not None:
             return None
         in_target = here and owner.node is (target.function or target.module.tree)
-        if in_target and all(self._precedes(binding, before, target.module) for binding in bindings):
+        if in_target and all(self._is_settled(binding, source, target, before) for binding in bindings):
             return None
-        if len(bindings) != 1:
-            raise _Unavailable
-        parameter = self._parameter(name, source) if owner.node is source.function and source is not target else None
-        if parameter is not None:
-            assert source.call is not None
-            return self._meaning(parameter, source.call.frame, target, before, depth + 1)
-        value = assigned(bindings[0])
+        binding = self._reaching(bindings, source)
+        if binding.unit is owner.node is frame.function and frame is not target:
+            parameter = self._parameter(name, frame)
+            if parameter is None or frame.call is None:
+                raise _Unavailable
+            return self._meaning(parameter, frame.call, target, before, depth + 1)
+        value = assigned(binding)
         if value is None or not is_pure(value):
             raise _Unavailable
-        return self._meaning(value, source, target, before, depth + 1)
+        return self._meaning(value, Site(frame, binding.unit), target, before, depth + 1)
+
+    def _is_settled(self, binding: Occurrence, source: Site, target: Frame, before: cst.CSTNode) -> bool:
+        """Whether a binding leaves the name the same at `before` and at `source`."""
+        if not self._precedes(binding, before, target.module):
+            return False
+        if source.frame is not target or binding.unit is binding.scope.node:
+            return True
+        order = target.module.order
+        return order[binding.unit] < order[source.unit] or order[source.unit] >= order[before]
+
+    def _reaching(self, bindings: Sequence[Occurrence], source: Site) -> Occurrence:
+        """The one binding whose value the name has at `source`. Raises _Unavailable."""
+        if len(bindings) == 1:
+            return bindings[0]
+        module = source.frame.module
+        round_it = dict(module.arms(source.unit))
+        loops = {owner for owner in round_it if isinstance(owner, cst.For | cst.While)}
+        last: Occurrence | None = None
+        for binding in bindings:
+            if binding.scope.node is not (source.frame.function or module.tree):
+                raise _Unavailable
+            if binding.unit is binding.scope.node:
+                last = last or binding
+            elif loops & set(module.ancestors(binding.unit)):
+                raise _Unavailable
+            elif module.order[binding.unit] < module.order[source.unit]:
+                if last is None or last.unit is last.scope.node or self._after(binding, last, module):
+                    last = binding
+        if last is None:
+            raise _Unavailable
+        if last.unit is not last.scope.node:
+            if any(round_it.get(owner) is not block for owner, block in module.arms(last.unit)):
+                raise _Unavailable
+        return last
+
+    @staticmethod
+    def _after(binding: Occurrence, other: Occurrence, module: Module) -> bool:
+        return module.order[binding.unit] > module.order[other.unit]
 
     @staticmethod
     def _precedes(binding: Occurrence, before: cst.CSTNode, module: Module) -> bool:
@@ -128,7 +168,7 @@ class _Unavailable(Exception):
 
 
 class _Substitution(ast.NodeTransformer):
-    def __init__(self, carrier: Carrier, source: Frame, target: Frame, before: cst.CSTNode, depth: int) -> None:
+    def __init__(self, carrier: Carrier, source: Site, target: Frame, before: cst.CSTNode, depth: int) -> None:
         self._carrier, self._source, self._target, self._before = carrier, source, target, before
         self._depth = depth
         self.changed = False

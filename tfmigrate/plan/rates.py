@@ -13,7 +13,7 @@ from tfmigrate.plan.interfaces import CallChange, Tables, calls_in
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.values import Instance, Made, Method, ModelObject, Parallel, options
+from tfmigrate.understand.values import Instance, Made, Method, ModelObject, Opaque, Parallel, options
 from tfmigrate.walk import walk
 
 _SETTERS = frozenset({"keras.callbacks.ReduceLROnPlateau", "keras.callbacks.LearningRateScheduler"})
@@ -66,9 +66,10 @@ def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
         return True
     if not isinstance(node, cst.Attribute) or node.attr.value != "optimizer":
         return False
-    if all(
-        isinstance(option, Method) and all(isinstance(o, ModelObject | Parallel) for o in options(option.receiver))
-        for option in options(value)
+    owners = [o for option in options(value) if isinstance(option, Method) for o in options(option.receiver)]
+    # On one path the model may come from where it was not followed: it is the same attribute of the same model.
+    if any(isinstance(owner, ModelObject | Parallel) for owner in owners) and all(
+        isinstance(owner, ModelObject | Parallel | Opaque) for owner in owners
     ):
         return True
     return dotted(node.value) == "self.model" and _in_callback(node, facts)

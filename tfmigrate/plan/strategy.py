@@ -19,20 +19,32 @@ _LINE = 100
 
 @dataclass(frozen=True)
 class Strategy:
-    """Which devices, and under which condition more than one of them; `condition` None is always."""
+    """Which devices, and under which conditions more than one of them.
+
+    `conditions`: for each way to get there what must hold, from the outside in; nothing is always.
+    """
 
     devices: str
-    condition: str | None
+    conditions: tuple[tuple[str, ...], ...]
 
     def joined(self, other: Strategy) -> Strategy | None:
         """The strategy that serves both, or None where they ask for different devices."""
         if self.devices != other.devices:
             return None
-        if self.condition == other.condition:
-            return self
-        if self.condition is None or other.condition is None:
-            return Strategy(self.devices, None)
-        return Strategy(self.devices, f"({self.condition}) or ({other.condition})")
+        ways = dict.fromkeys((*self.conditions, *other.conditions))
+        # A way that asks for more than another one adds nothing to it.
+        return Strategy(self.devices, tuple(way for way in ways if not any(set(less) < set(way) for less in ways)))
+
+    @property
+    def condition(self) -> str | None:
+        """The conditions as one expression; None is always."""
+        if () in self.conditions:
+            return None
+        ways = [
+            " and ".join(f"({part})" if len(way) > 1 and " or " in part else part for part in way)
+            for way in self.conditions
+        ]
+        return ways[0] if len(ways) == 1 else " or ".join(f"({way})" for way in ways)
 
     def statement(self, name: str, tf: str, indent: str) -> str:
         """The assignment, broken over lines where it is long."""
@@ -62,14 +74,12 @@ def strategy_for(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: st
             return condition
         if condition and condition not in conditions:
             conditions.append(condition)
-    if len(conditions) > 1:
-        conditions = [f"({text})" if " or " in text else text for text in conditions]
-    return Strategy(devices, " and ".join(conditions) or None)
+    return Strategy(devices, (tuple(conditions),))
 
 
 def _count(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Refusal:
     assert wrap.gpus is not None
-    text = carrier.carried(wrap.gpus, wrap.site.frame, home, before)
+    text = carrier.carried(wrap.gpus, wrap.site, home, before)
     if text is None:
         line = home.module.position(before)[0]
         return Refusal(
@@ -115,9 +125,11 @@ def _condition(
     if guard.frame is home and not isinstance(node, cst.IfExp):
         if _inside(home.module, before, node) or _passed(home.module, before, node, wrap, home):
             return None
+    if not isinstance(node, cst.Try) and _always(node.test, guard.arm):
+        return None
     if isinstance(node, cst.Try):
         return _enough_devices(carrier, wrap, home, before, tf, guard, quote)
-    test = carrier.carried(node.test, guard.frame, home, before)
+    test = carrier.carried(node.test, guard.site, home, before)
     if test is None:
         condition, line = guard.frame.module.code(node.test), home.module.position(before)[0]
         return Refusal(
@@ -128,6 +140,12 @@ def _condition(
     if guard.arm == "body":
         return test
     return negated(test)
+
+
+def _always(test: cst.BaseExpression, arm: str) -> bool:
+    """Whether a guard's arm is the only one: `if True:`."""
+    constant = {"True": "body", "1": "body", "False": "orelse", "0": "orelse"}
+    return isinstance(test, cst.Name | cst.Integer) and constant.get(test.value) == arm
 
 
 def _inside(module: Module, unit: Unit, node: cst.CSTNode) -> bool:

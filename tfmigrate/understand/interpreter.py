@@ -158,7 +158,7 @@ class Interpreter:
             reached = [self._small(small) for small in unit.body]
             return all(reached)
         if isinstance(unit, cst.If):
-            return self._if(unit)
+            return self._if(unit, self._site)
         if isinstance(unit, cst.For):
             iterable = self._evaluate(unit.iter)
             self._assign(unit.target, self._element(iterable))
@@ -209,7 +209,8 @@ class Interpreter:
         root, *rest = self.facts.symbols.get(context.func, "").split(".")
         return root in ("tensorflow", "keras", "tf_keras") and "distribute" not in rest
 
-    def _if(self, unit: cst.If) -> bool:
+    def _if(self, unit: cst.If, site: Site) -> bool:
+        """`site`: where the whole chain of `elif` stands."""
         self._evaluate(unit.test)
         outer, before = self._guards, self._store
         states: list[Store] = []
@@ -217,11 +218,11 @@ class Interpreter:
         ends: list[bool] = []
         for arm in ("body", "orelse"):
             self._store = Store(before)
-            self._guards = (*outer, Guard(unit, arm, self._frame))
+            self._guards = (*outer, Guard(unit, arm, site))
             if arm == "body":
                 reached = self._nested(unit, unit.body)
             elif isinstance(unit.orelse, cst.If):
-                reached = self._if(unit.orelse)
+                reached = self._if(unit.orelse, site)
             elif isinstance(unit.orelse, cst.Else):
                 reached = self._nested(unit, unit.orelse.body)
             else:
@@ -232,10 +233,11 @@ class Interpreter:
         self._store = before
         before.merge(states, left)
         self._guards = outer
-        if ends == [False, True]:
-            self._guards = (*outer, Guard(unit, "orelse", self._frame))
-        elif ends == [True, False]:
-            self._guards = (*outer, Guard(unit, "body", self._frame))
+        other = unit.orelse.body if isinstance(unit.orelse, cst.Else) else None
+        if ends == [False, True] and not _gives_up(unit.body):
+            self._guards = (*outer, Guard(unit, "orelse", site))
+        elif ends == [True, False] and not _gives_up(other):
+            self._guards = (*outer, Guard(unit, "body", site))
         return any(ends)
 
     def _arms(self, unit: Unit, bodies: Sequence[cst.BaseSuite], *, falls_through: bool) -> bool:
@@ -265,7 +267,7 @@ class Interpreter:
         left: list[Store] = []
         self._store = Store(before)
         if isinstance(unit, cst.Try) and unit.handlers:
-            self._guards = (*outer, Guard(unit, "body", self._frame))
+            self._guards = (*outer, Guard(unit, "body", Site(self._frame, unit)))
         reached = self._nested(unit, unit.body)
         if reached and unit.orelse is not None:
             reached = self._nested(unit, unit.orelse.body)
@@ -273,7 +275,7 @@ class Interpreter:
         for handler in unit.handlers:
             self._store = Store(before)
             if isinstance(unit, cst.Try):
-                self._guards = (*outer, Guard(unit, "handler", self._frame))
+                self._guards = (*outer, Guard(unit, "handler", Site(self._frame, unit)))
             if handler.name is not None:
                 self._assign(handler.name.name, Opaque("an exception"))
             (states if self._nested(unit, handler.body) else left).append(self._store)
@@ -1041,7 +1043,7 @@ class Interpreter:
         outer = self._guards
         found = []
         for arm, part in (("body", node.body), ("orelse", node.orelse)):
-            self._guards = (*outer, Guard(node, arm, self._frame))
+            self._guards = (*outer, Guard(node, arm, self._site))
             found.append(self._evaluate(part))
         self._guards = outer
         return join(*found)
@@ -1061,6 +1063,12 @@ class Interpreter:
             self._evaluate(condition.test)
         if clause.inner_for_in is not None:
             self._comprehension(clause.inner_for_in)
+
+
+def _gives_up(block: cst.BaseSuite | None) -> bool:
+    """Whether a block ends by raising: then nothing that comes later hangs on its condition."""
+    last = units_of(block)[-1:] if block is not None else ()
+    return any(isinstance(small, cst.Raise) for unit in last for small in getattr(unit, "body", ()))
 
 
 def _parameters(params: cst.Parameters) -> list[cst.Param]:

@@ -43,7 +43,11 @@ class Guard:
 
     node: cst.If | cst.IfExp | cst.Try
     arm: str
-    frame: Frame
+    site: Site
+
+    @property
+    def frame(self) -> Frame:
+        return self.site.frame
 
 
 @dataclass(eq=False)
