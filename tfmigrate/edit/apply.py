@@ -101,6 +101,8 @@ class _Editor(cst.CSTTransformer):
             changed = changed.with_changes(
                 func=updated.func.with_changes(attr=updated.func.attr.with_changes(value=edit.method))
             )
+        if edit.function is not None:
+            changed = changed.with_changes(func=cst.parse_expression(edit.function, self._config))
         separator = next(
             (arg.comma for arg in edit.call.args[:-1] if isinstance(arg.comma, cst.Comma)),
             cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")),

@@ -82,7 +82,7 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
     yield from handled
     yield from schedules_that_callbacks_set(facts, tables)
     yield from recurrent_defaults(facts, settings, tf)
-    yield from python_generators(facts)
+    yield from python_generators(facts, modules, scopes, tf)
     yield from batch_losses(facts, modules, scopes, tf)
     yield from names_that_are_gone(facts, tables, handled)
 

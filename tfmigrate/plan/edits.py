@@ -75,11 +75,12 @@ class Argument:
 
 @dataclass(frozen=True)
 class Arguments:
-    """Give a call these arguments, and the method another name where `method` is given."""
+    """Give a call these arguments, and the method another name where `method` is given, or another `function`."""
 
     call: cst.Call
     arguments: tuple[Argument, ...]
     method: str | None = None
+    function: str | None = None
 
 
 @dataclass(frozen=True)

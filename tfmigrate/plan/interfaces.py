@@ -20,7 +20,7 @@ from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Parallel, options
 from tfmigrate.walk import walk
 
-_GENERATOR: dict[str, tuple[str, ...]] = {
+GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
     "fit_generator": FIT_GENERATOR,
     "evaluate_generator": (
         "generator", "steps", "callbacks", "max_queue_size", "workers", "use_multiprocessing", "verbose",
@@ -29,6 +29,7 @@ _GENERATOR: dict[str, tuple[str, ...]] = {
         "generator", "steps", "callbacks", "max_queue_size", "workers", "use_multiprocessing", "verbose",
     ),
 }  # fmt: skip
+"""Parameters of the methods that are gone, in order."""
 
 
 @dataclass(frozen=True)
@@ -114,14 +115,14 @@ def generator_calls(facts: Facts, tables: Tables) -> Iterator[CallChange]:
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
         new = tables.methods.get(use.method)
-        if new is None or use.call in seen or use.method not in _GENERATOR:
+        if new is None or use.call in seen or use.method not in GENERATOR_METHODS:
             continue
         seen.add(use.call)
         yield _generator_call(use, new, tables)
 
 
 def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
-    parameters = _GENERATOR[use.method]
+    parameters = GENERATOR_METHODS[use.method]
     named = named_arguments(use.call, parameters)
     if named is None:
         edit = Arguments(
@@ -173,7 +174,7 @@ def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
             yield call, known
     seen: set[cst.Call] = set()
     for use in facts.uses:
-        if use.call not in seen and (use.models or use.method in _GENERATOR):
+        if use.call not in seen and (use.models or use.method in GENERATOR_METHODS):
             seen.add(use.call)
             yield use.call, f"keras.models.Model.{use.method}"
 

@@ -22,15 +22,19 @@ def ending_of(node: cst.BaseExpression, facts: Facts, scopes: Scopes, depth: int
         if node.func.attr.value == "join" and node.args and facts.symbols.get(node.func, "").startswith("os.path"):
             return ending_of(node.args[-1].value, facts, scopes, depth)
     if isinstance(node, cst.Name) and depth < 4:
-        value = _bound_once(node, scopes)
+        value = bound_once(node, scopes)
         return ending_of(value, facts, scopes, depth + 1) if value is not None else None
     return None
 
 
-def _bound_once(node: cst.Name, scopes: Scopes) -> cst.BaseExpression | None:
+def bound_once(node: cst.Name, scopes: Scopes, reads: int | None = None) -> cst.BaseExpression | None:
+    """The value of a name that is bound in one place only, and read in `reads` places where that is given."""
     holds = (s for s in scopes.by_node.values() if any(m.node is node for m in s.mentions.get(node.value, ())))
     scope = next(holds, None)
     if scope is None:
         return None
-    bindings = [mention for mention in scopes.of_variable(node.value, scope) if mention.binds]
-    return assigned(bindings[0]) if len(bindings) == 1 else None
+    mentions = scopes.of_variable(node.value, scope)
+    bindings = [mention for mention in mentions if mention.binds]
+    if len(bindings) != 1 or (reads is not None and len(mentions) - 1 != reads):
+        return None
+    return assigned(bindings[0])

@@ -2,38 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.plan.calls import FIT, FIT_GENERATOR, is_none, named_arguments
+from tfmigrate.plan.edits import Argument, Arguments, Insert
+from tfmigrate.plan.generators import Restarts
+from tfmigrate.plan.interfaces import GENERATOR_METHODS, CallChange, place_for_function
+from tfmigrate.plan.paths import bound_once
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.values import Made, options
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import FunctionValue, Literal, Made, Value, options
+
+_HELPER = "as_dataset"
+_PARAMETERS = {
+    "fit": FIT,
+    "fit_generator": FIT_GENERATOR,
+    "evaluate": ("x", "y", "batch_size", "verbose", "sample_weight", "steps"),
+    "evaluate_generator": GENERATOR_METHODS["evaluate_generator"],
+}
+_DATA = (("x", "steps_per_epoch"), ("generator", "steps_per_epoch"), ("x", "steps"), ("generator", "steps"),
+         ("validation_data", "validation_steps"))  # fmt: skip
+"""Arguments that take batches, and the one that says how many are taken of them."""
+_AGAIN = "; each validation begins it anew, where old Keras went on from where the last one stopped"
 
 
-def python_generators(facts: Facts) -> Iterator[CallChange]:
-    """A generator function's batches under a strategy: Keras 3 fetches some that it never trains on."""
-    seen: set[cst.CSTNode] = set()
+def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
+    """A generator function's batches under a strategy: Keras 3 fetches some that it never trains on.
+
+    Where the function yields the same batches whenever it is started, it becomes a dataset that Keras can start anew.
+    """
+    restarts = Restarts(modules)
+    helper = scopes.fresh(_HELPER, scopes.module)
+    makers: dict[cst.Call, str] = {}
+    told: dict[cst.Call, str] = {}
     for use in facts.uses:
-        if use.method in ("fit", "fit_generator") and use.models and use.call not in seen and _takes_generator(use):
-            seen.add(use.call)
-            yield CallChange(
-                codes.PYTHON_GENERATOR,
-                use.call,
-                "Keras 3 under a strategy skips some batches of a plain Python generator: hand fit() a "
-                "tf.data.Dataset.from_generator(..., output_signature=...) or a keras.utils.Sequence",
-                action="warn",
-            )
+        for data, node, steps in _streams(use):
+            maker = _maker(node, facts, scopes)
+            problem = "where it is made is not in sight" if maker is None else _problem(maker, steps, facts, restarts)
+            if maker is not None and problem is None:
+                makers[maker] = _AGAIN if data == "validation_data" else ""
+            else:
+                told.setdefault(use.call, problem or "")
+    for call, problem in told.items():
+        yield CallChange(
+            codes.PYTHON_GENERATOR,
+            call,
+            f"Keras 3 under a strategy skips some batches of a plain Python generator, and it stays one ({problem}): "
+            "hand over a tf.data.Dataset.from_generator(..., output_signature=...) that starts it anew, or a Sequence",
+            action="warn",
+        )
+    insert: tuple[Insert, ...] = ()
+    if makers:
+        code = _helper(helper, tf, facts.module.tree.default_indent)
+        insert = (Insert(place_for_function(facts.module, makers), code),)
+    for maker, again in makers.items():
+        old = tuple(Argument(arg.value, arg.keyword.value if arg.keyword else None, arg) for arg in maker.args)
+        yield CallChange(
+            codes.PYTHON_GENERATOR,
+            maker,
+            "Keras 3 under a strategy skips some batches of a plain Python generator: it becomes a dataset, which "
+            f"loses none{again}",
+            Arguments(maker, (Argument(maker.func), *old), function=helper),
+            more=insert,
+        )
+        insert = ()
 
 
-def _takes_generator(use: Use) -> bool:
-    """Whether, on some path, the data or the validation data is what a generator function returned."""
-    data = use.argument(0, "generator" if use.method == "fit_generator" else "x")
-    validation = next((value for keyword, value in use.arguments if keyword == "validation_data"), None)
-    return any(
-        isinstance(option, Made) and option.kind == "generator"
-        for value in (data, validation)
-        if value is not None
-        for option in options(value)
-    )
+def _helper(name: str, tf: str, indent: str) -> str:
+    lines = [
+        f"def {name}(generator, *args, **kwargs):",
+        f'{indent}"""The batches of a generator function as a dataset, which Keras may start more than once."""',
+        "",
+        f"{indent}def batches():",
+        f"{indent * 2}for batch in generator(*args, **kwargs):",
+        f"{indent * 3}yield tuple(tuple(part) if isinstance(part, list) else part for part in batch)",
+        "",
+        f"{indent}def spec(one, other):",
+        f"{indent * 2}sizes = [size if size == again else None for size, again in zip(one.shape[1:], other.shape[1:])]",
+        f"{indent * 2}return {tf}.TensorSpec([None] + sizes, one.dtype)",
+        "",
+        f"{indent}found = batches()",
+        f"{indent}first = next(found)",
+        f"{indent}signature = {tf}.nest.map_structure(spec, first, next(found, first))",
+        f"{indent}return {tf}.data.Dataset.from_generator(batches, output_signature=signature)",
+    ]
+    return "\n".join(lines)
+
+
+def _streams(use: Use) -> Iterator[tuple[str, cst.BaseExpression, bool]]:
+    """The arguments of a call that are, on some path, what a generator function returned; and are its steps said?"""
+    parameters = _PARAMETERS.get(use.method)
+    named = named_arguments(use.call, parameters) if parameters is not None and use.models else None
+    if named is None or parameters is None:
+        return
+    for data, steps in _DATA:
+        if data not in named or steps not in parameters:
+            continue
+        value = use.argument(parameters.index(data), data)
+        if value is not None and any(map(_is_stream, options(value))):
+            yield data, named[data].value, steps in named and not is_none(named[steps].value)
+
+
+def _is_stream(value: Value) -> bool:
+    return isinstance(value, Made) and value.kind == "generator"
+
+
+def _maker(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> cst.Call | None:
+    """The call that makes a generator which only this place takes batches from."""
+    if isinstance(node, cst.Name):
+        value = bound_once(node, scopes, reads=1)
+        return value if isinstance(value, cst.Call) else None
+    return node if isinstance(node, cst.Call) else None
+
+
+def _problem(maker: cst.Call, steps: bool, facts: Facts, restarts: Restarts) -> str | None:
+    functions = options(facts.values.get(maker.func, Literal(None)))
+    if not steps:
+        return "how many batches are taken of it is not said"
+    for function in functions:
+        problem = restarts.objection(function) if isinstance(function, FunctionValue) else "it is not in sight"
+        if problem is not None:
+            return problem
+    return None

@@ -1,0 +1,147 @@
+"""Python generators: which become datasets, which stay and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.result import Finding
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """\
+import random
+import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.preprocessing.sequence import pad_sequences
+from keras.utils import Sequence, multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+
+
+def plain(x, size=8):
+    while True:
+        for start in range(0, len(x), size):
+            yield x[start : start + size].astype("float32"), x[start : start + size]
+
+
+"""
+
+
+def migrated(body: str) -> tuple[str, list[Finding]]:
+    (file,) = migrate_sources({"train.py": HEAD + body}, Settings())
+    assert file.status == "migrated", file
+    return file.after, [finding for finding in file.findings if finding.code == "TFM402"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("parallel.fit_generator(plain(x), 5)", "model.fit(as_dataset(plain, x), steps_per_epoch=5)"),
+        ("parallel.fit_generator(plain(x, size=4), 5)", "model.fit(as_dataset(plain, x, size=4), steps_per_epoch=5)"),
+        ("parallel.fit(plain(*x), steps_per_epoch=5)", "model.fit(as_dataset(plain, *x), steps_per_epoch=5)"),
+        ("a = plain(x)\nparallel.fit_generator(a, 5)", "a = as_dataset(plain, x)\nmodel.fit(a, steps_per_epoch=5)"),
+        ("parallel.evaluate_generator(plain(x), 5)", "model.evaluate(as_dataset(plain, x), steps=5)"),
+    ],
+)  # fmt: skip
+def test_it_becomes_a_dataset(before: str, after: str) -> None:
+    text, findings = migrated(before + "\n")
+    assert after in text
+    assert [finding.action for finding in findings] == ["rewrite"]
+    assert text.count("def as_dataset(") == 1
+
+
+def test_validation_says_that_it_begins_anew() -> None:
+    call = "parallel.fit_generator(plain(x), 5, validation_data=plain(y), validation_steps=2)\n"
+    text, findings = migrated(call)
+    assert (
+        "fit(as_dataset(plain, x), steps_per_epoch=5, validation_data=as_dataset(plain, y), validation_steps=2)" in text
+    )
+    assert ["begins it anew" in finding.message for finding in findings] == [False, True]
+
+
+OWN = """\
+def load(name):
+    return np.load(name)
+
+
+def files(names):
+    random = np.random.RandomState(3)
+    kept = []
+    while True:
+        for name in names:
+            batch = load(name)
+            batch[0] = 1
+            kept.append(batch)
+            yield [batch, random.rand(4, 4)], {"out": batch.mean(axis=1)}
+
+
+parallel.fit_generator(files(names), 5)
+"""
+
+
+def test_what_it_makes_itself_it_may_change() -> None:
+    text, _ = migrated(OWN)
+    assert "model.fit(as_dataset(files, names), steps_per_epoch=5)" in text
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("while True:\n        yield x[np.random.permutation(9)], x", "numpy.random.permutation()"),
+        ("while True:\n        yield random.choice(x), x", "random.choice()"),
+        (
+            "r = np.random.RandomState()\n    while True:\n        yield r.rand(3), x",
+            "numpy.random.RandomState()",
+        ),
+        ("global place\n    while True:\n        place += 1\n        yield x, x", "outside itself"),
+        ("while True:\n        x.place += 1\n        yield x, x", "it changes `x`"),
+        ("while True:\n        x[0] = 1\n        yield x, x", "it changes `x`"),
+        ("y = x\n    while True:\n        y[0] = 1\n        yield x, x", "it changes `y`"),
+        ("while True:\n        yield next(x)", "what `next()` does"),
+        ("while True:\n        yield x.next()", "what `x.next()` does"),
+        ("while True:\n        yield x.pop(), 1", "what `x.pop()` does"),
+        ("for a, b in x:\n        yield a, b", "goes through `x`"),
+        ("while True:\n        yield pad_sequences(x), x", "differ in size"),
+        ("while True:\n        yield unknown(x), x", "what `unknown()` does"),
+        ("while True:\n        yield parallel.predict(x), x", "what `parallel.predict()` does"),
+        ("while True:\n        yield draw(x), x", "numpy.random.rand()"),
+    ],
+)
+def test_one_that_may_not_come_the_same_again_stays(body: str, why: str) -> None:
+    draw = "def draw(x):\n    return np.random.rand(3)\n\n\n"
+    text, findings = migrated(f"{draw}def batches(x):\n    {body}\n\n\nparallel.fit_generator(batches(x), 5)\n")
+    assert "model.fit(batches(x), steps_per_epoch=5)" in text
+    assert "as_dataset" not in text
+    assert [finding.action for finding in findings] == ["warn"]
+    assert why in findings[0].message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "parallel.fit(plain(x))\n",
+        "parallel.fit_generator(plain(x), None)\n",
+        "data = plain(x)\nnext(data)\nparallel.fit_generator(data, 5)\n",
+        "data = plain(x)\ndata = data or plain(y)\nparallel.fit_generator(data, 5)\n",
+        "parallel.fit(plain(x), steps_per_epoch=5, validation_data=plain(x))\n",
+    ],
+)
+def test_one_that_is_shared_or_without_an_end_is_told(body: str) -> None:
+    text, findings = migrated(body)
+    assert [finding.action for finding in findings if finding.action != "rewrite"] == ["warn"]
+    assert "(data = as_dataset" not in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "parallel.predict_generator(plain(x), 5)\n",
+        "parallel.fit_generator(unknown(x), 5)\n",
+        "class Batches(Sequence):\n    pass\nparallel.fit_generator(Batches(), 5)\n",
+        "plain(x)\nother.fit_generator(plain(x), 5)\n",
+    ],
+)
+def test_nothing_is_said_about(body: str) -> None:
+    assert migrated(body)[1] == []
