@@ -50,7 +50,7 @@ BOTH = "def loss(t, p):\n    return K.binary_crossentropy(t, p) + dice(t, p)\n"
         ("", "'sgd', loss=[dice, 'mse']", "'sgd', loss=[whole_batch(dice), 'mse']"),
         ("", "'sgd', {'a': dice, 'b': 'mse'}", "'sgd', {'a': whole_batch(dice), 'b': 'mse'}"),
         ("", "'sgd', lambda t, p: 1 - dice(t, p)", "'sgd', whole_batch(lambda t, p: 1 - dice(t, p))"),
-        ("", "'sgd', 'mse', ['accuracy', dice]", "'sgd', 'mse', ['accuracy', whole_batch(dice)]"),
+        ("", "'sgd', 'mse', ['accuracy', dice]", "'sgd', 'mse', metrics=['accuracy', whole_batch(dice)]"),
         (SQRT, "'sgd', 'mse', metrics=[loss]", "'sgd', 'mse', metrics=[whole_batch(loss)]"),
         (FOCAL, "'sgd', focal(2.0)", "'sgd', whole_batch(focal(2.0))"),
         (PAIRS, "'sgd', loss", "'sgd', whole_batch(loss)"),

@@ -235,6 +235,7 @@ class _Editor(cst.CSTTransformer):
         scope: Scope | None = None
         inner: _Pieces = []
         removed = False
+        fresh: _Pieces = []
         for unit in units:
             pieces = list(self._pieces[unit])
             inserted = self._inserts.get(unit, [])
@@ -245,12 +246,18 @@ class _Editor(cst.CSTTransformer):
                 for gone in moved:
                     orphans.extend(own if gone is unit and pieces else self._orphaned(gone))
                 lines = [line for edit in inserted for line in self._parsed(edit.code)]
+                lines.sort(key=lambda line: not isinstance(line, cst.FunctionDef))
                 lines[0] = _led(lines[0], [*leading[: len(leading) - len(own)], *orphans])
                 orphans = []
                 if pieces:
                     pieces[0] = _led(pieces[0], [] if unit in moved else _comment_lines(pieces[0].leading_lines))  # type: ignore[attr-defined]
                     *lines, pieces[0] = _functions_apart([*lines, pieces[0]])
+                else:
+                    *lines, _ = _functions_apart([*lines, _pass()])
                 out.extend(lines)
+                fresh = lines
+            elif pieces and out and out[-1] in fresh and scope is None:
+                *_, pieces[0] = _functions_apart([out[-1], pieces[0]])
             if pieces and removed and not out and scope is None:
                 pieces[0] = _led(pieces[0], _comment_lines(getattr(pieces[0], "leading_lines", ())))
             removed = removed or not pieces
@@ -267,7 +274,7 @@ class _Editor(cst.CSTTransformer):
                 orphans.extend(self._orphaned(unit))
             if scope is not None and unit is scope.units[-1]:
                 if inner:
-                    out.append(self._with(scope, inner))
+                    out.append(self._with(scope, [_without_trailing_space(piece) for piece in inner]))
                 scope = None
         return out, orphans
 
@@ -322,6 +329,12 @@ def _plain(alias: cst.ImportAlias) -> cst.ImportAlias:
 
 def _led(statement: cst.BaseStatement, lines: Sequence[cst.EmptyLine]) -> cst.BaseStatement:
     return statement.with_changes(leading_lines=lines)
+
+
+def _without_trailing_space(statement: cst.BaseStatement) -> cst.BaseStatement:
+    """Blank lines at the top of a file's own statements would be indented with them."""
+    lines = getattr(statement, "leading_lines", ())
+    return _led(statement, [line if line.comment else line.with_changes(indent=False) for line in lines])
 
 
 def _comment_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:

@@ -124,6 +124,14 @@ class _Keys:
                 self._call(node)
             elif isinstance(node, cst.Subscript):
                 self._subscript(node)
+            elif isinstance(node, cst.Comparison):
+                self._comparison(node)
+
+    def _comparison(self, node: cst.Comparison) -> None:
+        """`'val_acc' in history.history`"""
+        (target, *others) = node.comparisons
+        if not others and isinstance(target.operator, cst.In | cst.NotIn) and self._is_log(target.comparator):
+            self._add(node.left)
 
     def _call(self, node: cst.Call) -> None:
         known = names.canonical(self._facts.symbols.get(node.func, ""))

@@ -33,6 +33,8 @@ class Revision:
     """(keyword, new code), in the place of the old value, or at the end where there is none."""
     positional: tuple[tuple[int, int, str], ...] = ()
     """(first, end, new code): the positional arguments first to end - 1 become one."""
+    named: tuple[tuple[int, str], ...] = ()
+    """(position, keyword): positional arguments that get a name."""
 
 
 def combined(edits: Iterable[Edit], revisions: Iterable[Revision]) -> list[Edit]:
@@ -56,7 +58,7 @@ def _unchanged(call: cst.Call) -> Arguments:
 
 
 def _revised(edit: Arguments, revision: Revision) -> Arguments:
-    new_names = dict(revision.renamed)
+    new_names, names = dict(revision.renamed), dict(revision.named)
     values = dict(revision.set)
     arguments: list[Argument] = []
     for position, argument in enumerate(edit.arguments):
@@ -65,6 +67,8 @@ def _revised(edit: Arguments, revision: Revision) -> Arguments:
             if position == merged[0]:
                 arguments.append(replace(argument, value=merged[2]))
             continue
+        if argument.keyword is None and position in names:
+            argument = replace(argument, keyword=names[position])
         name = argument.keyword
         if name is not None and name in revision.dropped:
             continue

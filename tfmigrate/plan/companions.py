@@ -25,9 +25,10 @@ from tfmigrate.plan.interfaces import (
 )
 from tfmigrate.plan.keras1 import keras_1_values
 from tfmigrate.plan.losses import batch_losses
+from tfmigrate.plan.methods import positional_arguments, predicted_classes
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
-from tfmigrate.plan.recurrent import recurrent_defaults
-from tfmigrate.plan.saving import checkpoint_files
+from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
+from tfmigrate.plan.saving import checkpoint_files, model_folders
 from tfmigrate.plan.sessions import sessions
 from tfmigrate.plan.streams import python_generators
 from tfmigrate.understand import names
@@ -74,7 +75,10 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
         *checkpoint_periods(facts),
         *metric_keys(facts, scopes, keys),
         *checkpoint_files(facts, scopes, keys),
-        *sessions(facts, scopes, tf),
+        *predicted_classes(facts),
+        *positional_arguments(facts),
+        *model_folders(facts, scopes),
+        *sessions(facts, scopes, tf, draft.quote),
         *optimizer_rates(facts),
     ]
     vanished = set(taken_out(handled))
@@ -82,6 +86,7 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
     yield from handled
     yield from schedules_that_callbacks_set(facts, tables)
     yield from recurrent_defaults(facts, settings, tf)
+    yield from stateful_layers(facts)
     yield from python_generators(facts, modules, scopes, tf)
     yield from batch_losses(facts, modules, scopes, tf)
     yield from names_that_are_gone(facts, tables, handled)

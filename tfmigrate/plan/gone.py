@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 import libcst as cst
 
@@ -35,7 +35,7 @@ def names_that_are_gone(facts: Facts, tables: Tables, done: Sequence[CallChange]
             found = _gone(full, tables)
             if found is not None and isinstance(statement, cst.ImportFrom) and (full in used or full not in read):
                 yield _told(statement, full, found)
-    yield from _methods(facts, tables)
+    yield from _methods(facts, tables, {change.node for change in done})
     yield from _arguments(facts, tables)
 
 
@@ -54,12 +54,12 @@ def _gone(name: str, tables: Tables) -> str | None:
     return None
 
 
-def _methods(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+def _methods(facts: Facts, tables: Tables, done: Set[cst.CSTNode]) -> Iterator[CallChange]:
     seen: set[cst.Call] = set()
     for use in facts.uses:
         own = any(model.instance is not None for model in use.models)
         advice = tables.gone.get(f"keras.models.Model.{use.method}")
-        if use.models and not own and advice is not None and use.call not in seen:
+        if use.models and not own and advice is not None and use.call not in seen | done:
             seen.add(use.call)
             yield _told(use.call, f"Model.{use.method}()", advice)
 

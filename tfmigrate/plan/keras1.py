@@ -11,11 +11,13 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import Revision, has_stars, keywords, text_of
+from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange, calls_in
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Literal, Made, Value, options
+from tfmigrate.walk import walk
 
 _FORMATS = {"tf": '"channels_last"', "th": '"channels_first"', "default": "None"}
 _CONVOLUTIONS = {
@@ -42,7 +44,43 @@ def keras_1_values(facts: Facts) -> Iterator[CallChange]:
             yield from _kernel_size(facts, call, _CONVOLUTIONS[known])
         if known.startswith("keras.layers."):
             yield from _data_format(call)
+    yield from _image_ordering(facts)
     yield from _samples_per_epoch(facts)
+
+
+def _image_ordering(facts: Facts) -> Iterator[CallChange]:
+    """`K.set_image_dim_ordering('tf')`, and `K.image_dim_ordering() == 'tf'`."""
+    compared = {
+        id(side): (node, target)
+        for node in walk(facts.module.tree)
+        if isinstance(node, cst.Comparison) and len(node.comparisons) == 1
+        for target in node.comparisons
+        for side in (node.left, target.comparator)
+    }
+    for call in calls_in(facts.module.tree):
+        known = names.canonical(facts.symbols.get(call.func, ""))
+        module = call.func.value if isinstance(call.func, cst.Attribute) else None
+        text = text_of(call.args[0].value) if len(call.args) == 1 else None
+        if known == "keras.backend.set_image_dim_ordering" and module is not None and text in ("tf", "th"):
+            code = f"{{backend}}.set_image_data_format({_data_format_for(call.args[0].value)})"
+            message = f"set_image_dim_ordering({text!r}) is set_image_data_format({_FORMATS[text]}) now"
+            yield CallChange(codes.KERAS_1_VALUES, call, message, Replace(call, code, (("backend", module),)))
+        elif known == "keras.backend.image_dim_ordering" and module is not None and id(call) in compared:
+            comparison, target = compared[id(call)]
+            literal = target.comparator if comparison.left is call else comparison.left
+            old = text_of(literal)
+            if old in ("tf", "th") and isinstance(target.operator, cst.Equal | cst.NotEqual):
+                message = f"image_dim_ordering() is image_data_format() now, and {old!r} is {_FORMATS[old]}"
+                edit = Replace(call, "{backend}.image_data_format()", (("backend", module),))
+                yield CallChange(
+                    codes.KERAS_1_VALUES, call, message, edit, more=(Replace(literal, _data_format_for(literal)),)
+                )
+
+
+def _data_format_for(ordering: cst.BaseExpression) -> str:
+    """'tf' or 'th' under its name of today, in its own quotes."""
+    assert isinstance(ordering, cst.SimpleString)
+    return ordering.value.replace("tf", "channels_last").replace("th", "channels_first")
 
 
 def _kernel_size(facts: Facts, call: cst.Call, sizes: tuple[str, ...]) -> Iterator[CallChange]:

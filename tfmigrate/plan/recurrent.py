@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import Revision, has_stars, keywords, text_of
+from tfmigrate.plan.calls import Revision, has_stars, is_true, keywords, text_of
 from tfmigrate.plan.edits import Edit, Insert
 from tfmigrate.plan.interfaces import CallChange, calls_in, place_for_function
 from tfmigrate.settings import Settings
@@ -90,3 +90,18 @@ def _hard_sigmoids(
         message = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
         yield CallChange(codes.RECURRENT_DEFAULTS, node, message, edit, more=insert)
         insert = ()
+
+
+def stateful_layers(facts: Facts) -> Iterator[CallChange]:
+    """`stateful=True`: Keras 2 refuses it under a strategy, and in Keras 3 each replica keeps the state of its part."""
+    for call in calls_in(facts.module.tree):
+        stateful = keywords(call).get("stateful")
+        known = names.canonical(facts.symbols.get(call.func, ""))
+        if stateful is not None and known.startswith("keras.layers.") and is_true(stateful.value):
+            yield CallChange(
+                codes.STATEFUL_LAYERS,
+                stateful,
+                "a stateful layer under a strategy: Keras 2 refuses it, and where Keras 3 takes it each replica has "
+                "the state of its own part of the batch; train it on one GPU, or without stateful=True",
+                action="warn",
+            )

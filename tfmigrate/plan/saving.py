@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.callbacks import renamed_keys
-from tfmigrate.plan.calls import named_arguments
+from tfmigrate.plan.calls import keywords, named_arguments
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange, calls_in
 from tfmigrate.plan.paths import ending_of
@@ -83,3 +83,48 @@ def _change(literal: cst.SimpleString, old: str, new_ending: str, keys: Mapping[
 def _text(literal: cst.SimpleString) -> str | None:
     value = literal.evaluated_value
     return value if isinstance(value, str) else None
+
+
+_WHOLE = (*_OLD_ENDINGS, ".keras")
+_SAVE = 'save to a file that ends in .keras, or `model.export("...")` to serve it'
+_LOAD = "save it with Keras 2 to a file that ends in .h5 first, and load that"
+
+
+def model_folders(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`model.save('folder')` and `load_model('folder')`: Keras 3 has whole models in .keras and .h5 files only."""
+    seen: set[cst.CSTNode] = set()
+    for use in facts.uses:
+        own = any(model.instance is not None for model in use.models)
+        if use.method == "save" and use.models and not own and use.call not in seen:
+            seen.add(use.call)
+            text = _path_text(use.call, 0, "filepath", facts, scopes)
+            if text is not None and not text.endswith(_WHOLE):
+                yield _folder(
+                    use.call, f"save({text!r})", 'save("....keras")` for Keras, `model.export("...")` to serve it'
+                )
+    for call in calls_in(facts.module.tree):
+        known = names.canonical(facts.symbols.get(call.func, ""))
+        if known in ("keras.models.load_model", "keras.models.save_model"):
+            text = _path_text(call, 0 if known.endswith("load_model") else 1, "filepath", facts, scopes)
+            if text is not None and not text.endswith(_WHOLE):
+                by_hand = (
+                    'load_model("....keras")` of one saved so' if known.endswith("load_model") else 'save("....keras")`'
+                )
+                yield _folder(call, f"{known.rpartition('.')[2]}({text!r})", by_hand)
+
+
+def _path_text(call: cst.Call, position: int, name: str, facts: Facts, scopes: Scopes) -> str | None:
+    """What a path argument ends with; None where that is not in sight."""
+    positional = [arg for arg in call.args if arg.keyword is None and not arg.star]
+    arg = keywords(call).get(name) or (positional[position] if position < len(positional) else None)
+    literal = ending_of(arg.value, facts, scopes) if arg is not None else None
+    return _text(literal) if literal is not None else None
+
+
+def _folder(call: cst.Call, what: str, by_hand: str) -> CallChange:
+    return CallChange(
+        codes.MODEL_FOLDERS,
+        call,
+        f"Keras 3 fails on {what}: it keeps whole models in files that end in .keras or .h5; {by_hand}",
+        action="warn",
+    )

@@ -22,7 +22,7 @@ _CONFIG = "tensorflow.ConfigProto"
 _OPTIONS = "tensorflow.GPUOptions"
 
 
-def sessions(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange]:
+def sessions(facts: Facts, scopes: Scopes, tf: str, quote: str) -> Iterator[CallChange]:
     """Each `K.set_session(...)` statement: rewritten where all that the session carries is understood, else told."""
     for unit in facts.module.places:
         small = unit.body[0] if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1 else None
@@ -41,7 +41,7 @@ def sessions(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange]:
                 action="warn",
             )
             continue
-        lines = found.lines(tf, facts.module.tree.default_indent)
+        lines = found.lines(tf, facts.module.tree.default_indent, quote)
         block = found.beside(unit, facts.module)
         edits: list[Edit] = [Insert(block[0], "\n".join(lines), block)] if lines else []
         edits += [Remove(small) for small in found.removed] + [Unwrap(function, None) for function in found.functions]
@@ -73,15 +73,16 @@ class _Settings:
     removed: list[cst.BaseSmallStatement] = field(default_factory=list)
     functions: list[cst.FunctionDef] = field(default_factory=list)
 
-    def lines(self, tf: str, indent: str) -> list[str]:
+    def lines(self, tf: str, indent: str, quote: str) -> list[str]:
         """The statements that take the session's place. Devices must be chosen before their memory is."""
         found = []
-        gpus = f'{tf}.config.list_physical_devices("GPU")'
+        kind = f"{quote}GPU{quote}"
+        gpus = f"{tf}.config.list_physical_devices({kind})"
         if self.visible is not None:
             ids = [part.strip() for part in self.visible.split(",") if part.strip()]
             listed = ", ".join(f"{gpus}[{number}]" for number in ids)
-            found.append(f'{tf}.config.set_visible_devices([{listed}], "GPU")')
-            gpus = f'{tf}.config.get_visible_devices("GPU")'
+            found.append(f"{tf}.config.set_visible_devices([{listed}], {kind})")
+            gpus = f"{tf}.config.get_visible_devices({kind})"
         if self.growth:
             found.append(f"for gpu in {gpus}:\n{indent}{tf}.config.experimental.set_memory_growth(gpu, True)")
         return found + self.calls
