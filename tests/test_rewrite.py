@@ -406,6 +406,26 @@ def test_a_guard_whose_other_arm_raises_is_no_condition() -> None:
     assert 'strategy = tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(gpus)])\n' in result.after
 
 
+def test_an_arm_that_ends_in_a_loop_is_read() -> None:
+    result = one(
+        """
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+
+        def train(gpus):
+            model = Sequential([Dense(1, input_shape=(4,))])
+            if gpus > 1:
+                model = multi_gpu_model(model, gpus=gpus)
+            else:
+                for line in ("one", "GPU"):
+                    print(line)
+            model.compile("sgd", "mse")
+        """
+    )
+    assert result.status == "migrated"
+
+
 def test_gpus_is_carried_from_the_assignment_that_reaches_the_wrap() -> None:
     result = one(
         """

@@ -93,7 +93,7 @@ def _hard_sigmoids(
 
 
 def stateful_layers(facts: Facts) -> Iterator[CallChange]:
-    """`stateful=True`: Keras 2 refuses it under a strategy, and in Keras 3 each replica keeps the state of its part."""
+    """`stateful=True`: Keras 2 refuses it under a strategy, and Keras 3 fails on a part of the batch it is made for."""
     for call in calls_in(facts.module.tree):
         stateful = keywords(call).get("stateful")
         known = names.canonical(facts.symbols.get(call.func, ""))
@@ -101,7 +101,7 @@ def stateful_layers(facts: Facts) -> Iterator[CallChange]:
             yield CallChange(
                 codes.STATEFUL_LAYERS,
                 stateful,
-                "a stateful layer under a strategy: Keras 2 refuses it, and where Keras 3 takes it each replica has "
-                "the state of its own part of the batch; train it on one GPU, or without stateful=True",
+                "a stateful layer is made for batches of one size, and under a strategy each replica gets a part of "
+                "one: Keras 2 and 3 raise ValueError; train it on one GPU, or without stateful=True",
                 action="warn",
             )

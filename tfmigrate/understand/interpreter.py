@@ -1068,7 +1068,8 @@ class Interpreter:
 def _gives_up(block: cst.BaseSuite | None) -> bool:
     """Whether a block ends by raising: then nothing that comes later hangs on its condition."""
     last = units_of(block)[-1:] if block is not None else ()
-    return any(isinstance(small, cst.Raise) for unit in last for small in getattr(unit, "body", ()))
+    lines = [unit for unit in last if isinstance(unit, cst.SimpleStatementLine)]
+    return any(isinstance(small, cst.Raise) for line in lines for small in line.body)
 
 
 def _parameters(params: cst.Parameters) -> list[cst.Param]:
