@@ -135,3 +135,14 @@ def test_the_cost_is_bounded_by_the_code_to_follow(count: int) -> None:
     )
     found = facts(chain + f"multi_gpu_model(f{count - 1}(Sequential()), 2)\n")
     assert len(found.wraps) == 1
+
+
+def test_an_arm_may_end_in_a_compound_statement() -> None:
+    (wrap,) = facts("""
+        model = Sequential()
+        if gpus > 1:
+            while True:
+                raise ValueError
+        p = multi_gpu_model(model, gpus)
+    """).wraps
+    assert isinstance(wrap.template, ModelObject)

@@ -28,6 +28,7 @@ from tfmigrate.plan.groups import (
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import Tables, calls_in
 from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
+from tfmigrate.plan.rescope import plan_rescoping
 from tfmigrate.plan.scope import Cover, Run, first_common_unit
 from tfmigrate.plan.strategy import Strategy, replicas, strategy_for
 from tfmigrate.plan.trail import trail_of
@@ -97,6 +98,8 @@ class _Planner:
             if draft.edits or (not self._has_uses(draft) and imports_the_name(draft)):
                 wanted = frozenset(rule.code for rule in self.rules if draft.settings.wants(rule.code))
                 plan_companions(draft, Tables.of(self.rules, wanted), self.facts.modules)
+        if not any(draft.edits for draft in self.drafts.values()):
+            plan_rescoping(self.facts, self.drafts, related_models(self.facts.wraps, self.facts))
         return {module: draft.plan() for module, draft in self.drafts.items()}
 
     def _has_uses(self, draft: Draft) -> bool:
