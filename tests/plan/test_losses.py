@@ -90,6 +90,7 @@ def test_a_taken_name_is_not_taken_twice() -> None:
     [
         "losses = {'a': dice, 'b': 'mse'}\nparallel.compile('sgd', losses)\n",
         "import sys\nparallel.compile('sgd', dice if sys.argv else 'mse')\n",
+        "parallel.compile('sgd', dice)\nparallel.train_on_batch(x, y)\n",
         "metrics = ['accuracy', dice]\nparallel.compile('sgd', 'mse', metrics=metrics)\n",
     ],
 )

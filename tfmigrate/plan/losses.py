@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -15,7 +15,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import FunctionValue, Items, Literal, Value, options
+from tfmigrate.understand.values import FunctionValue, Items, Literal, ModelObject, Value, options
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import children, walk
 
@@ -50,6 +50,8 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
     `modules`: the facts of every module of the program.
     """
     reader = _Reader(modules)
+    uses = [use for known in modules.values() for use in known.uses]
+    trained_by_hand = {model for use in uses if use.method in _ON_BATCH for model in use.models}
     whole: dict[cst.BaseExpression, FunctionValue] = {}
     rows: dict[cst.CSTNode, CallChange] = {}
     for shown in _compiled(facts):
@@ -58,7 +60,11 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
         if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
             continue
         if len(mixing) < len(shown.values):
-            yield _told(shown.call, mixing[0])
+            yield _told(shown.call, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
+        elif shown.models & trained_by_hand:
+            yield _told(
+                shown.call, mixing[0], "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()"
+            )
         elif None not in means:
             rows.update((change.node, change) for change in means if change is not None)
         else:
@@ -83,6 +89,7 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
 
 
 _HELPER = "whole_batch"
+_ON_BATCH = ("train_on_batch", "test_on_batch")
 
 
 def _helper(name: str, tf: str, indent: str) -> str:
@@ -112,6 +119,7 @@ class _Shown:
     node: cst.BaseExpression
     values: frozenset[Value]
     is_metric: bool
+    models: frozenset[ModelObject]
 
 
 def _compiled(facts: Facts) -> list[_Shown]:
@@ -123,8 +131,8 @@ def _compiled(facts: Facts) -> list[_Shown]:
             if value is None or named is None or name not in named:
                 continue
             for node, values in _parts(named[name].value, value):
-                known = found[node].values if node in found else frozenset()
-                found[node] = _Shown(use.call, node, known | values, name == "metrics")
+                known = found.get(node, _Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
+                found[node] = replace(known, values=known.values | values, models=known.models | use.models)
     return list(found.values())
 
 
@@ -146,13 +154,12 @@ def _inner(value: Value) -> Iterator[Value]:
             yield from options(part)
 
 
-def _told(call: cst.Call, function: FunctionValue) -> CallChange:
+def _told(call: cst.Call, function: FunctionValue, by_hand: str) -> CallChange:
     return CallChange(
         codes.BATCH_LOSS,
         call,
         f"{_called(function)} relates the samples of a batch to each other, which each replica does within its own "
-        "part, and Keras 3 multiplies a loss that is one number by their number: "
-        "`tfmigrate explain TFM403` shows how to give it the whole batch",
+        f"part, and Keras 3 multiplies a loss that is one number by their number: {by_hand}",
         action="warn",
     )
 
