@@ -115,7 +115,8 @@ def _objection(
     if not any(name.rsplit(".", 1)[-1] in text for name in (MULTI_GPU_MODEL, *aliases) for text in after.values()):
         return None
     again = interpret(Program([Module(module.path, text) for module, text in after.items()]), aliases)
-    left = len({wrap.call for wrap in again.wraps})
+    asked = {module.path for module, own in settings.items() if own.wants(codes.MULTI_GPU_MODEL)}
+    left = len({wrap.call for wrap in again.wraps if wrap.site.frame.module.path in asked})
     said = sum(finding.action in ("refuse", "suppressed") for plan in plans.values() for finding in plan.findings)
     return f"{left - said} use(s) of multi_gpu_model would be left without a word" if left > said else None
 

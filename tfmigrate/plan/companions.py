@@ -127,6 +127,8 @@ def _aliases(
         mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
         reads = [mention.node for mention in mentions if not mention.binds]
         ours = names.canonical(full) == names.MULTI_GPU_MODEL
+        if ours and not draft.settings.wants(codes.MULTI_GPU_MODEL):
+            continue  # Companions alone were asked for: the name moves with the module it stands in.
         if ours and any(node not in gone for node in reads):
             kept.add(alias)
         elif ours or (not in_try and reads and all(node in gone for node in reads) and not draft.writes(bound)):

@@ -61,12 +61,12 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
             continue
         if len(mixing) < len(shown.values):
             yield _told(shown.call, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
+        elif None not in means:
+            rows.update((change.node, change) for change in means if change is not None)
         elif shown.models & trained_by_hand:
             yield _told(
                 shown.call, mixing[0], "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()"
             )
-        elif None not in means:
-            rows.update((change.node, change) for change in means if change is not None)
         else:
             whole[shown.node] = mixing[0]
     whole.update(_loaded(facts, set(whole.values())))

@@ -95,7 +95,8 @@ class _Planner:
             self._migrate(homes, remains)
         self._say_refused()
         for draft in self.drafts.values():
-            if draft.edits or (not self._has_uses(draft) and imports_the_name(draft)):
+            alone = bool(draft.facts.wraps) and not draft.settings.wants(codes.MULTI_GPU_MODEL)
+            if draft.edits or alone or (not self._has_uses(draft) and imports_the_name(draft)):
                 wanted = frozenset(rule.code for rule in self.rules if draft.settings.wants(rule.code))
                 plan_companions(draft, Tables.of(self.rules, wanted), self.facts.modules)
         if not any(draft.edits for draft in self.drafts.values()):
