@@ -22,9 +22,12 @@ SAME = 1e-6
 """Largest relative difference of a loss that float32 explains; the largest measured is 4.4e-7."""
 KERAS = {"Keras 3": "", "Keras 2": "1"}
 
-pytestmark = pytest.mark.skipif(
-    not all(importlib.util.find_spec(name) for name in ("tensorflow", "tf_keras")), reason="needs the verify extra"
-)
+pytestmark = [
+    pytest.mark.runs_tensorflow,
+    pytest.mark.skipif(
+        not all(importlib.util.find_spec(name) for name in ("tensorflow", "tf_keras")), reason="needs the verify extra"
+    ),
+]
 
 
 @cache

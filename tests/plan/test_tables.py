@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import json
 import os
@@ -16,8 +17,13 @@ from tfmigrate import rules
 from tfmigrate.rules import Default, Rename
 from tfmigrate.understand import names
 
-pytest.importorskip("tensorflow", reason="the tables are held against TensorFlow, which the verify extra brings")
-
+pytestmark = [
+    pytest.mark.runs_tensorflow,
+    pytest.mark.skipif(
+        not importlib.util.find_spec("tensorflow"),
+        reason="the tables are held against TensorFlow, which the verify extra brings",
+    ),
+]
 sys.path.insert(0, str(ROOT / "tools"))
 
 from check_interfaces import MISSING, accepted, lookup
