@@ -17,6 +17,10 @@ from tfmigrate import rules
 from tfmigrate.rules import Default, Rename
 from tfmigrate.understand import names
 
+sys.path.insert(0, str(ROOT / "tools"))
+
+from check_interfaces import MISSING, accepted, lookup
+
 pytestmark = [
     pytest.mark.runs_tensorflow,
     pytest.mark.skipif(
@@ -24,10 +28,6 @@ pytestmark = [
         reason="the tables are held against TensorFlow, which the verify extra brings",
     ),
 ]
-sys.path.insert(0, str(ROOT / "tools"))
-
-from check_interfaces import MISSING, accepted, lookup
-
 RULES = rules.all_rules()
 
 
