@@ -168,7 +168,73 @@ class TestSeveralFiles:
         )
         assert "spread" not in files["train.py"].after
         assert "with strategy.scope():\n    model = " in files["train.py"].after
-        assert not files["utils/gpus.py"].changed
+        assert "def spread(model, gpus):" in files["utils/gpus.py"].after
+
+    def test_what_a_migrated_module_imports_leaves_the_old_keras_with_it(self) -> None:
+        files = migrated(
+            {
+                "nets.py": """
+                from keras.layers import GRU, Dense
+                from keras.models import Sequential
+
+
+                def build():
+                    return Sequential([GRU(4, input_shape=(8, 2), recurrent_activation="sigmoid"), Dense(1)])
+            """,
+                "main.py": """
+                import keras
+                from train import run
+
+                run(2)
+                print(keras.__version__)
+            """,
+                "train.py": """
+                from keras.utils import multi_gpu_model
+                from nets import build
+
+
+                def run(gpus):
+                    model = multi_gpu_model(build(), gpus=gpus)
+                    model.compile(loss="mse", optimizer="sgd")
+            """,
+                "other.py": "import keras\n",
+            }
+        )
+        assert "from tensorflow.keras.layers import GRU" in files["nets.py"].after
+        assert "reset_after=False" in files["nets.py"].after
+        assert "from tensorflow import keras" in files["main.py"].after
+        assert not files["other.py"].changed
+
+    def test_a_module_whose_uses_are_refused_keeps_the_old_keras(self) -> None:
+        files = migrated(
+            {
+                "nets.py": """
+                from keras.layers import Dense
+                from keras.models import Sequential
+
+
+                def build():
+                    return Sequential([Dense(1, input_shape=(4,))])
+            """,
+                "good.py": """
+                from keras.utils import multi_gpu_model
+                from nets import build
+
+                model = multi_gpu_model(build(), gpus=2)
+            """,
+                "bad.py": """
+                from keras.utils import multi_gpu_model
+                from nets import build
+                from somewhere import model
+
+                print(build())
+                model = multi_gpu_model(model, gpus=2)
+            """,
+            }
+        )
+        assert "tensorflow" in files["good.py"].after
+        assert "tensorflow" in files["nets.py"].after
+        assert not files["bad.py"].changed
 
     def test_a_class_that_only_dresses_up_the_parallel_model_goes(self) -> None:
         files = migrated(

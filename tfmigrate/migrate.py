@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -88,7 +88,7 @@ class _Plan:
 
 def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
     found = scan.search(paths, _needles(settings), settings.exclude, settings.root)
-    programs = _with_importers(found.found, paths, settings)
+    programs = _with_their_programs(found.found, paths, settings)
     read, unreadable = _read(programs)
     groups = related.components({path: one.found.data for path, one in read.items()})
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
@@ -127,18 +127,25 @@ def _with_projects(
     return tuple(told)
 
 
-def _with_importers(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings) -> list[scan.Found]:
-    """The files with a hit, and those that import them: a model may be built in one file and wrapped in another."""
+def _with_their_programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings) -> list[scan.Found]:
+    """The files with a hit, those that import them and those they import: a model may be built in one file, wrapped
+    in another and compiled in a third."""
     found = {one.path: one for one in hits}
 
-    def search(stems: Sequence[bytes]) -> dict[str, bytes]:
-        more = {one.path: one for one in scan.search(paths, stems, settings.exclude, settings.root).found}
-        found.update({path: one for path, one in more.items() if path not in found and path.endswith(".py")})
-        return {path: one.data for path, one in more.items() if path.endswith(".py")}
+    def search(needles: Sequence[bytes], named: Callable[[str], bool] = scan.is_source) -> dict[str, bytes]:
+        more = scan.search(paths, needles, settings.exclude, settings.root, named).found
+        python = {one.path: one for one in more if one.path.endswith(".py")}
+        found.update({path: one for path, one in python.items() if path not in found})
+        return {path: one.data for path, one in python.items()}
 
-    data = {one.path: one.data for one in hits}
-    known = related.with_importers(data, _needles(settings), search) if hits else {}
-    return [found[path] for path in known]
+    def find(wanted: Set[str]) -> dict[str, bytes]:
+        names = {Path(path).name for path in wanted}
+        return {path: data for path, data in search((b"",), names.__contains__).items() if path in wanted}
+
+    if not hits:
+        return []
+    known = related.with_importers({one.path: one.data for one in hits}, _needles(settings), search)
+    return [found[path] for path in related.with_imported(known, find)]
 
 
 def _needles(settings: Settings) -> tuple[bytes, ...]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from tfmigrate.files import related
 
@@ -21,6 +21,54 @@ def search(needles: Sequence[bytes]) -> Mapping[str, bytes]:
 def test_importers_of_what_holds_the_needle_and_their_importers() -> None:
     hits = {"utils.py": FILES["utils.py"]}
     assert sorted(related.with_importers(hits, NEEDLES, search)) == ["main.py", "train.py", "utils.py"]
+
+
+def test_a_name_that_a_package_passes_on_is_followed() -> None:
+    files = {
+        "zoo/factory.py": b"def load():\n    return multi_gpu_model(1)\n",
+        "zoo/__init__.py": b"from zoo.factory import load as get\n",
+        "stars.py": b"from zoo import *\n",
+        "train.py": b"from stars import get\nmodel = get()\n",
+        "other.py": b"from stars import nothing\n",
+    }
+
+    def among(needles: Sequence[bytes]) -> Mapping[str, bytes]:
+        return {path: data for path, data in files.items() if any(needle in data for needle in needles)}
+
+    hits = {"zoo/factory.py": files["zoo/factory.py"]}
+    assert sorted(related.with_importers(hits, NEEDLES, among)) == [
+        "stars.py",
+        "train.py",
+        "zoo/__init__.py",
+        "zoo/factory.py",
+    ]
+
+
+def test_what_a_program_imports_belongs_to_it_where_it_leads_to_keras() -> None:
+    files = {
+        "src/nets/__init__.py": b"from .resnet import build\n",
+        "src/nets/resnet.py": b"from keras import layers\nfrom . import blocks\n",
+        "src/nets/blocks.py": b"import tensorflow as tf\n",
+        "src/nets/paths.py": b"ROOT = 'keras'\n",
+        "common.py": b"import keras\n",
+        "src/text.py": b"import re\n",
+        "other/nets.py": b"import keras\n",
+        "src/keras/utils.py": b"import keras\n",
+    }
+
+    def find(wanted: Set[str]) -> Mapping[str, bytes]:
+        return {path: data for path, data in files.items() if path in wanted}
+
+    known = {
+        "src/train.py": b"import os, common\nfrom keras import utils\nfrom nets import (\n    build)\nimport text\n"
+    }
+    assert sorted(related.with_imported(known, find)) == [
+        "common.py",
+        "src/nets/__init__.py",
+        "src/nets/blocks.py",
+        "src/nets/resnet.py",
+        "src/train.py",
+    ]
 
 
 def test_groups_are_joined_by_imports() -> None:

@@ -1,4 +1,6 @@
-"""Which files belong together: who imports the files that hold a needle. By text alone, before anything is parsed.
+"""Which files belong together: who imports the files that hold a needle, and what these import themselves.
+
+By text alone, before anything is parsed.
 
 Too many is harmless here and costs time only: what an import really means is decided by `understand`.
 """
@@ -6,7 +8,7 @@ Too many is harmless here and costs time only: what an import really means is de
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePath
 
 _ROUNDS = 3
@@ -17,8 +19,12 @@ _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([^\n#;]+))", re.M
 )
 
+_LIBRARIES = frozenset({b"keras", b"tensorflow", b"tf_keras"})
+
 Search = Callable[[Sequence[bytes]], Mapping[str, bytes]]
 """Needles -> the files (path -> bytes) that hold at least one of them."""
+Find = Callable[[Set[str]], Mapping[str, bytes]]
+"""Paths -> those that are there, with their bytes."""
 
 
 def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: Search) -> dict[str, bytes]:
@@ -39,6 +45,46 @@ def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: 
     return known
 
 
+def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
+    """The known files, and those they import, directly or through others, that have to do with Keras.
+
+    A file has when it names Keras or TensorFlow, or imports one that has.
+    """
+    reached: dict[str, bytes] = {}
+    fresh = dict(known)
+    while fresh:
+        targets = {target for path, data in fresh.items() for target in imported_paths(path, data)}
+        wanted = targets - known.keys() - reached.keys()
+        fresh = dict(find(wanted)) if wanted else {}
+        reached.update(fresh)
+    useful = {path for path, data in reached.items() if any(library in data for library in _LIBRARIES)}
+    while True:
+        more = {path for path in reached.keys() - useful if useful.intersection(imported_paths(path, reached[path]))}
+        if not more:
+            return {**known, **{path: reached[path] for path in reached if path in useful}}
+        useful |= more
+
+
+def imported_paths(path: str, data: bytes) -> Iterator[str]:
+    """Every path that a file's imports may mean: beside it or, for absolute ones, in any folder above it too."""
+    here = PurePath(path).parent
+    for module, listed, plain in _IMPORT.findall(data):
+        dotted = [module] if module else re.findall(rb"(?:^|,)\s*([.\w]+)", plain)
+        for name in dotted:
+            level = len(name) - len(name.lstrip(b"."))
+            parts = [part.decode(errors="replace") for part in name.split(b".") if part]
+            if not level and (not parts or name.split(b".")[0] in _LIBRARIES):
+                continue
+            members = [word.decode(errors="replace") for word in re.findall(rb"\w+", listed)]
+            folders = [here, *here.parents]
+            for folder in folders[level - 1 : level] if level else folders:
+                for tail in ([], *([member] for member in members)):
+                    base = folder.joinpath(*parts, *tail)
+                    yield str(base / "__init__.py")
+                    if base.name:
+                        yield str(base.with_name(base.name + ".py"))
+
+
 def components(files: Mapping[str, bytes]) -> list[list[str]]:
     """The files in groups: two that import each other, directly or through others, stand in one group."""
     leader = {path: path for path in files}
@@ -48,13 +94,11 @@ def components(files: Mapping[str, bytes]) -> list[list[str]]:
             path = leader[path]
         return path
 
-    by_stem: dict[bytes, list[str]] = {}
-    for path in files:
-        by_stem.setdefault(module_name(path).encode(), []).append(path)
+    by_path = {str(PurePath(path)): path for path in files}
     for path, data in files.items():
-        for stem in by_stem.keys() & _imported_words(data):
-            for other in by_stem[stem]:
-                leader[find(path)] = find(other)
+        for target in imported_paths(path, data):
+            if target in by_path:
+                leader[find(path)] = find(by_path[target])
     groups: dict[str, list[str]] = {}
     for path in files:
         groups.setdefault(find(path), []).append(path)
@@ -68,14 +112,25 @@ def module_name(path: str) -> str:
 
 
 def _concerned(data: bytes, needles: Sequence[bytes]) -> frozenset[bytes]:
-    """The names that a module's top level binds in statements that hold a needle."""
-    found = set()
+    """The names that a module's top level binds in statements that hold a needle, or import all there is."""
+    found: set[bytes] = set()
     for statement in _STATEMENT.split(data):
-        if any(needle in statement for needle in needles):
+        passed_on = _IMPORT.match(statement)
+        if passed_on:
+            words = re.findall(rb"\w+|\*", passed_on[2] or b"")
+            found.update(needles if b"*" in words else _bound(words, needles))
+        elif any(needle in statement for needle in needles):
             match = _DEFINED.match(statement)
             if match:
                 found.add(match[1] or match[2])
     return frozenset(found)
+
+
+def _bound(words: Sequence[bytes], needles: Sequence[bytes]) -> Iterator[bytes]:
+    """The names under which an import statement binds the needles it lists: `a as b` binds b."""
+    for word, *after in zip(words, [*words[1:], b""], [*words[2:], b""], strict=False):
+        if word in needles:
+            yield after[1] if after[0] == b"as" else word
 
 
 def _imported_from(data: bytes, hit: str, names: Iterable[bytes]) -> set[bytes]:
@@ -83,7 +138,7 @@ def _imported_from(data: bytes, hit: str, names: Iterable[bytes]) -> set[bytes]:
     words = _imported_words(data)
     if module_name(hit).encode() not in words:
         return set()
-    return {name for name in names if re.search(rb"\b" + name + rb"\b", data)}
+    return {name for name in names if b"*" in words or re.search(rb"\b" + name + rb"\b", data)}
 
 
 def _imported_words(data: bytes) -> set[bytes]:

@@ -67,12 +67,16 @@ def related_models(wraps: Iterable[Wrap], facts: ProgramFacts) -> frozenset[Mode
     """
     wrapped = frozenset(wraps)
     found = frozenset().union(*(models_of(wrap.template) for wrap in wrapped))
+    # A template that was not followed is no model object; what is built on it is known by the place it came from.
+    places = frozenset().union(
+        *(option.sites for wrap in wrapped for option in options(wrap.template) if isinstance(option, Opaque))
+    )
     while True:
         grown = set(found)
         for model in found:
             grown.update(model.base_models())
         for model in facts.models:
-            if found & model.on:
+            if found & model.on or places & model.sites:
                 grown.add(model)
         for use in facts.uses:
             alternatives = options(use.receiver)

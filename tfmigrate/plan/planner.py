@@ -29,7 +29,7 @@ from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import Tables, calls_in
 from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.rescope import plan_rescoping
-from tfmigrate.plan.scope import Cover, Run, first_common_unit
+from tfmigrate.plan.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy import Strategy, replicas, strategy_for
 from tfmigrate.plan.trail import trail_of
 from tfmigrate.rules import Rule
@@ -94,14 +94,28 @@ class _Planner:
         if homes:
             self._migrate(homes, remains)
         self._say_refused()
+        moved = self._moved()
         for draft in self.drafts.values():
-            alone = bool(draft.facts.wraps) and not draft.settings.wants(codes.MULTI_GPU_MODEL)
-            if draft.edits or alone or (not self._has_uses(draft) and imports_the_name(draft)):
+            if draft.module in moved or (not self._has_uses(draft) and imports_the_name(draft)):
                 wanted = frozenset(rule.code for rule in self.rules if draft.settings.wants(rule.code))
                 plan_companions(draft, Tables.of(self.rules, wanted), self.facts.modules)
         if not any(draft.edits for draft in self.drafts.values()):
             plan_rescoping(self.facts, self.drafts, related_models(self.facts.wraps, self.facts))
         return {module: draft.plan() for module, draft in self.drafts.items()}
+
+    def _moved(self) -> set[Module]:
+        """The modules that leave the old Keras: those with an edit, what they import, and what imports them.
+
+        Where TFM001 is not asked for, those whose wraps stay as they are do too. One program runs on one Keras. A module whose own uses are all refused stays where it is.
+        """
+        found: set[Module] = set()
+        alone = {m for m, d in self.drafts.items() if d.facts.wraps and not d.settings.wants(codes.MULTI_GPU_MODEL)}
+        fresh = {module for module, draft in self.drafts.items() if draft.edits} | alone
+        while fresh:
+            found |= fresh
+            linked = {pair for pair in self.facts.imports if fresh.intersection(pair)}
+            fresh = {m for pair in linked for m in pair if not self._has_uses(self.drafts[m])} - found
+        return found
 
     def _has_uses(self, draft: Draft) -> bool:
         return bool(draft.facts.wraps) or any(finding.code == codes.NOT_FOLLOWED for finding in draft.findings)
@@ -303,13 +317,24 @@ class _Planner:
             if not runs:
                 problem = Refusal(codes.MADE_ELSEWHERE, "no statement was found that builds the model")
             else:
-                found = self._strategy(home, first_common_unit(home.module, runs, home.body))
+                _, found = self._placed(home, runs)
                 problem = found if isinstance(found, Refusal) else None
         if problem is None:
             return True
         for wrap in home.wraps:
             self.refused[wrap.call] = problem
         return False
+
+    def _placed(self, home: _Home, runs: list[Run]) -> tuple[Unit, Strategy | Refusal]:
+        """The unit before which the strategy is made: once, outside the loops, where `gpus` is known there already."""
+        before = first_common_unit(home.module, runs, home.body)
+        found = self._strategy(home, before)
+        for loop in loops_round(home.module, before, home.body):
+            outside = self._strategy(home, loop)
+            if isinstance(found, Strategy) and isinstance(outside, Refusal):
+                break
+            before, found = loop, outside
+        return before, found
 
     def _strategy(self, home: _Home, before: Unit) -> Strategy | Refusal:
         """The one strategy that serves every wrap of a home."""
@@ -466,8 +491,7 @@ class _Planner:
         draft = self.drafts[home.module]
         gone = remains[home.module].blocks.gone if home.module in remains else set()
         runs = self._runs(home, covering, remains)
-        before = first_common_unit(home.module, runs, home.body)
-        strategy = self._strategy(home, before)
+        before, strategy = self._placed(home, runs)
         assert isinstance(strategy, Strategy)
         moved = dict.fromkeys(
             wrap.site.unit

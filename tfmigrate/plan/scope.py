@@ -118,3 +118,12 @@ def first_common_unit(module: Module, runs: Sequence[Run], home: cst.Module | cs
         if all(block in other for other in blocks[1:]):
             return chains[0][depth]
     raise AssertionError("runs of one function share its body")
+
+
+def loops_round(module: Module, unit: Unit, body: cst.Module | cst.BaseSuite) -> Iterator[cst.For | cst.While]:
+    """The loops of `body` that a unit of it stands in, innermost first."""
+    for one in (unit, *module.ancestors(unit)):
+        if one is not unit and isinstance(one, cst.For | cst.While):
+            yield one
+        if module.places[one].block is body:
+            return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 import libcst as cst
@@ -137,9 +138,15 @@ def _condition(
             f"the condition `{condition}` is not known yet at line {line}, "
             "where the model is built: move what it needs above that line",
         )
-    if guard.arm == "body":
-        return test
-    return negated(test)
+    test = test if guard.arm == "body" else negated(test)
+    return None if _always_holds(test) else test
+
+
+def _always_holds(condition: str) -> bool:
+    """Whether a condition compares nothing but numbers, and is true: `2 > 1`."""
+    tree = ast.parse(condition, mode="eval")
+    allowed = ast.Expression | ast.Compare | ast.Constant | ast.cmpop
+    return all(isinstance(node, allowed) for node in ast.walk(tree)) and bool(eval(compile(tree, "", "eval")))
 
 
 def _always(test: cst.BaseExpression, arm: str) -> bool:

@@ -14,7 +14,7 @@ import libcst as cst
 
 from tfmigrate.understand import names
 from tfmigrate.understand.copies import is_copy
-from tfmigrate.understand.lifecycle import MODEL_METHODS, Facts, Guard, ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Facts, Guard, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Program, Unit, dotted, imports_of, units_of
 from tfmigrate.understand.store import Store
 from tfmigrate.understand.values import (
@@ -41,6 +41,7 @@ from tfmigrate.understand.values import (
     Super,
     Symbol,
     Value,
+    holds_model,
     join,
     models_of,
     opaque_sites,
@@ -69,7 +70,8 @@ class Interpreter:
         self._tops = {module: Frame(module, None, None) for module in program.modules}
         self._begun: set[Module] = set()
         self._effects = 0
-        """How many attributes were set so far: a function that sets one is walked again at each call."""
+        """How many attributes were set, models compiled or trained, and parallel ones used so far: a function that
+        does any of this is walked again at each call. One that loads weights into what it builds is not."""
         self._left = 2_000 + _WALKS * sum(len(module.places) for module in program.modules)
         self._stars: set[Module] = set()
         self._frame = next(iter(self._tops.values()))
@@ -333,6 +335,7 @@ class Interpreter:
         """The module of this program that an import means, run if it was not yet."""
         module = self._program.imported(name, level, self._frame.module)
         if module is not None and module is not self._frame.module:
+            self.program_facts.imports.add((self._frame.module, module))
             self._load(module)
             return module
         return None
@@ -552,15 +555,15 @@ class Interpreter:
             before = self._footprint()
             value = self._enter(function, arguments, self._site, node)
             plain = self._footprint() == before
-            if not plain or any(models_of(argument) for _, argument in arguments):
+            if not plain or any(holds_model(argument) for _, argument in arguments):
                 return value
             self._summaries[function.node] = value
             summary = value
         return self._renewed(summary, arguments, node if node is not None else function.node)
 
-    def _footprint(self) -> tuple[int, int, int]:
+    def _footprint(self) -> tuple[int, int]:
         """Changes with everything a call can do beside returning a value."""
-        return len(self.program_facts.uses), len(self.program_facts.wraps), self._effects
+        return len(self.program_facts.wraps), self._effects
 
     def _renewed(self, value: Value, arguments: _Arguments, node: cst.CSTNode) -> Value:
         """A summary's result as if made by this call: the same kind of thing, made here."""
@@ -573,7 +576,7 @@ class Interpreter:
             made = self._model(
                 node,
                 frozenset().union(*(sites_of(argument) for _, argument in arguments)),
-                value.on,
+                value.on.union(*(models_of(argument) for _, argument in arguments)),
                 value.origin,
             )
             made.instance = value.instance
@@ -614,6 +617,8 @@ class Interpreter:
             use = Use(methods[0].name, node, self._site, receiver, arguments)
             self.facts.uses.append(use)
             self.program_facts.uses.append(use)
+            if use.method in TRAINING | {"compile"} or any(isinstance(o, Parallel) for o in options(receiver)):
+                self._effects += 1
         return join(*(self._apply(option, arguments, node) for option in options(callee)))
 
     def _super(self) -> Value:

@@ -107,6 +107,8 @@ class ProgramFacts:
     """Whether a scope is entered otherwise than by `with`, so that what is not in `entered` may be in one."""
     exported: set[tuple[Module, str]] = field(default_factory=set)
     """Names of a module that another one imports."""
+    imports: set[tuple[Module, Module]] = field(default_factory=set)
+    """(importer, imported)."""
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Union
 
 import libcst as cst
@@ -111,7 +112,7 @@ class FunctionValue:
     def module(self) -> Module:
         return self.closure.module
 
-    @property
+    @cached_property
     def is_generator(self) -> bool:
         return isinstance(self.node, cst.FunctionDef) and contains_yield(self.node)
 
@@ -331,6 +332,16 @@ def models_of(value: Value) -> frozenset[ModelObject]:
     if isinstance(value, Choice):
         return frozenset().union(*(models_of(item) for item in value.options))
     return frozenset()
+
+
+def holds_model(value: Value) -> bool:
+    """Whether a model itself is at hand in a value; a tensor that comes out of one does not count."""
+    if isinstance(value, Items | Mapping):
+        return any(holds_model(item) for item in value.values)
+    return any(
+        isinstance(option, ModelObject | Parallel) or (isinstance(option, Items | Mapping) and holds_model(option))
+        for option in options(value)
+    )
 
 
 def contains_yield(node: cst.FunctionDef) -> bool:
