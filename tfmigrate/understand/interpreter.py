@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -58,6 +59,15 @@ NOTHING = Literal(None)
 WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
 
 
+@dataclass(frozen=True)
+class _Summary:
+    """What a function without effects returned when it was walked: the models it made, and those it was given."""
+
+    value: Value
+    made: frozenset[ModelObject]
+    given: frozenset[ModelObject]
+
+
 class Interpreter:
     """Walks the modules of a program and collects the facts."""
 
@@ -81,7 +91,7 @@ class Interpreter:
         self._returns: list[Value] = []
         self._globals: dict[Frame, set[str]] = {}
         self._entered: set[cst.CSTNode] = set()
-        self._summaries: dict[cst.CSTNode, Value] = {}
+        self._summaries: dict[cst.CSTNode, _Summary] = {}
         self._functions: list[FunctionValue] = []
         self._classes: list[ClassValue] = []
         self._instances: dict[ClassValue, Value] = {}
@@ -552,45 +562,56 @@ class Interpreter:
             return Opaque("a recursive call", frozenset((self._site,)))
         summary = self._summaries.get(function.node)
         if summary is None:
-            before = self._footprint()
+            before, first = self._footprint(), len(self.program_facts.models)
             value = self._enter(function, arguments, self._site, node)
             plain = self._footprint() == before
             if not plain or any(holds_model(argument) for _, argument in arguments):
                 return value
-            self._summaries[function.node] = value
-            summary = value
+            given = frozenset().union(*(models_of(argument) for _, argument in arguments))
+            summary = _Summary(value, frozenset(self.program_facts.models[first:]), given)
+            self._summaries[function.node] = summary
+            return value
         return self._renewed(summary, arguments, node if node is not None else function.node)
 
     def _footprint(self) -> tuple[int, int]:
         """Changes with everything a call can do beside returning a value."""
         return len(self.program_facts.wraps), self._effects
 
-    def _renewed(self, value: Value, arguments: _Arguments, node: cst.CSTNode) -> Value:
-        """A summary's result as if made by this call: the same kind of thing, made here."""
+    def _renewed(self, summary: _Summary, arguments: _Arguments, node: cst.CSTNode) -> Value:
+        """A summary as if made by this call: the same kinds of things, built on each other alike, made here."""
         here = frozenset((self._site,))
-        if isinstance(value, Made):
-            sites = here.union(*(sites_of(argument) for _, argument in arguments))
-            models = frozenset().union(*(models_of(argument) for _, argument in arguments))
-            return Made(value.kind, value.name, sites, models, value.config)
-        if isinstance(value, ModelObject):
-            made = self._model(
-                node,
-                frozenset().union(*(sites_of(argument) for _, argument in arguments)),
-                value.on.union(*(models_of(argument) for _, argument in arguments)),
-                value.origin,
-            )
-            made.instance = value.instance
-            return made
-        if isinstance(value, Items):
-            return Items(tuple(self._renewed(item, arguments, node) for item in value.values), value.kind)
-        if isinstance(value, Mapping):
-            return Mapping(value.keys, tuple(self._renewed(item, arguments, node) for item in value.values))
-        if isinstance(value, Choice):
-            return join(*(self._renewed(option, arguments, node) for option in value.options))
-        if isinstance(value, Opaque):
-            sites = here.union(*(sites_of(argument) for _, argument in arguments))
-            return Opaque(value.origin, sites, node)
-        return value
+        sites: Sites = frozenset().union(*(sites_of(argument) for _, argument in arguments))
+        models = frozenset().union(*(models_of(argument) for _, argument in arguments))
+        fresh: dict[ModelObject, ModelObject] = {}
+
+        def model(old: ModelObject) -> ModelObject:
+            if old not in summary.made:
+                return old
+            if old not in fresh:
+                fresh[old] = self._model(node, sites, frozenset(), old.origin)
+                fresh[old].on = built_on(old.on)
+                fresh[old].instance = old.instance
+            return fresh[old]
+
+        def built_on(old: frozenset[ModelObject]) -> frozenset[ModelObject]:
+            return models.union(model(one) for one in old if one in summary.made or one not in summary.given)
+
+        def value(old: Value) -> Value:
+            if isinstance(old, Made):
+                return Made(old.kind, old.name, here | sites, built_on(old.models), old.config)
+            if isinstance(old, ModelObject):
+                return model(old)
+            if isinstance(old, Items):
+                return Items(tuple(map(value, old.values)), old.kind)
+            if isinstance(old, Mapping):
+                return Mapping(old.keys, tuple(map(value, old.values)))
+            if isinstance(old, Choice):
+                return join(*map(value, old.options))
+            if isinstance(old, Opaque):
+                return Opaque(old.origin, here | sites, node)
+            return old
+
+        return value(summary.value)
 
     def _arguments(self, node: cst.Call) -> _Arguments:
         values: list[tuple[str | None, Value]] = []
