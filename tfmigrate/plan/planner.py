@@ -109,8 +109,11 @@ class _Planner:
         Where TFM001 is not asked for, those whose wraps stay as they are do too. One program runs on one Keras. A module whose own uses are all refused stays where it is.
         """
         found: set[Module] = set()
-        alone = {m for m, d in self.drafts.items() if d.facts.wraps and not d.settings.wants(codes.MULTI_GPU_MODEL)}
-        fresh = {module for module, draft in self.drafts.items() if draft.edits} | alone
+        fresh = {
+            module
+            for module, draft in self.drafts.items()
+            if draft.edits or (draft.facts.wraps and not draft.settings.wants(codes.MULTI_GPU_MODEL))
+        }
         while fresh:
             found |= fresh
             linked = {pair for pair in self.facts.imports if fresh.intersection(pair)}
