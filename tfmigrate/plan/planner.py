@@ -106,7 +106,8 @@ class _Planner:
     def _moved(self) -> set[Module]:
         """The modules that leave the old Keras: those with an edit, what they import, and what imports them.
 
-        Where TFM001 is not asked for, those whose wraps stay as they are do too. One program runs on one Keras. A module whose own uses are all refused stays where it is.
+        One program runs on one Keras. A module whose own uses are all refused stays where it is; where TFM001 is not
+        asked for, those that wrap leave it too.
         """
         found: set[Module] = set()
         fresh = {
