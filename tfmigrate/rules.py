@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from tfmigrate.errors import UserError, suggestion
+from tfmigrate.settings import Strategy
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -98,6 +99,8 @@ class Rule:
     renames: tuple[Rename, ...] = ()
     defaults: tuple[Default, ...] = ()
     needs: tuple[Need, ...] = ()
+    strategy: Strategy = "mirrored"
+    """The `--strategy` that its examples are run with."""
 
     @property
     def summary(self) -> str:
@@ -151,13 +154,14 @@ def load(path: Path) -> Rule:
         references=tuple(table.get("references", ())),
         renames=tuple(_row(path, Rename, row) for row in table.get("rename", ())),
         defaults=tuple(_row(path, Default, row) for row in table.get("default", ())),
+        strategy=table.get("strategy", "mirrored"),
         needs=tuple(_row(path, Need, row) for row in table.get("need", ())),
     )
 
 
 _KEYS: Mapping[str, type] = {
     "code": str, "name": str, "safety": str, "needles": list, "versions": str, "references": list,
-    "rename": list, "default": list, "need": list,
+    "rename": list, "default": list, "need": list, "strategy": str,
 }  # fmt: skip
 _REQUIRED = ("code", "name", "safety", "needles")
 
@@ -190,6 +194,8 @@ def _header(path: Path) -> tuple[dict[str, Any], str, int]:
     for key in _REQUIRED:
         if key not in table:
             raise RuleError(f"{path}:1: the front matter has no {key!r}")
+    if table.get("strategy", "mirrored") not in get_args(Strategy):
+        raise RuleError(f"{path}:1: strategy = {table['strategy']!r} is not one of {', '.join(get_args(Strategy))}")
     if table["safety"] not in get_args(Safety):
         raise RuleError(f"{path}:1: safety = {table['safety']!r} is not one of {', '.join(get_args(Safety))}")
     return table, parts[2], 3 + parts[1].count("\n")

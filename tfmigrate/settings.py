@@ -17,7 +17,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Strategy = Literal["mirrored"]
+Strategy = Literal["mirrored", "multi-worker"]
 Batch = Literal["auto", "seed", "keep"]
 Format = Literal["text", "json", "sarif", "github", "junit"]
 

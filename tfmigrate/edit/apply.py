@@ -294,11 +294,12 @@ class _Editor(cst.CSTTransformer):
 
 
 def _functions_apart(lines: Sequence[cst.BaseStatement]) -> _Pieces:
-    """The lines, with two blank ones round each function among all but the last, which stood there before."""
+    """The lines, with two blank ones round each function; the last line stood there before."""
     out: _Pieces = []
     for number, line in enumerate(lines):
         new = isinstance(line, cst.FunctionDef) and number < len(lines) - 1
-        if new or (out and isinstance(out[-1], cst.FunctionDef)):
+        old = isinstance(line, cst.FunctionDef | cst.ClassDef) or (out and isinstance(out[-1], cst.FunctionDef))
+        if new or (out and old):
             comments = _comment_lines(getattr(line, "leading_lines", ()))
             line = _led(line, [cst.EmptyLine(indent=False), cst.EmptyLine(indent=False), *comments])
         out.append(line)

@@ -32,6 +32,8 @@ class Names:
     validation: str
     batch: str
     split: str
+    sharding: str | None = None
+    """For the options that say how several workers share the data; None for one machine."""
 
 
 @dataclass(frozen=True)
@@ -194,10 +196,18 @@ class _Builder:
         else:
             lines_after = ""
         shuffle = None if self._never_shuffles() else (length if inputs.simple else "")
+        if self._names.sharding is not None:
+            lines.extend(self._sharding(self._names.sharding))
         lines.append(self._dataset(self._names.train, rows, shuffle, batch, self._value("steps_per_epoch")))
         if lines_after:
             lines.append(lines_after)
         return Pipeline(Insert(use.site.unit, "\n".join(lines), (use.site.unit,)), self._call(use.call, new))
+
+    def _sharding(self, name: str) -> list[str]:
+        """Each of several workers reads all the data and keeps its part of it."""
+        data = f"{self._names.tf}.data"
+        policy = f"{data}.experimental.AutoShardPolicy.DATA"
+        return [f"{name} = {data}.Options()", f"{name}.experimental_distribute.auto_shard_policy = {policy}"]
 
     def _never_shuffles(self) -> bool:
         shuffle = self._named.get("shuffle")
@@ -241,15 +251,19 @@ class _Builder:
         source = f"{self._names.tf}.data.Dataset.from_tensor_slices({rows})"
         before = ""
         chain = []
+        # Each worker keeps its part of what it reads, so all must read in one order.
+        seed = ", seed=0" if self._names.sharding is not None else ""
         if shuffle == "":
             before = f"{name} = {source}\n"
             source = name
-            chain.append(f".shuffle({name}.cardinality())")
+            chain.append(f".shuffle({name}.cardinality(){seed})")
         elif shuffle is not None:
-            chain.append(f".shuffle({shuffle})")
+            chain.append(f".shuffle({shuffle}{seed})")
         chain.append(f".batch({batch})")
         if steps is not None:
             chain.append(f".take({self._module.code(steps)})")
+        if self._names.sharding is not None:
+            chain.append(f".with_options({self._names.sharding})")
         chain.append(f".prefetch({self._names.tf}.data.AUTOTUNE)")
         indent = self._module.tree.default_indent
         one_line = f"{name} = {source}{''.join(chain)}"

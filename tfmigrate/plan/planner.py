@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -30,8 +30,9 @@ from tfmigrate.plan.interfaces import Tables, calls_in
 from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.rescope import plan_rescoping
 from tfmigrate.plan.scope import Cover, Run, first_common_unit, loops_round
-from tfmigrate.plan.strategy import Strategy, replicas, strategy_for
+from tfmigrate.plan.strategy import ALL_WORKERS, Strategy, replicas, strategy_for
 from tfmigrate.plan.trail import trail_of
+from tfmigrate.plan.workers import devices_problem, header, place_of_strategy, saved_by_chief, saves
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
@@ -87,6 +88,10 @@ class _Planner:
     drafts: Mapping[Module, Draft]
     rules: tuple[Rule, ...]
     refused: dict[cst.Call, Refusal] = field(default_factory=dict)
+    _saving: set[Module] = field(default_factory=set)
+    """Modules whose models are saved by the chief of several machines."""
+    _cluster_module: Module | None = None
+    """The module that makes the strategy of several machines, which a program has one of."""
 
     def plans(self) -> dict[Module, Plan]:
         wraps = self._followed()
@@ -99,6 +104,7 @@ class _Planner:
             if draft.module in moved or (not self._has_uses(draft) and imports_the_name(draft)):
                 wanted = frozenset(rule.code for rule in self.rules if draft.settings.wants(rule.code))
                 plan_companions(draft, Tables.of(self.rules, wanted), self.facts.modules)
+        self._say_keras_2(homes)
         if not any(draft.edits for draft in self.drafts.values()):
             plan_rescoping(self.facts, self.drafts, related_models(self.facts.wraps, self.facts))
         return {module: draft.plan() for module, draft in self.drafts.items()}
@@ -209,6 +215,7 @@ class _Planner:
         """The homes whose strategy can be written. A call refused in one home is refused in all, so this repeats."""
         while True:
             before = len(self.refused)
+            self._cluster_module = None
             homes = self._homes([wrap for wrap in wraps if wrap.call not in self.refused])
             remains = self._remains(homes)
             homes = [home for home in homes if self._strategy_is_known(home, remains)]
@@ -250,9 +257,15 @@ class _Planner:
                 by_function.setdefault(function, []).append(self._group(frame, tuple(members)))
                 modules[function] = frame.module
         return [
-            _Home(modules[function], function, tuple(groups), self._fresh(modules[function], "strategy", function))
+            _Home(modules[function], function, tuple(groups), self._strategy_name(modules[function], function))
             for function, groups in by_function.items()
         ]
+
+    def _over_workers(self, module: Module) -> bool:
+        return self.drafts[module].settings.strategy == "multi-worker"
+
+    def _strategy_name(self, module: Module, function: cst.Module | cst.FunctionDef) -> str:
+        return self._fresh(module, "strategy", module.tree if self._over_workers(module) else function)
 
     def _fresh(self, module: Module, wanted: str, function: cst.CSTNode) -> str:
         scopes = self.drafts[module].scopes
@@ -332,6 +345,8 @@ class _Planner:
     def _placed(self, home: _Home, runs: list[Run]) -> tuple[Unit, Strategy | Refusal]:
         """The unit before which the strategy is made: once, outside the loops, where `gpus` is known there already."""
         before = first_common_unit(home.module, runs, home.body)
+        if self._over_workers(home.module):
+            return self._placed_first(home, before)
         found = self._strategy(home, before)
         for loop in loops_round(home.module, before, home.body):
             outside = self._strategy(home, loop)
@@ -339,6 +354,16 @@ class _Planner:
                 break
             before, found = loop, outside
         return before, found
+
+    def _placed_first(self, home: _Home, before: Unit) -> tuple[Unit, Strategy | Refusal]:
+        """The unit before which the strategy of several machines is made: before all else, once in a program."""
+        draft = self.drafts[home.module]
+        place = place_of_strategy(draft, before)
+        self._cluster_module = self._cluster_module or home.module
+        if self._cluster_module is not home.module:
+            message = "several machines share one strategy, and another file of this program makes it already"
+            return place, Refusal(codes.TWO_STRATEGIES, message)
+        return place, devices_problem(draft, place) or ALL_WORKERS
 
     def _strategy(self, home: _Home, before: Unit) -> Strategy | Refusal:
         """The one strategy that serves every wrap of a home."""
@@ -453,6 +478,9 @@ class _Planner:
             far.update((site.unit, (site, text)) for site, text in covering.far)
             self._pipelines(home)
             self._note_toggles(home)
+            if self._over_workers(home.module):
+                self._save_by_chief(home)
+                self._note_data(home)
         for unit, (site, text) in far.items():
             if unit not in scoped:
                 left_there = remains.get(site.frame.module)
@@ -505,6 +533,12 @@ class _Planner:
             and not any(owner in gone for owner in home.module.ancestors(wrap.site.unit))
         )
         code = strategy.statement(home.name, draft.tf, home.module.tree.default_indent)
+        if strategy is ALL_WORKERS:
+            # One for all functions of the module, before the first of them.
+            others = [edit for edit in draft.edits if isinstance(edit, Insert) and edit.code == code]
+            before = min((before, *(edit.before for edit in others)), key=lambda unit: home.module.order[unit])
+            draft.edits[:] = [edit for edit in draft.edits if edit not in others]
+            moved.clear()
         draft.edits.append(Insert(before, code, tuple(moved)))
         draft.edits.extend(Scope(run.units, f"{home.name}.scope()") for run in runs)
         scoped.update(unit for run in runs for unit in run.units)
@@ -516,6 +550,7 @@ class _Planner:
             guarded = any(wrap.guards for wrap in group.wraps)
             for use in group.trainings:
                 draft = self._draft(use.site.frame)
+                over_workers = draft.settings.strategy == "multi-worker"
                 if use.call in done or not takes_arrays(use, draft.facts):
                     continue
                 done.add(use.call)
@@ -534,17 +569,57 @@ class _Planner:
                         validation=draft.scopes.fresh("validation_dataset", scope),
                         batch=draft.scopes.fresh("global_batch_size", scope),
                         split=draft.scopes.fresh("split_at", scope),
+                        sharding=draft.scopes.fresh("sharding", scope) if over_workers else None,
                     ),
                     next(iter(counts)) if len(counts) == 1 else None,
-                    draft.settings.batch == "keep",
+                    draft.settings.batch == "keep" or over_workers,
                 )
                 if isinstance(found, str):
                     message = f"fit() keeps its arrays, which is right but slower: {found}"
+                    if over_workers:
+                        message = f"fit() keeps its arrays, which every worker shuffles in an order of its own: {found}"
                     draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
                 else:
                     draft.edits.extend((found.insert, found.arguments))
                     message = "fit() on arrays becomes a tf.data pipeline with the global batch"
                     draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "rewrite")
+
+    def _save_by_chief(self, home: _Home) -> None:
+        """Every worker of several must save; what is meant is the chief's file."""
+        uses = [use for use in self.facts.uses if any(concerns(use, g.models, g.wraps) for g in home.groups)]
+        for draft in self.drafts.values():
+            writing = [use for use in saves(draft.facts, uses) if draft.wanted(codes.SAVED_BY_CHIEF, use.call)]
+            if writing:
+                draft.edits.extend(saved_by_chief(draft, writing))
+                self._saving.add(draft.module)
+            for use in writing:
+                message = f"every worker calls {use.method}(), as it must, and only the chief writes to the path"
+                draft.say(codes.SAVED_BY_CHIEF, use.call, message, "rewrite")
+
+    def _note_data(self, home: _Home) -> None:
+        """Training data that is no pipeline with a stated sharding."""
+        for group in home.groups:
+            for use in group.trainings:
+                draft = self._draft(use.site.frame)
+                if not takes_arrays(use, draft.facts):
+                    draft.say(
+                        codes.WORKERS_DATA,
+                        use.call,
+                        f"each worker draws its own batches for {use.method}(): give it a tf.data.Dataset of global "
+                        "batches in one order for all, and state its auto_shard_policy (DATA: each keeps its part)",
+                        "warn",
+                    )
+
+    def _say_keras_2(self, homes: Iterable[_Home]) -> None:
+        """What stands before all imports; planned last, so that it stands before the ones that are added, too."""
+        for module in {home.module for home in homes if self._over_workers(home.module)} | self._saving:
+            draft = self.drafts[module]
+            makes = module is self._cluster_module
+            edit = header(draft, keras_2=makes, saves=module in self._saving)
+            draft.edits.insert(0, edit)
+            if makes:
+                message = "Keras 3 cannot train over several machines: TF_USE_LEGACY_KERAS=1 and the package tf_keras"
+                draft.say(codes.SEVERAL_WORKERS, edit.before, message, "rewrite")
 
     def _note_toggles(self, home: _Home) -> None:
         """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead."""
@@ -569,6 +644,11 @@ class _Planner:
             built = f"built at line {line}" + ("" if path == wrap.site.frame.module.path else f" of {path}")
         gpus = f"gpus={wrap.site.frame.module.code(wrap.gpus)}" if wrap.gpus is not None else "all visible GPUs"
         scoped = f"the model {built} and its compile() stand in its scope"
+        if self._over_workers(wrap.site.frame.module):
+            return (
+                f"multi_gpu_model ({gpus}) becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs "
+                f"that each worker of TF_CONFIG sees; {scoped}"
+            )
         return f"multi_gpu_model ({gpus}) becomes a MirroredStrategy; {scoped}"
 
     def _notes(self, wrap: Wrap) -> None:

@@ -27,6 +27,8 @@ class Strategy:
 
     devices: str
     conditions: tuple[tuple[str, ...], ...]
+    name: str = "MirroredStrategy"
+    """Its class in tf.distribute."""
 
     def joined(self, other: Strategy) -> Strategy | None:
         """The strategy that serves both, or None where they ask for different devices."""
@@ -49,7 +51,7 @@ class Strategy:
 
     def statement(self, name: str, tf: str, indent: str) -> str:
         """The assignment, broken over lines where it is long."""
-        mirrored = f"{tf}.distribute.MirroredStrategy({self.devices and f'devices={self.devices}'})"
+        mirrored = f"{tf}.distribute.{self.name}({self.devices and f'devices={self.devices}'})"
         if self.condition is None:
             return f"{name} = {mirrored}"
         default = f"{tf}.distribute.get_strategy()"
@@ -57,6 +59,10 @@ class Strategy:
         if len(line) <= _LINE:
             return line
         return f"{name} = (\n{indent}{mirrored}\n{indent}if {self.condition}\n{indent}else {default}\n)"
+
+
+ALL_WORKERS = Strategy("", ((),), "MultiWorkerMirroredStrategy")
+"""Over several machines each worker brings the GPUs it sees, and one GPU a worker is worth a strategy too."""
 
 
 def strategy_for(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, quote: str) -> Strategy | Refusal:
