@@ -93,6 +93,7 @@ def test_commands_options_and_codes_exist(page: str) -> None:
     options = [one for command in commands.values() for one in command.params if isinstance(one, click.Option)]
     known = {option for one in options for option in one.opts}
     others = {"--notebook", "--inplace", "--to"}  # of jupyter nbconvert
+    others |= {"--nodes", "--ntasks-per-node", "--gpus-per-task"}  # of sbatch
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXTS[page])) <= known | others
     codes = set(re.findall(r"\bTFM\d{3}\b", TEXTS[page])) - {"TFM290"}
     assert codes <= set(rules.by_code())
