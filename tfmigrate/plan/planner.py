@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -536,10 +536,11 @@ class _Planner:
         if strategy is ALL_WORKERS:
             # One for all functions of the module, before the first of them.
             others = [edit for edit in draft.edits if isinstance(edit, Insert) and edit.code == code]
-            before = min((before, *(edit.before for edit in others)), key=lambda unit: home.module.order[unit])
             draft.edits[:] = [edit for edit in draft.edits if edit not in others]
-            moved.clear()
-        draft.edits.append(Insert(before, code, tuple(moved)))
+            made = min((Insert(before, code), *others), key=lambda edit: home.module.order[edit.before])
+        else:
+            made = Insert(before, code, tuple(moved))
+        draft.edits.append(made)
         draft.edits.extend(Scope(run.units, f"{home.name}.scope()") for run in runs)
         scoped.update(unit for run in runs for unit in run.units)
 
