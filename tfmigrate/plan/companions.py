@@ -28,6 +28,7 @@ from tfmigrate.plan.losses import batch_losses
 from tfmigrate.plan.methods import positional_arguments, predicted_classes
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
 from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
+from tfmigrate.plan.regularizers import regularizer_defaults
 from tfmigrate.plan.saving import checkpoint_files, model_folders
 from tfmigrate.plan.sessions import sessions
 from tfmigrate.plan.streams import python_generators
@@ -86,6 +87,7 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
     yield from handled
     yield from schedules_that_callbacks_set(facts, tables)
     yield from recurrent_defaults(facts, settings, tf)
+    yield from regularizer_defaults(facts, tables, tf)
     yield from stateful_layers(facts)
     yield from python_generators(facts, modules, scopes, tf)
     yield from batch_losses(facts, modules, scopes, tf)
