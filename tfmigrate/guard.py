@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from collections import Counter
 
@@ -28,3 +29,18 @@ def objection(before: cst.Module, before_text: str, after_text: str) -> str | No
         return f"the result would not parse ({error})".replace("\n", " ")
     lost = Counter(comments_in(before)) - Counter(comments_in(after))
     return f"the comment {next(iter(lost))!r} would be lost" if lost else None
+
+
+def mentions(text: str, wanted: frozenset[str]) -> bool:
+    """Whether code, other than comments and strings, has one of the names in it."""
+    if not any(name in text for name in wanted):
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(text)
+    return any(
+        (isinstance(node, ast.Name) and node.id in wanted)
+        or (isinstance(node, ast.Attribute) and node.attr in wanted)
+        or (isinstance(node, ast.alias) and node.name.rsplit(".", 1)[-1] in wanted | {"*"})
+        for node in ast.walk(tree)
+    )

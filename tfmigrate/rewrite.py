@@ -112,7 +112,8 @@ def _objection(
         if found is not None:
             return f"{found} in {module.path}"
     aliases = _aliases(settings)
-    if not any(name.rsplit(".", 1)[-1] in text for name in (MULTI_GPU_MODEL, *aliases) for text in after.values()):
+    wanted = frozenset(name.rsplit(".", 1)[-1] for name in (MULTI_GPU_MODEL, *aliases))
+    if not any(guard.mentions(text, wanted) for text in after.values()):
         return None
     again = interpret(Program([Module(module.path, text) for module, text in after.items()]), aliases)
     asked = {module.path for module, own in settings.items() if own.wants(codes.MULTI_GPU_MODEL)}

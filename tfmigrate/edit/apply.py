@@ -6,7 +6,7 @@ Whatever disappears leaves its comments behind: they move to the next statement 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import libcst as cst
@@ -26,7 +26,7 @@ from tfmigrate.plan.edits import (
     Scope,
     Unwrap,
 )
-from tfmigrate.walk import comments_in
+from tfmigrate.walk import children, comments_in, walk
 
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 _Pieces = list[cst.BaseStatement]
@@ -61,11 +61,15 @@ class _Editor(cst.CSTTransformer):
             for argument in call.arguments
             if not isinstance(argument.value, str)
         }
+        self._touched = _reached(tree, set(_edited(edits)) | self._parts)
         self._new_parts: dict[cst.CSTNode, cst.BaseExpression] = {}
         self._pieces: dict[cst.CSTNode, _Pieces] = {}
         self._suites: dict[cst.CSTNode, tuple[_Pieces, list[cst.EmptyLine]]] = {}
 
     # libcst's own dispatch goes by class; edits go by node, so both hooks are overridden.
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return node in self._touched
+
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
         result = self._leave(original_node, updated_node)
         if original_node in self._parts:
@@ -73,6 +77,10 @@ class _Editor(cst.CSTTransformer):
         return result
 
     def _leave(self, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
+        if original not in self._touched:
+            if isinstance(original, cst.BaseStatement):
+                self._pieces[original] = [original]
+            return original
         if isinstance(original, cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite):
             return self._leave_block(original, updated)
         if isinstance(original, cst.SimpleStatementLine):
@@ -291,6 +299,36 @@ class _Editor(cst.CSTTransformer):
             body=cst.IndentedBlock([_led(inner[0], []), *inner[1:]]),
             leading_lines=leading,
         )
+
+
+def _edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:
+    """The nodes that the edits speak of."""
+    for edit in edits:
+        if isinstance(edit, Scope):
+            yield from edit.units
+        elif isinstance(edit, Insert):
+            yield from (edit.before, *edit.comments_of)
+        elif isinstance(edit, Unwrap | Branch):
+            yield edit.unit
+        else:
+            yield edit.call if isinstance(edit, Arguments) else edit.node
+
+
+def _reached(tree: cst.Module, edited: set[cst.CSTNode]) -> set[cst.CSTNode]:
+    """All nodes on the way from the module to an edited one, and all below it: the rest stays as it is."""
+    found: set[cst.CSTNode] = set()
+
+    def mark(node: cst.CSTNode) -> bool:
+        if node in edited:
+            found.update(walk(node))
+            return True
+        below = [mark(child) for child in children(node)]
+        if any(below):
+            found.add(node)
+        return any(below)
+
+    mark(tree)
+    return found
 
 
 def _functions_apart(lines: Sequence[cst.BaseStatement]) -> _Pieces:

@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import Revision, has_stars, keywords, text_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.interfaces import CallChange, calls_in
+from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.paths import ending_of
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -23,7 +23,7 @@ _KEYS = {"acc": "accuracy", "val_acc": "val_accuracy"}
 
 def checkpoint_periods(facts: Facts) -> Iterator[CallChange]:
     """`ModelCheckpoint(period=1)` wrote after each epoch, which is the default; another period has no equal."""
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         if not _is_checkpoint(facts, call) or has_stars(call):
             continue
         period = keywords(call).get("period")
@@ -105,7 +105,7 @@ def _logs_accuracy(facts: Facts) -> bool:
     """Whether metrics= of every compile() in the module that has one names 'accuracy', and none 'acc'."""
     metrics = [
         keywords(call)["metrics"].value
-        for call in calls_in(facts.module.tree)
+        for call in facts.module.calls
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile" and "metrics" in keywords(call)
     ]
     named = {text_of(node) for value in metrics for node in walk(value) if isinstance(node, cst.SimpleString)}

@@ -10,7 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.calls import keywords
 from tfmigrate.plan.edits import Remove, Replace, Unwrap
 from tfmigrate.plan.imports import import_statements
-from tfmigrate.plan.interfaces import CallChange, Tables, calls_in
+from tfmigrate.plan.interfaces import CallChange, Tables
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import imports_of
@@ -66,7 +66,7 @@ def _methods(facts: Facts, tables: Tables, done: Set[cst.CSTNode]) -> Iterator[C
 
 def _arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
     rows = {(row.of, row.old): row for row in tables.gone_arguments}
-    calls = [(call, names.canonical(facts.symbols.get(call.func, ""))) for call in calls_in(facts.module.tree)]
+    calls = [(call, names.canonical(facts.symbols.get(call.func, ""))) for call in facts.module.calls]
     calls += list(dict.fromkeys((use.call, f"keras.models.Model.{use.method}") for use in facts.uses if use.models))
     for call, of in calls:
         for name, arg in keywords(call).items():

@@ -16,7 +16,6 @@ from tfmigrate.understand.values import (
     Parallel,
     Parameter,
     Site,
-    Value,
     models_of,
     opaque_sites,
     options,
@@ -105,31 +104,8 @@ def sites_to_cover(group: Group) -> frozenset[Site]:
         # The other arm of a guard may put an unknown model in the same variable.
         sites.update(opaque_sites(use.receiver))
         sites.add(use.site)
-        sites.update(parts_of_compile(use))
+        sites.update(use.parts)
     return frozenset(sites)
-
-
-def parts_of_compile(use: Use) -> frozenset[Site]:
-    """Where the optimizer and the metric objects passed to compile() were made."""
-    found: set[Site] = set()
-    optimizer = use.argument(0, "optimizer")
-    for _, value in use.arguments:
-        found.update(_made(value, ("optimizer", "metric")))
-    if optimizer is not None:
-        for option in options(optimizer):
-            if isinstance(option, Opaque):
-                found.update(option.sites)
-    return frozenset(found)
-
-
-def _made(value: Value, kinds: tuple[str, ...]) -> frozenset[Site]:
-    found: set[Site] = set()
-    for option in options(value):
-        if isinstance(option, Made) and option.kind in kinds:
-            found.update(option.sites)
-        for item in getattr(option, "values", ()):
-            found.update(_made(item, kinds))
-    return frozenset(found)
 
 
 def template_problem(wrap: Wrap) -> str | None:

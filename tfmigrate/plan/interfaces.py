@@ -168,7 +168,7 @@ def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
 
 def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
     """Each call of a name of Keras, and of a method on a model of Keras, with one name for it."""
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         known = names.canonical(facts.symbols.get(call.func, ""))
         if known.startswith("keras."):
             yield call, known
@@ -181,7 +181,7 @@ def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
 
 def optimizer_calls(facts: Facts, settings: Settings, tables: Tables, tf: str) -> Iterator[CallChange]:
     """`Adam(lr=...)`, `decay=`, and old default values that must be written out."""
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         real = facts.symbols.get(call.func)
         if real is None or not names.is_optimizer(real) or has_stars(call):
             continue

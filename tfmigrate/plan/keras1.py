@@ -12,7 +12,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import Revision, has_stars, keywords, text_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.interfaces import CallChange, calls_in
+from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
@@ -35,7 +35,7 @@ _CONVOLUTIONS = {
 
 def keras_1_values(facts: Facts) -> Iterator[CallChange]:
     """`Conv2D(64, 3, 3)`, `nb_row=`, `dim_ordering='tf'`, `samples_per_epoch=`, K.set_image_dim_ordering()."""
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         real = facts.symbols.get(call.func, "")
         known = names.canonical(real)
         if names.flavour(real) != "keras" or has_stars(call):
@@ -57,7 +57,7 @@ def _image_ordering(facts: Facts) -> Iterator[CallChange]:
         for target in node.comparisons
         for side in (node.left, target.comparator)
     }
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         known = names.canonical(facts.symbols.get(call.func, ""))
         module = call.func.value if isinstance(call.func, cst.Attribute) else None
         text = text_of(call.args[0].value) if len(call.args) == 1 else None

@@ -167,7 +167,7 @@ def _told(call: cst.Call, function: FunctionValue, by_hand: str) -> CallChange:
 def _loaded(facts: Facts, wrapped: Set[FunctionValue]) -> Iterator[tuple[cst.BaseExpression, FunctionValue]]:
     """`load_model(..., custom_objects={"dice": dice})` of wrapped losses: training goes on with the same loss."""
     own = {function.node.name.value: function for function in wrapped if isinstance(function.node, cst.FunctionDef)}
-    for call in calls_in(facts.module.tree) if own else ():
+    for call in facts.module.calls if own else ():
         if names.canonical(facts.symbols.get(call.func, "")) != "keras.models.load_model":
             continue
         given = keywords(call).get("custom_objects")

@@ -15,7 +15,6 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import named_arguments
-from tfmigrate.plan.groups import parts_of_compile
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Unit
@@ -163,7 +162,7 @@ class _Finder:
         return sorted(
             (
                 site
-                for site in parts_of_compile(use)
+                for site in use.parts
                 if any(isinstance(value, Made) and value.kind == kind for value in self._keras_calls(site))
             ),
             key=_order,

@@ -20,7 +20,6 @@ from tfmigrate.plan.groups import (
     common_frame,
     concerns,
     home_of,
-    parts_of_compile,
     related_models,
     sites_to_cover,
     template_problem,
@@ -194,7 +193,7 @@ class _Planner:
         ]
         unreached = [
             call
-            for call in calls_in(draft.module.tree)
+            for call in draft.module.calls
             if call.func not in draft.facts.values and _names_it(draft.module, call.func)
         ]
         for node in (*mentioned, *unreached):
@@ -276,7 +275,7 @@ class _Planner:
         home = home_of(wrap)
         while home is not None:
             group = self._group(home, (wrap,))
-            parts = frozenset().union(*(parts_of_compile(use) for use in group.compiles))
+            parts = frozenset().union(*(use.parts for use in group.compiles))
             outside = {
                 site.frame
                 for site in sites_to_cover(group) - {use.site for use in group.compiles}
@@ -296,7 +295,7 @@ class _Planner:
     def _reachable_far(self, group: Group, site: Site) -> bool:
         """Whether a site outside the home can stand under `model.distribute_strategy` beside its compile()."""
         for use in group.compiles:
-            if site in parts_of_compile(use) and site.frame is use.site.frame:
+            if site in use.parts and site.frame is use.site.frame:
                 return self._known_before(use, site.unit)
         return False
 
@@ -428,7 +427,7 @@ class _Planner:
             apart = {
                 site: dotted(use.call.func.value) if isinstance(use.call.func, cst.Attribute) else ""
                 for use in group.compiles
-                for site in (use.site, *parts_of_compile(use))
+                for site in (use.site, *use.parts)
                 if site.frame is use.site.frame
             }
             for site in sites_to_cover(group):

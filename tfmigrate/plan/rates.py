@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import has_stars, is_none, keywords
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.interfaces import CallChange, Tables, calls_in
+from tfmigrate.plan.interfaces import CallChange, Tables
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
@@ -32,7 +32,7 @@ def optimizer_rates(facts: Facts) -> Iterator[CallChange]:
         and _is_optimizer(node.value, facts)
     ]
     setters: set[cst.CSTNode] = set()
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) != "keras.backend.set_value" or has_stars(call):
             continue
         if len(call.args) == 2 and call.args[0].value in rates and isinstance(call.args[0].value, cst.Attribute):
@@ -88,7 +88,7 @@ def _in_callback(node: cst.Attribute, facts: Facts) -> bool:
 
 def schedules_that_callbacks_set(facts: Facts, tables: Tables) -> Iterator[CallChange]:
     """A callback that sets the rate beside `decay=`: Keras 3 cannot set the rate of a schedule, which decay becomes."""
-    calls = calls_in(facts.module.tree)
+    calls = facts.module.calls
     if codes.OPTIMIZER_DECAY not in tables.wanted or not any(_decays(call, facts) for call in calls):
         return
     for call in calls:

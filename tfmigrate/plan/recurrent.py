@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import Revision, has_stars, is_true, keywords, text_of
 from tfmigrate.plan.edits import Edit, Insert
-from tfmigrate.plan.interfaces import CallChange, calls_in, place_for_function
+from tfmigrate.plan.interfaces import CallChange, place_for_function
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -24,7 +24,7 @@ FIRST_WITH_SIGMOID = {"keras": (2, 3), "tf.keras": (2, 0)}
 def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[CallChange]:
     """Write the old defaults out; where nothing says which version the code was written for, ask."""
     written: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]] = []
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         real = facts.symbols.get(call.func, "")
         known, flavour = names.canonical(real), names.flavour(real)
         if not known.startswith("keras.layers.") or has_stars(call):
@@ -94,7 +94,7 @@ def _hard_sigmoids(
 
 def stateful_layers(facts: Facts) -> Iterator[CallChange]:
     """`stateful=True`: Keras 2 refuses it under a strategy, and Keras 3 fails on a part of the batch it is made for."""
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         stateful = keywords(call).get("stateful")
         known = names.canonical(facts.symbols.get(call.func, ""))
         if stateful is not None and known.startswith("keras.layers.") and is_true(stateful.value):

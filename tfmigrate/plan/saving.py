@@ -10,7 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.callbacks import renamed_keys
 from tfmigrate.plan.calls import keywords, named_arguments
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.interfaces import CallChange, calls_in
+from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.paths import ending_of
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -39,7 +39,7 @@ def checkpoint_files(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> I
         seen.add(literal)
         written[text] = new_ending
         yield _change(literal, text, new_ending, keys)
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         if not call.args or not _loads(call, facts):
             continue
         literal = ending_of(call.args[0].value, facts, scopes)
@@ -60,7 +60,7 @@ def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
     for use in facts.uses:
         if use.method == "save_weights" and use.call.args and not use.call.args[0].star:
             yield use.call.args[0].value, _WEIGHTS
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) != "keras.callbacks.ModelCheckpoint":
             continue
         named = named_arguments(call, _CHECKPOINT)
@@ -102,7 +102,7 @@ def model_folders(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
                 yield _folder(
                     use.call, f"save({text!r})", 'save("....keras")` for Keras, `model.export("...")` to serve it'
                 )
-    for call in calls_in(facts.module.tree):
+    for call in facts.module.calls:
         known = names.canonical(facts.symbols.get(call.func, ""))
         if known in ("keras.models.load_model", "keras.models.save_model"):
             text = _path_text(call, 0 if known.endswith("load_model") else 1, "filepath", facts, scopes)

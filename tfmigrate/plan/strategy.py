@@ -13,9 +13,11 @@ from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.groups import Refusal
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.program import Module, Unit, suites_of
-from tfmigrate.understand.values import Frame, Items, Literal, options
+from tfmigrate.understand.values import Frame, Items, Literal, Visible, options
 
 _LINE = 100
+_SEVERAL = ((Visible("several"), "body"), (Visible("one"), "orelse"))
+"""Guards that ask whether there is more than one GPU. MirroredStrategy() on one is what the other arm did."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def _count(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Ref
 
 def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str) -> str | Refusal:
     """The devices argument; "" for all visible devices."""
-    if wrap.gpus is None:
+    if wrap.gpus is None or wrap.gpus_value == Visible("count"):
         return ""
     count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
@@ -133,6 +135,8 @@ def _condition(
         if _inside(home.module, before, node) or _passed(home.module, before, node, wrap, home):
             return None
     if not isinstance(node, cst.Try) and _always(node.test, guard.arm):
+        return None
+    if wrap.gpus_value == Visible("count") and (guard.test, guard.arm) in _SEVERAL:
         return None
     if isinstance(node, cst.Try):
         return _enough_devices(carrier, wrap, home, before, tf, guard, quote)

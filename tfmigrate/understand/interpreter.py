@@ -42,6 +42,7 @@ from tfmigrate.understand.values import (
     Super,
     Symbol,
     Value,
+    Visible,
     holds_model,
     join,
     models_of,
@@ -223,14 +224,14 @@ class Interpreter:
 
     def _if(self, unit: cst.If, site: Site) -> bool:
         """`site`: where the whole chain of `elif` stands."""
-        self._evaluate(unit.test)
+        test = self._evaluate(unit.test)
         outer, before = self._guards, self._store
         states: list[Store] = []
         left: list[Store] = []
         ends: list[bool] = []
         for arm in ("body", "orelse"):
             self._store = Store(before)
-            self._guards = (*outer, Guard(unit, arm, site))
+            self._guards = (*outer, Guard(unit, arm, site, test))
             if arm == "body":
                 reached = self._nested(unit, unit.body)
             elif isinstance(unit.orelse, cst.If):
@@ -247,9 +248,9 @@ class Interpreter:
         self._guards = outer
         other = unit.orelse.body if isinstance(unit.orelse, cst.Else) else None
         if ends == [False, True] and not _gives_up(unit.body):
-            self._guards = (*outer, Guard(unit, "orelse", site))
+            self._guards = (*outer, Guard(unit, "orelse", site, test))
         elif ends == [True, False] and not _gives_up(other):
-            self._guards = (*outer, Guard(unit, "body", site))
+            self._guards = (*outer, Guard(unit, "body", site, test))
         return any(ends)
 
     def _arms(self, unit: Unit, bodies: Sequence[cst.BaseSuite], *, falls_through: bool) -> bool:
@@ -503,8 +504,14 @@ class Interpreter:
         return instance
 
     def _unknown_arguments(self, function: FunctionValue) -> _Arguments:
+        """What a caller out of sight may pass; a part of a model that is the default may be meant too."""
         frame = Frame(function.module, function.node, function.closure)
-        return tuple((None, Parameter(frame, parameter.name.value)) for parameter in _positional(function.node.params))
+        values: list[Value] = []
+        for parameter in _positional(function.node.params):
+            default = self._default(parameter.default, function) if parameter.default is not None else NOTHING
+            unknown = Parameter(frame, parameter.name.value)
+            values.append(join(default, unknown) if _is_keras(default) else unknown)
+        return tuple((None, value) for value in values)
 
     # ---- calls ----
 
@@ -527,7 +534,7 @@ class Interpreter:
         self._entered.add(function.node)
         frame = Frame(function.module, function.node, function.closure, call, call_node, function.owner)
         with self._activation(frame) as returns:
-            self._bind_parameters(function.node.params, arguments, frame)
+            self._bind_parameters(function, arguments, frame)
             if isinstance(function.node, cst.Lambda):
                 self._unit = call.unit if call is not None else self._unit
                 return self._evaluate(function.node.body)
@@ -536,7 +543,8 @@ class Interpreter:
                 return Made("generator", _function_name(function.node), frozenset())
             return join(*returns) if returns else NOTHING
 
-    def _bind_parameters(self, params: cst.Parameters, arguments: _Arguments, frame: Frame) -> None:
+    def _bind_parameters(self, function: FunctionValue, arguments: _Arguments, frame: Frame) -> None:
+        params = function.node.params
         declared = _positional(params)
         positional = [value for keyword, value in arguments if keyword is None]
         by_name = {keyword: value for keyword, value in arguments if keyword is not None}
@@ -548,13 +556,24 @@ class Interpreter:
             elif name in by_name:
                 value = by_name[name]
             elif parameter.default is not None and not spread:
-                value = self._evaluate(parameter.default)
+                value = self._default(parameter.default, function)
             else:
                 value = Parameter(frame, name)
             self._store[(frame, name)] = value
         for star in (params.star_arg, params.star_kwarg):
             if isinstance(star, cst.Param):
                 self._store[(frame, star.name.value)] = Opaque("extra arguments")
+
+    def _default(self, node: cst.BaseExpression, function: FunctionValue) -> Value:
+        """A parameter's default, which is made once, where the function is defined."""
+        saved = self._frame, self._unit
+        self._frame = function.closure
+        if isinstance(function.node, cst.FunctionDef):
+            self._unit = function.node
+        try:
+            return self._evaluate(node)
+        finally:
+            self._frame, self._unit = saved
 
     def _call_function(self, function: FunctionValue, arguments: _Arguments, node: cst.Call | None) -> Value:
         active = [frame.function for frame in self._frame.chain()]
@@ -628,6 +647,8 @@ class Interpreter:
             return self._super()
         callee = self._evaluate(node.func)
         arguments = self._arguments(node)
+        if isinstance(node.func, cst.Name) and node.func.value == "len" and arguments == ((None, Visible("gpus")),):
+            return Visible("count")
         if isinstance(callee, Method) and isinstance(callee.receiver, ScopeOf):
             self.program_facts.scopes_elsewhere = True
         if any(isinstance(option, ScopeOf) for _, value in arguments for option in options(value)):
@@ -731,6 +752,8 @@ class Interpreter:
         if isinstance(instance, ModelObject):
             instance.site, instance.node = self._site, node
             instance.sites |= {self._site}.union(*(sites_of(value) for _, value in arguments))
+        elif isinstance(instance, Instance):
+            instance.site = self._site
         bases = [names.canonical(name) for name in cls.outside_bases()]
         initialiser = cls.lookup("__init__")
         if isinstance(initialiser, FunctionValue):
@@ -749,6 +772,9 @@ class Interpreter:
         models = frozenset().union(*(models_of(value) for value in values))
         if known == names.MULTI_GPU_MODEL or name in self._aliases:
             return self._wrap(arguments, node)
+        listed = names.lists_devices(name)
+        if listed is not None:
+            return Visible("gpus" if Literal("GPU") in values else listed)
         if name.rsplit(".", 1)[-1] == "multi_gpu_model" and values:
             self.facts.copies[node] = name
         strategy = names.strategy_class(name)
@@ -804,7 +830,7 @@ class Interpreter:
         wrap = Wrap(
             call=node,
             site=self._site,
-            template=values.get("model", NOTHING),
+            template=self._as_model(values.get("model", NOTHING), node),
             template_node=nodes.get("model"),
             gpus=nodes.get("gpus") if values.get("gpus") != NOTHING else None,
             gpus_value=values.get("gpus") if values.get("gpus") != NOTHING else None,
@@ -815,6 +841,18 @@ class Interpreter:
         self.facts.wraps.append(wrap)
         self.program_facts.wraps.append(wrap)
         return Parallel(wrap)
+
+    def _as_model(self, value: Value, node: cst.Call) -> Value:
+        """What is wrapped, which can only be a model: no None, and an object of a class whose base is not in sight."""
+        found: list[Value] = []
+        for option in options(value):
+            if isinstance(option, Instance) and option.site is not None and any(option.cls.unknown_bases()):
+                model = self._model(node, frozenset(), frozenset(), "an instance of a class of this program")
+                model.site, model.sites, model.instance = option.site, {option.site}, option
+                found.append(model)
+            elif option != NOTHING:
+                found.append(option)
+        return join(*found) if found else value
 
     def _call_method(self, method: Method, arguments: _Arguments, node: cst.Call) -> Value:
         receiver = method.receiver
@@ -899,10 +937,9 @@ class Interpreter:
                 return Items((*left.values, *right.values), left.kind)
             return self._combined((left, right), node)
         if isinstance(node, cst.Comparison):
-            self._evaluate(node.left)
-            for comparison in node.comparisons:
-                self._evaluate(comparison.comparator)
-            return Opaque("a comparison")
+            number = self._evaluate(node.left)
+            limits = [self._evaluate(comparison.comparator) for comparison in node.comparisons]
+            return _several(node, limits[0]) if number == Visible("count") else Opaque("a comparison")
         if isinstance(node, cst.Subscript):
             return self._subscript(node)
         if isinstance(node, cst.Lambda):
@@ -911,8 +948,11 @@ class Interpreter:
                 self._enter(function, self._unknown_arguments(function), self._site, None)
             return function
         if isinstance(node, cst.ListComp | cst.SetComp | cst.GeneratorExp):
-            self._comprehension(node.for_in)
-            return Items((self._evaluate(node.elt),), "list")
+            listed = self._comprehension(node.for_in)
+            element = self._evaluate(node.elt)
+            return (
+                Visible("gpus") if listed == Visible("devices") and _asks_for_gpus(node) else Items((element,), "list")
+            )
         if isinstance(node, cst.DictComp):
             self._comprehension(node.for_in)
             self._evaluate(node.key)
@@ -1065,11 +1105,11 @@ class Interpreter:
         return Mapping(tuple(keys), tuple(values))
 
     def _conditional(self, node: cst.IfExp) -> Value:
-        self._evaluate(node.test)
+        test = self._evaluate(node.test)
         outer = self._guards
         found = []
         for arm, part in (("body", node.body), ("orelse", node.orelse)):
-            self._guards = (*outer, Guard(node, arm, self._site))
+            self._guards = (*outer, Guard(node, arm, self._site, test))
             found.append(self._evaluate(part))
         self._guards = outer
         return join(*found)
@@ -1083,18 +1123,41 @@ class Interpreter:
             return join(*remaining, right)
         return join(left, right)
 
-    def _comprehension(self, clause: cst.CompFor) -> None:
-        self._assign(clause.target, self._element(self._evaluate(clause.iter)))
+    def _comprehension(self, clause: cst.CompFor) -> Value:
+        """Binds the targets; the value that the outermost loop runs over."""
+        iterable = self._evaluate(clause.iter)
+        self._assign(clause.target, self._element(iterable))
         for condition in clause.ifs:
             self._evaluate(condition.test)
         if clause.inner_for_in is not None:
             self._comprehension(clause.inner_for_in)
+        return iterable
+
+
+def _asks_for_gpus(node: cst.BaseComp) -> bool:
+    """Whether a comprehension over all devices keeps the GPUs."""
+    return any(
+        isinstance(part, cst.SimpleString) and "GPU" in str(part.evaluated_value).upper()
+        for clause in node.for_in.ifs
+        for part in walk(clause.test)
+    )
+
+
+def _several(node: cst.Comparison, limit: Value) -> Value:
+    """What a comparison of the number of GPUs with a number asks: whether there are at least two, or at most one."""
+    operator = node.comparisons[0].operator
+    if len(node.comparisons) == 1:
+        if (type(operator), limit) in ((cst.GreaterThan, Literal(1)), (cst.GreaterThanEqual, Literal(2))):
+            return Visible("several")
+        if (type(operator), limit) in ((cst.LessThanEqual, Literal(1)), (cst.LessThan, Literal(2))):
+            return Visible("one")
+    return Opaque("a comparison")
 
 
 def _gives_up(block: cst.BaseSuite | None) -> bool:
     """Whether a block ends by raising: then nothing that comes later hangs on its condition."""
     last = units_of(block)[-1:] if block is not None else ()
-    lines = [unit for unit in last if isinstance(unit, cst.SimpleStatementLine)]
+    lines = [unit for unit in last if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite)]
     return any(isinstance(small, cst.Raise) for line in lines for small in line.body)
 
 

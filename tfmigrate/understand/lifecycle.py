@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import libcst as cst
 
@@ -11,11 +12,15 @@ from tfmigrate.understand.values import (
     ClassValue,
     Entered,
     Frame,
+    Made,
     ModelObject,
+    Opaque,
     Site,
+    Sites,
     StrategyObject,
     Value,
     models_of,
+    options,
 )
 
 TRAINING = frozenset({"fit", "fit_generator", "train_on_batch"})
@@ -44,6 +49,8 @@ class Guard:
     node: cst.If | cst.IfExp | cst.Try
     arm: str
     site: Site
+    test: Value | None = None
+    """What the condition was found to be; a `try` has none."""
 
     @property
     def frame(self) -> Frame:
@@ -68,7 +75,7 @@ class Wrap:
     problem: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Use:
     """A method called on something that may be a model: compile, fit, save, load_weights, add, ..."""
 
@@ -82,6 +89,18 @@ class Use:
     def models(self) -> frozenset[ModelObject]:
         return models_of(self.receiver)
 
+    @cached_property
+    def parts(self) -> Sites:
+        """Where the optimizer and the metric objects passed to compile() were made."""
+        found: set[Site] = set()
+        for _, value in self.arguments:
+            found.update(_made(value, ("optimizer", "metric")))
+        optimizer = self.argument(0, "optimizer")
+        for option in options(optimizer) if optimizer is not None else ():
+            if isinstance(option, Opaque):
+                found.update(option.sites)
+        return frozenset(found)
+
     def argument(self, position: int, name: str) -> Value | None:
         """The value passed as `name`, by keyword or position."""
         for keyword, value in self.arguments:
@@ -89,6 +108,16 @@ class Use:
                 return value
         positional = [value for keyword, value in self.arguments if keyword is None]
         return positional[position] if position < len(positional) else None
+
+
+def _made(value: Value, kinds: tuple[str, ...]) -> Sites:
+    found: set[Site] = set()
+    for option in options(value):
+        if isinstance(option, Made) and option.kind in kinds:
+            found.update(option.sites)
+        for item in getattr(option, "values", ()):
+            found.update(_made(item, kinds))
+    return frozenset(found)
 
 
 @dataclass
@@ -105,10 +134,10 @@ class ProgramFacts:
     """The scopes round a place, callers' included, outermost first; absent where there is none."""
     scopes_elsewhere: bool = False
     """Whether a scope is entered otherwise than by `with`, so that what is not in `entered` may be in one."""
+    imports: set[tuple[Module, Module]] = field(default_factory=set)
+    """Which module imports which."""
     exported: set[tuple[Module, str]] = field(default_factory=set)
     """Names of a module that another one imports."""
-    imports: set[tuple[Module, Module]] = field(default_factory=set)
-    """(importer, imported)."""
 
 
 @dataclass

@@ -81,6 +81,15 @@ def is_metric(name: str) -> bool:
     return head == "keras.metrics" and last[:1].isupper()
 
 
+def lists_devices(name: str) -> str | None:
+    """ "devices" for a function that lists the machine's devices, "gpus" for one that lists its GPUs."""
+    last = name.rsplit(".", 1)[-1]
+    if last == "_get_available_gpus":
+        return "gpus"
+    listing = ("list_local_devices", "list_physical_devices", "list_logical_devices")
+    return "devices" if name.startswith("tensorflow.") and last in listing else None
+
+
 _STRATEGIES = frozenset(
     {
         "MirroredStrategy",

@@ -10,6 +10,8 @@ from pathlib import PurePath
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
+from tfmigrate.walk import walk
+
 Unit = cst.BaseStatement | cst.SimpleStatementLine | cst.SimpleStatementSuite
 """The smallest thing a scope can be put round: a line, a compound statement, or the tail of `if x: ...`."""
 
@@ -75,6 +77,11 @@ class Module:
             self.order[unit] = len(self.order)
             for suite in suites_of(unit):
                 self._index(suite, unit)
+
+    @cached_property
+    def calls(self) -> list[cst.Call]:
+        """Every call in the module, outer ones first."""
+        return [node for node in walk(self.tree) if isinstance(node, cst.Call)]
 
     @cached_property
     def _positions(self) -> dict[cst.CSTNode, object]:

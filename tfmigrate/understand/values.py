@@ -95,6 +95,16 @@ class Opaque:
 
 
 @dataclass(frozen=True)
+class Visible:
+    """What TensorFlow sees of the machine: its devices, those that are GPUs, or how many GPUs.
+
+    A comparison of that number is "several" (two or more) or "one" (at most).
+    """
+
+    what: str
+
+
+@dataclass(frozen=True)
 class Parameter:
     """A parameter of a function nobody in sight calls."""
 
@@ -115,6 +125,10 @@ class FunctionValue:
     @cached_property
     def is_generator(self) -> bool:
         return isinstance(self.node, cst.FunctionDef) and contains_yield(self.node)
+
+
+def _is_object(base: Value) -> bool:
+    return isinstance(base, Opaque) and base.origin == "the name object"
 
 
 @dataclass(eq=False)
@@ -150,6 +164,11 @@ class ClassValue:
                     found.setdefault(name, member)
         return list(found.values())
 
+    def unknown_bases(self) -> Iterator[Value]:
+        """Base classes that lie in a library or were not followed; `object` is known."""
+        for cls in self.ancestors():
+            yield from (base for base in cls.bases if not isinstance(base, ClassValue) and not _is_object(base))
+
     def outside_bases(self) -> Iterator[str]:
         """Names of the library classes this one descends from."""
         for base in self.bases:
@@ -164,6 +183,8 @@ class Instance:
     """An object of a class of this program; its attributes live in the interpreter's store."""
 
     cls: ClassValue
+    site: Site | None = None
+    """Where it was made; None for the object that a class's methods are walked with."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +291,7 @@ class Choice:
 
 Value = Union[  # noqa: UP007  (a recursive alias of classes defined below each other)
     Symbol, ModuleValue, Literal, Opaque, Parameter, FunctionValue, ClassValue, Instance, Method, Super, Items,
-    Mapping, Made, ModelObject, StrategyObject, ScopeOf, Parallel, Choice,
+    Mapping, Made, Visible, ModelObject, StrategyObject, ScopeOf, Parallel, Choice,
 ]  # fmt: skip
 
 
