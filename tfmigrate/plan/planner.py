@@ -36,7 +36,19 @@ from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of
-from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Parallel, Parameter, Site, opaque_sites, options
+from tfmigrate.understand.values import (
+    ClassValue,
+    Frame,
+    Method,
+    ModelObject,
+    Opaque,
+    Parallel,
+    Parameter,
+    Site,
+    Value,
+    opaque_sites,
+    options,
+)
 from tfmigrate.walk import walk
 
 
@@ -199,6 +211,11 @@ class _Planner:
         for node in (*mentioned, *unreached):
             message = "multi_gpu_model is used here without a call that was followed"
             draft.say(codes.NOT_FOLLOWED, node, message, "refuse")
+        for call in calls_in(draft.module.tree):
+            if _names_a_home(call.func) and _is_unknown(draft.facts.values.get(call.func)):
+                keras = dotted(call.func).rsplit(".", 2)[0]
+                message = f"`{keras}` is handed in from elsewhere: if it is Keras, this is multi_gpu_model"
+                draft.say(codes.INJECTED_KERAS, call, message, "refuse")
         for call, name in draft.facts.copies.items():
             draft.say(
                 codes.LOCAL_COPY,
@@ -477,6 +494,7 @@ class _Planner:
             far.update((site.unit, (site, text)) for site, text in covering.far)
             self._pipelines(home)
             self._note_toggles(home)
+            self._note_no_compile(home)
             if self._over_workers(home.module):
                 self._save_by_chief(home)
                 self._note_data(home)
@@ -621,6 +639,19 @@ class _Planner:
                 message = "Keras 3 cannot train over several machines: TF_USE_LEGACY_KERAS=1 and the package tf_keras"
                 draft.say(codes.SEVERAL_WORKERS, edit.before, message, "rewrite")
 
+    def _note_no_compile(self, home: _Home) -> None:
+        """A model that is trained in sight and compiled out of sight, in a module found at run time or a library."""
+        for group in home.groups:
+            if group.trainings and not group.compiles and not any(model.origin == "loaded" for model in group.models):
+                use = group.trainings[0]
+                self._draft(use.site.frame).say(
+                    codes.COMPILED_OUT_OF_SIGHT,
+                    use.call,
+                    "the model is compiled nowhere in sight: wherever that is, Keras 3 wants compile() and the "
+                    "optimizer inside `with model.distribute_strategy.scope():`",
+                    "warn",
+                )
+
     def _note_toggles(self, home: _Home) -> None:
         """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead."""
         compiled = [opaque_sites(use.receiver) for group in home.groups for use in group.compiles]
@@ -708,6 +739,20 @@ def _names_it(module: Module, node: cst.BaseExpression) -> bool:
                 if bound == node.value and names.canonical(full) == names.MULTI_GPU_MODEL:
                     return True
     return isinstance(node, cst.Attribute) and names.canonical(dotted(node)) == names.MULTI_GPU_MODEL
+
+
+def _names_a_home(node: cst.BaseExpression) -> bool:
+    """`something.utils.multi_gpu_model`, whatever `something` is."""
+    parts = dotted(node).split(".")
+    tails = (".".join(["keras", *parts[-count:]]) for count in (2, 3) if len(parts) > count)
+    return any(names.canonical(tail) == names.MULTI_GPU_MODEL for tail in tails)
+
+
+def _is_unknown(value: Value | None) -> bool:
+    return value is not None and any(
+        isinstance(option, Opaque) or (isinstance(option, Method) and option.function is None)
+        for option in options(value)
+    )
 
 
 def _own_sites(wrap: Wrap) -> Iterator[Site]:
