@@ -70,7 +70,7 @@ def files(names):
     random = np.random.RandomState(3)
     kept = []
     while True:
-        for name in names:
+        for name in names[:5]:
             batch = load(name)
             batch[0] = 1
             kept.append(batch)
@@ -103,6 +103,7 @@ def test_what_it_makes_itself_it_may_change() -> None:
         ("while True:\n        yield x.next()", "what `x.next()` does"),
         ("while True:\n        yield x.pop(), 1", "what `x.pop()` does"),
         ("for a, b in x:\n        yield a, b", "goes through `x`"),
+        ("while True:\n        for a, b in x:\n            yield a, b", "goes through `x`"),
         ("while True:\n        yield pad_sequences(x), x", "differ in size"),
         ("while True:\n        yield unknown(x), x", "what `unknown()` does"),
         ("while True:\n        yield parallel.predict(x), x", "what `parallel.predict()` does"),
@@ -116,6 +117,25 @@ def test_one_that_may_not_come_the_same_again_stays(body: str, why: str) -> None
     assert "as_dataset" not in text
     assert [finding.action for finding in findings] == ["warn"]
     assert why in findings[0].message
+
+
+FLOW = "from keras.preprocessing.image import ImageDataGenerator\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "argument"),
+    [
+        (FLOW, "ImageDataGenerator().flow(x)"),
+        (FLOW + "flow = ImageDataGenerator().flow_from_directory('x')\n", "flow"),
+        ("pairs = zip(x, y)\n", "pairs"),
+        ("class Reader:\n    pass\nreader = Reader()\n", "reader"),
+        ("", "plain(y)"),
+    ],
+)
+def test_one_that_is_given_an_iterator_stays(before: str, argument: str) -> None:
+    text, findings = migrated(f"{before}parallel.fit_generator(plain({argument}), 5)\n")
+    assert "as_dataset" not in text
+    assert f"it is given `{argument}`, which may keep a place" in findings[0].message
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,18 @@ from tfmigrate.plan.calls import keywords
 from tfmigrate.plan.interfaces import calls_in, root_name
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import FunctionValue, Literal, options
+from tfmigrate.understand.values import (
+    FunctionValue,
+    Instance,
+    Literal,
+    Made,
+    Method,
+    ModelObject,
+    Opaque,
+    Parameter,
+    Value,
+    options,
+)
 from tfmigrate.walk import walk
 
 _LIBRARIES = frozenset({
@@ -40,6 +51,7 @@ _BUILTINS = frozenset(dir(builtins)) - {
     "globals",
     "vars",
 }
+_ITERATORS = frozenset({"iter", "zip", "map", "filter", "open", "cycle", "chain", "enumerate"})
 _VARYING = ("pad", "pad_sequences")
 """Functions that make batches of different sizes."""
 
@@ -49,6 +61,18 @@ class Restarts:
     """Reads generator functions of a program; `modules` are the facts of each of its modules."""
 
     modules: Mapping[Module, Facts]
+
+    def objection_to(self, maker: cst.Call, facts: Facts) -> str | None:
+        """Why it is not sure that a call makes a generator which can be made again; None where it is."""
+        for arg in maker.args:
+            for value in options(facts.values.get(arg.value, Literal(None))):
+                if _may_keep_a_place(value):
+                    return f"it is given `{facts.module.code(arg.value)}`, which may keep a place"
+        for function in options(facts.values.get(maker.func, Literal(None))):
+            problem = self.objection(function) if isinstance(function, FunctionValue) else "it is not in sight"
+            if problem is not None:
+                return problem
+        return None
 
     def objection(self, function: FunctionValue, depth: int = 0) -> str | None:
         """Why it is not sure that each start of a function yields the same batches, of one size; None where it is."""
@@ -87,13 +111,20 @@ class _Body:
                 yield f"it changes `{self._code(target)}`, which it did not make itself"
 
     def _loop(self, loop: cst.For) -> Iterator[str]:
-        """A loop over something from outside: inside `while True` it can be begun again, as it was each time."""
-        outside = isinstance(loop.iter, cst.Name | cst.Attribute) and not self._is_own(loop.iter)
-        inside_while = any(
-            isinstance(one, cst.While) and any(part is loop for part in walk(one)) for one in walk(self.node.body)
-        )
-        if outside and not inside_while:
-            yield f"it goes through `{self._code(loop.iter)}`, which may keep a place"
+        """A loop over something from outside: what has a length and places is a list, and can be begun again."""
+        if isinstance(loop.iter, cst.Name | cst.Attribute) and not self._is_own(loop.iter):
+            if not self._is_indexed(self._code(loop.iter)):
+                yield f"it goes through `{self._code(loop.iter)}`, which may keep a place"
+
+    def _is_indexed(self, code: str) -> bool:
+        """Whether the function takes the length of something, or an item out of it."""
+        for part in walk(self.node.body):
+            if isinstance(part, cst.Subscript) and self._code(part.value) == code:
+                return True
+            if isinstance(part, cst.Call) and isinstance(part.func, cst.Name) and part.func.value == "len":
+                if part.args and self._code(part.args[0].value) == code:
+                    return True
+        return False
 
     def _called(self, call: cst.Call) -> Iterator[str]:
         name = self.facts.symbols.get(call.func, "")
@@ -129,6 +160,15 @@ class _Body:
     def _code(self, node: cst.BaseExpression) -> str:
         root = root_name(node)
         return self.facts.module.code(node) if root is not None else "something"
+
+
+def _may_keep_a_place(value: Value) -> bool:
+    """Iterators, objects with methods, and parameters of functions that nobody in sight calls."""
+    if isinstance(value, Opaque) and isinstance(value.node, cst.Call):
+        func = value.node.func
+        name = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+        return name in _ITERATORS or name.startswith("flow")
+    return isinstance(value, Made | Instance | Method | Parameter | ModelObject)
 
 
 def _bound(function: cst.FunctionDef, name: str) -> Iterator[cst.BaseExpression | None]:

@@ -15,7 +15,7 @@ from tfmigrate.plan.paths import bound_once
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import FunctionValue, Literal, Made, Value, options
+from tfmigrate.understand.values import Made, Value, options
 
 _HELPER = "as_dataset"
 _PARAMETERS = {
@@ -120,11 +120,4 @@ def _maker(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> cst.Call |
 
 
 def _problem(maker: cst.Call, steps: bool, facts: Facts, restarts: Restarts) -> str | None:
-    functions = options(facts.values.get(maker.func, Literal(None)))
-    if not steps:
-        return "how many batches are taken of it is not said"
-    for function in functions:
-        problem = restarts.objection(function) if isinstance(function, FunctionValue) else "it is not in sight"
-        if problem is not None:
-            return problem
-    return None
+    return restarts.objection_to(maker, facts) if steps else "how many batches are taken of it is not said"
