@@ -15,7 +15,7 @@ from tfmigrate.plan.calls import FIT, is_false, is_none, named_arguments
 from tfmigrate.plan.edits import Argument, Arguments, Insert
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Choice, Items, Made, Mapping, Symbol, Value, options
+from tfmigrate.understand.values import Choice, Dataset, Items, Made, Mapping, Value, options
 
 _DEFAULT_BATCH = 32
 _WIDTH = 110
@@ -56,9 +56,7 @@ def takes_arrays(use: Use, facts: Facts) -> bool:
 
 
 def _is_stream(value: Value) -> bool:
-    return (isinstance(value, Made) and value.kind == "generator") or (
-        isinstance(value, Symbol) and value.name.startswith("tensorflow.data")
-    )
+    return isinstance(value, Dataset) or (isinstance(value, Made) and value.kind == "generator")
 
 
 def plan_pipeline(

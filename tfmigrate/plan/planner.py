@@ -26,6 +26,7 @@ from tfmigrate.plan.groups import (
 )
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import Tables, calls_in
+from tfmigrate.plan.misuse import plan_misuses
 from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.rescope import plan_rescoping
 from tfmigrate.plan.scope import Cover, Run, first_common_unit, loops_round
@@ -117,7 +118,9 @@ class _Planner:
                 plan_companions(draft, Tables.of(self.rules, wanted), self.facts.modules)
         self._say_keras_2(homes)
         if not any(draft.edits for draft in self.drafts.values()):
-            plan_rescoping(self.facts, self.drafts, related_models(self.facts.wraps, self.facts))
+            apart = related_models(self.facts.wraps, self.facts)
+            plan_rescoping(self.facts, self.drafts, apart)
+            plan_misuses(self.facts, self.drafts, apart)
         return {module: draft.plan() for module, draft in self.drafts.items()}
 
     def _moved(self) -> set[Module]:

@@ -21,6 +21,7 @@ from tfmigrate.understand.store import Store
 from tfmigrate.understand.values import (
     Choice,
     ClassValue,
+    Dataset,
     Entered,
     Frame,
     FunctionValue,
@@ -56,6 +57,8 @@ _MAX_DEPTH = 24
 _WALKS = 40
 """How often a statement may be walked on average, before calls are no longer followed: the cost stays linear."""
 _Arguments = tuple[tuple[str | None, Value], ...]
+_NO_DATASET = frozenset({"as_numpy_iterator", "cardinality", "get_single_element", "options", "reduce", "save"})
+"""Methods of a dataset that return something else."""
 NOTHING = Literal(None)
 WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
 
@@ -783,6 +786,8 @@ class Interpreter:
             self.program_facts.strategies.append(made)
             self._effects += 1
             return made
+        if names.makes_dataset(name):
+            return Dataset()
         if name.endswith("experimental_set_strategy"):
             self.program_facts.scopes_elsewhere = True
         if known in names.MODEL_CLASSES:
@@ -869,6 +874,8 @@ class Interpreter:
             return Items(receiver.values, "list") if receiver.values else Opaque("a value of a dict")
         if isinstance(receiver, ModelObject | Parallel):
             return self._model_method(receiver, method.name, arguments, node)
+        if isinstance(receiver, Dataset) and method.name not in _NO_DATASET:
+            return Dataset((*receiver.batches, node)) if method.name in ("batch", "padded_batch") else receiver
         if isinstance(receiver, StrategyObject) and method.name == "scope":
             return ScopeOf(receiver)
         if isinstance(receiver, Made) and receiver.kind == "layer":
@@ -1005,7 +1012,7 @@ class Interpreter:
             return Method(value, name) if value.kind != "tensor" else value
         if isinstance(value, Opaque | Parameter):
             return Method(value, name)
-        if isinstance(value, Items | Mapping | Literal | StrategyObject | ScopeOf):
+        if isinstance(value, Items | Mapping | Literal | Dataset | StrategyObject | ScopeOf):
             return Method(value, name)
         return Opaque(f"the attribute {name}")
 

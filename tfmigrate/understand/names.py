@@ -90,6 +90,13 @@ def lists_devices(name: str) -> str | None:
     return "devices" if name.startswith("tensorflow.") and last in listing else None
 
 
+def makes_dataset(name: str) -> bool:
+    """A function or class that returns a tf.data pipeline."""
+    parts = canonical(name).split(".")
+    of_data = parts[:2] == ["tensorflow", "data"] and any(part.endswith("Dataset") for part in parts)
+    return of_data or parts[-1].endswith("_dataset_from_directory")
+
+
 _STRATEGIES = frozenset(
     {
         "MirroredStrategy",

@@ -250,6 +250,13 @@ class ModelObject:
             yield from model.base_models()
 
 
+@dataclass(frozen=True)
+class Dataset:
+    """A tf.data pipeline; `batches` are the calls of batch() on its way."""
+
+    batches: tuple[cst.Call, ...] = ()
+
+
 @dataclass(eq=False)
 class StrategyObject:
     """A strategy that the program makes. `name` is its class: MirroredStrategy, MultiWorkerMirroredStrategy, ..."""
@@ -291,7 +298,7 @@ class Choice:
 
 Value = Union[  # noqa: UP007  (a recursive alias of classes defined below each other)
     Symbol, ModuleValue, Literal, Opaque, Parameter, FunctionValue, ClassValue, Instance, Method, Super, Items,
-    Mapping, Made, Visible, ModelObject, StrategyObject, ScopeOf, Parallel, Choice,
+    Mapping, Made, Visible, ModelObject, Dataset, StrategyObject, ScopeOf, Parallel, Choice,
 ]  # fmt: skip
 
 

@@ -1,0 +1,208 @@
+"""Programs already on a strategy: what goes wrong beside the scope. Each claim was measured with two replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.calls import is_false, keywords, named_arguments, text_of
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.plan.outside import SYNCHRONOUS, Scoping
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Dataset, Literal, ModelObject, Site, StrategyObject, options
+from tfmigrate.walk import walk
+
+_H5 = (".h5", ".hdf5")
+
+
+def plan_misuses(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Iterable[ModelObject]) -> None:
+    """Say what goes wrong, and mend what can be. `apart`: models left out."""
+    if not any(strategy.name in SYNCHRONOUS for strategy in facts.strategies):
+        return
+    reader = _Reader(facts, drafts, frozenset(apart))
+    for module, change in reader.changes():
+        draft = drafts[module]
+        if change.action == "warn":
+            draft.say(change.code, change.node, change.message, "warn")
+        elif draft.wanted(change.code, change.node):
+            draft.say(change.code, change.node, change.message, "rewrite")
+            draft.edits.extend(edit for edit in change.edits if isinstance(edit, Replace))
+
+
+class _Reader:
+    def __init__(self, facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: frozenset[ModelObject]) -> None:
+        self._facts = facts
+        self._drafts = drafts
+        self._scoping = Scoping(facts)
+        self._uses = [use for use in facts.uses if use.models and not use.models & apart]
+
+    def changes(self) -> Iterator[tuple[Module, CallChange]]:
+        done: set[tuple[str, cst.CSTNode]] = set()
+        for module, change in (
+            *self._second_strategies(),
+            *self._splits(),
+            *self._old_files(),
+            *self._batches(),
+        ):
+            if (change.code, change.node) not in done:
+                done.add((change.code, change.node))
+                yield module, change
+
+    # ---- two strategies in one process ----
+
+    def _second_strategies(self) -> Iterator[tuple[Module, CallChange]]:
+        """A strategy in whose scope a model is built after another was built in the scope of another one."""
+        used = {strategy for entered in self._facts.entered.values() for one in entered for strategy in one.strategies}
+        made: list[StrategyObject] = []
+        for strategy in self._facts.strategies:
+            if strategy.name not in SYNCHRONOUS or strategy not in used:
+                continue
+            if any(_follows(strategy.site, earlier.site) for earlier in made):
+                message = (
+                    "a second strategy in one process: training under it fails once a model trained under the first "
+                    "(measured on TensorFlow 2.21 with CPUs); make one strategy and use it for both"
+                )
+                yield (
+                    strategy.site.frame.module,
+                    CallChange(codes.SECOND_STRATEGY, strategy.node, message, action="warn"),
+                )
+            made.append(strategy)
+
+    # ---- validation_split ----
+
+    def _splits(self) -> Iterator[tuple[Module, CallChange]]:
+        for use in self._uses:
+            data, share = use.argument(0, "x"), use.argument(6, "validation_split")
+            if use.method != "fit" or data is None or share in (None, Literal(0), Literal(0.0), Literal(None)):
+                continue
+            if all(isinstance(option, Dataset) for option in options(data)):
+                message = (
+                    "fit() fails on validation_split with a dataset: split the data before, as with take() and skip() "
+                    "ahead of the shuffle"
+                )
+                node = keywords(use.call).get("validation_split", use.call)
+                yield use.site.frame.module, CallChange(codes.SPLIT_OF_DATASET, node, message, action="warn")
+
+    # ---- .h5 ----
+
+    def _old_files(self) -> Iterator[tuple[Module, CallChange]]:
+        """A whole model loaded from HDF5 in a scope with its optimizer, and trained on."""
+        compiled = {model for use in self._uses if use.method == "compile" for model in use.models}
+        for use in self._uses:
+            for model in use.models:
+                loaded = use.method in TRAINING and model.origin == "loaded" and model not in compiled
+                path = self._h5_path(model) if loaded and self._scoping.inside(model.site) else None
+                if path is None:
+                    continue
+                module = model.site.frame.module
+                text = text_of(path)
+                same = [(m, node) for m in self._drafts for node in _strings(m) if text_of(node) == text]
+                written = any(
+                    use.method == "save" and use.call.args and use.call.args[0].value is node
+                    for use in self._uses
+                    for _, node in same
+                )
+                message = (
+                    f"Keras 3 cannot train on with the optimizer of an HDF5 file (Unknown variable): {text} becomes a "
+                    ".keras file where it is saved and where it is loaded"
+                )
+                if text is None or not written or len({m for m, _ in same}) != 1:
+                    message = (
+                        "Keras 3 cannot train on with the optimizer of an HDF5 file (Unknown variable): save the model "
+                        "as .keras, or load it with compile=False and compile it in the scope"
+                    )
+                    yield module, CallChange(codes.H5_THEN_TRAINED, model.node, message, action="warn")
+                    continue
+                new = text[: text.rindex(".")] + ".keras"
+                edits = tuple(Replace(node, repr_as(node, new)) for _, node in same)
+                yield module, CallChange(codes.H5_THEN_TRAINED, path, message, edits[0], more=edits[1:])
+
+    def _h5_path(self, model: ModelObject) -> cst.SimpleString | None:
+        """The path written out in `load_model("x.h5")`, unless it is told not to compile."""
+        call = model.node
+        if not isinstance(call, cst.Call) or not call.args:
+            return None
+        facts = self._facts.modules[model.site.frame.module]
+        named = named_arguments(call, ("filepath", "custom_objects", "compile"))
+        if names.canonical(facts.symbols.get(call.func, "")) != "keras.models.load_model" or named is None:
+            return None
+        path = named["filepath"].value if "filepath" in named else None
+        if "compile" in named and is_false(named["compile"].value):
+            return None
+        return path if isinstance(path, cst.SimpleString) and (text_of(path) or "").endswith(_H5) else None
+
+    # ---- the batch of one replica ----
+
+    def _batches(self) -> Iterator[tuple[Module, CallChange]]:
+        """A batch that the program itself multiplies by the number of replicas, handed to fit() unmultiplied."""
+        for use in self._uses:
+            module = use.site.frame.module
+            factors = self._factors(module)
+            if use.method != "fit" or not factors:
+                continue
+            for node in self._sizes(use):
+                line = factors.get(node.value) if isinstance(node, cst.Name) else None
+                if isinstance(node, cst.Name) and line is not None:
+                    message = (
+                        f"fit() under a strategy takes the batch of all replicas together, and {node.value} is what "
+                        f"line {line} multiplies by their number: the global batch seems to be meant"
+                    )
+                    yield module, CallChange(codes.BATCH_PER_REPLICA, node, message, action="warn")
+
+    def _sizes(self, use: Use) -> Iterator[cst.BaseExpression]:
+        """The batch sizes of a fit(): its own argument, and that of its dataset's batch()."""
+        size = keywords(use.call).get("batch_size")
+        if size is not None:
+            yield size.value
+        data = use.argument(0, "x")
+        for option in options(data) if data is not None else ():
+            if isinstance(option, Dataset) and len(option.batches) == 1 and option.batches[0].args:
+                yield option.batches[0].args[0].value
+
+    def _factors(self, module: Module) -> dict[str, int]:
+        """Names that are multiplied by `num_replicas_in_sync`, and where."""
+        found: dict[str, int] = {}
+        for node in walk(module.tree):
+            if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+                for one, other in ((node.left, node.right), (node.right, node.left)):
+                    replicas = isinstance(other, cst.Attribute) and other.attr.value == "num_replicas_in_sync"
+                    if replicas and isinstance(one, cst.Name) and not self._is_rebound(module, one.value):
+                        found[one.value] = module.position(node)[0]
+        return found
+
+    def _is_rebound(self, module: Module, name: str) -> bool:
+        """Whether a name is bound more than once (`batch = batch * strategy.num_replicas_in_sync`)."""
+        scopes = self._drafts[module].scopes
+        bindings = [m for scope in scopes.by_node.values() for m in scope.mentions.get(name, ()) if m.binds]
+        return len(bindings) != 1
+
+
+def _follows(one: Site, other: Site) -> bool:
+    """Whether a place is surely reached after another one in the same run of the program."""
+    *_, frame = one.frame.chain()
+    *_, outermost = other.frame.chain()
+    if frame is not outermost:
+        return False
+    for site in one.chain():
+        there = other.lifted(site.frame)
+        if there is not None:
+            module = site.frame.module
+            return there.unit is not site.unit and not module.exclusive(site.unit, there.unit)
+    return False
+
+
+def _strings(module: Module) -> Iterator[cst.SimpleString]:
+    for node in walk(module.tree):
+        if isinstance(node, cst.SimpleString):
+            yield node
+
+
+def repr_as(node: cst.SimpleString, text: str) -> str:
+    """A string literal of another text, in the same quotes."""
+    return f"{node.prefix}{node.quote}{text}{node.quote}"
