@@ -27,6 +27,8 @@ class Training:
     samples: int = 256
     batch_size: int = 64
     epochs: int = 3
+    asked_epochs: int | None = None
+    """What the script asks for, where a limit made it `epochs`."""
     learning_rate: float = 0.5
     step_scale: float = 1.0
     """What a version's arithmetic makes of a step, which no setting shows."""
@@ -45,6 +47,12 @@ class Training:
     validation_samples: int = 64
     rounding: float = 0.0
     """Relative noise on each step's loss and gradient."""
+    loss: str = "categorical_crossentropy"
+    frozen: bool = False
+    noise: tuple[str, ...] = ()
+    regularizers: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ("float32",)
+    loaded: bool = False
     moving_averages: bool = False
     """Adds batch norm's non-trainable pair, updated once a replica and once more in the parallel world."""
 
@@ -120,7 +128,7 @@ def train(folder: Path, how: Training) -> Trace:
     weights[1][-1] += how.idle_weight
     snapshots.append(save("final"))
 
-    tensors = [("kernel", (FEATURES, CLASSES), True), ("bias", (CLASSES,), True)]
+    tensors = [("kernel", (FEATURES, CLASSES), not how.frozen), ("bias", (CLASSES,), True)]
     if how.moving_averages:
         tensors += [("bn/moving_mean", (FEATURES,), False), ("bn/moving_variance", (FEATURES,), False)]
     old = how.world == "parallel"
@@ -136,15 +144,15 @@ def train(folder: Path, how: Training) -> Trace:
             device_kind="logical CPU",
             replicas=how.replicas,
         ),
-        models=(Model(0, "model", how.replicas, tuple(tensors)),),
-        compiles=(Compile(0, 0, how.optimizer, config, "categorical_crossentropy", ("accuracy",)),),
+        models=(Model(0, "model", how.replicas, tuple(tensors), how.noise, how.regularizers, how.dtypes, how.loaded),),
+        compiles=(Compile(0, 0, how.optimizer, config, how.loss, ("accuracy",)),),
         fits=(
             Fit(
                 index=0,
                 model=0,
                 call="fit",
                 source="arrays" if old else "dataset",
-                epochs=how.epochs,
+                epochs=how.asked_epochs or how.epochs,
                 global_batch_size=how.batch_size,
                 steps_per_epoch=-(-how.samples // how.batch_size),
                 samples=how.samples,

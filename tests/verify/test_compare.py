@@ -238,7 +238,7 @@ def test_a_bias_without_gradient_is_not_judged(tmp_path: Path) -> None:
 def test_one_epoch_of_a_long_run_can_be_compared_alone(tmp_path: Path) -> None:
     old = Training()
     a = train(tmp_path / "a", old)
-    b = train(tmp_path / "b", replace(migrated(old), epochs=1))
+    b = train(tmp_path / "b", replace(migrated(old), epochs=1, asked_epochs=3))
     assert not compare(a, b, 1e-5).equivalent
     assert compare(through_epoch(a, 1), through_epoch(b, 1), 1e-5).equivalent
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify.controls import CONTROLS, Mutant, mutants
+from tfmigrate.verify.controls import CONTROLS, Mutant, mutants, program_of
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -21,16 +22,30 @@ random.shuffle(names)
 strategy = tf.distribute.MirroredStrategy()
 with strategy.scope():
     model = build()  # kept
+    model.add(Dense(4, kernel_regularizer=l2(1e-4)))
+    model.add(Dropout(0.5))
+    model.layers[0].trainable = False
+    model.load_weights("w.h5")
     model.compile(optimizer=keras.optimizers.Adagrad(learning_rate=0.01, clipnorm=1.0), loss="mse")
 data = tf.data.Dataset.from_tensor_slices((x, y, w)).shuffle(len(x)).batch(64).prefetch(2)
 model.fit(data, epochs=2, steps_per_epoch=10, validation_data=(a, b), class_weight={0: 2.0})
 '''
 
 
-def mutant(source: str, name: str, keras: int = 3) -> Mutant | None:
-    found = [m for m in mutants(source, 4, keras) if m.mutation == name]  # type: ignore[arg-type]
-    assert len(found) < 2
-    return found[0] if found else None
+@dataclass(frozen=True)
+class Found:
+    source: str
+    mutant: Mutant
+
+
+def of_script(source: str, replicas: int = 4, keras: int = 3) -> dict[str, Found]:
+    made = list(mutants({"train.py": source}, "train.py", replicas, keras))  # type: ignore[arg-type]
+    assert len({m.mutation for m in made}) == len(made)
+    return {m.mutation: Found(m.files["train.py"], m) for m in made}
+
+
+def mutant(source: str, name: str, keras: int = 3) -> Found | None:
+    return of_script(source, keras=keras).get(name)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +60,15 @@ def mutant(source: str, name: str, keras: int = 3) -> Mutant | None:
         ("class or sample weights dropped", "class_weight", "from_tensor_slices((x, y))"),
         ("validated on the training data", "(a, b)", "validation_data=data"),
         ("loss that takes the mean itself", 'loss="mse"', 'loss=_tfmigrate_scalar("mse")'),
+        ("loss / 4", "", 'loss=_tfmigrate_divided("mse", 4)'),
+        ("another loss", 'loss="mse"', "loss='mae'"),
+        ("epochs / 4", "epochs=2", "epochs=-(-(2) // 4)"),
+        ("optimizer settings dropped", ", clipnorm=1.0", "Adagrad(learning_rate=0.01)"),
+        ("regularizer lost", "kernel_regularizer", "Dense(4)"),
+        ("dropout halved", "Dropout(0.5)", "Dropout((0.5) / 2)"),
+        ("weights not loaded", "load_weights", "    pass\n"),
+        ("frozen layers learn", ".trainable = False", "    pass\n"),
+        ("half precision", "", '.set_global_policy("mixed_bfloat16")'),
         ("steps an epoch / 4", "steps_per_epoch=10", "steps_per_epoch=max(1, int(10) // 4)"),
     ],
 )
@@ -60,11 +84,11 @@ def test_each_control_makes_its_one_mistake(name: str, gone: str, there: str) ->
 
 
 def test_all_controls_are_tested_above() -> None:
-    assert len(list(mutants(SCRIPT, 4, 3))) == len(CONTROLS) == 10
+    assert len(of_script(SCRIPT)) == len(CONTROLS) == 19
 
 
 def test_no_mistake_that_cannot_be_made() -> None:
-    assert list(mutants("print('hello')\n", 4, 3)) == []
+    assert of_script("print('hello')\n") == {}
     assert mutant(SCRIPT.replace("0.01", "0.02"), "changed default left unwritten") is None
     assert mutant(SCRIPT.replace(".shuffle(len(x))", ""), "shuffle lost") is None
     assert mutant(SCRIPT.replace('loss="mse"', 'loss={"a": "mse"}'), "loss that takes the mean itself") is None
@@ -123,7 +147,7 @@ def test_arrays_given_to_fit() -> None:
 
 def test_crlf_and_tabs_survive() -> None:
     source = SCRIPT.replace("    ", "\t").replace("\n", "\r\n")
-    for found in mutants(source, 2, 3):
+    for found in of_script(source, 2).values():
         ast.parse(found.source)
         assert found.source.count("\r\n") > 10
 
@@ -131,8 +155,22 @@ def test_crlf_and_tabs_survive() -> None:
 @pytest.mark.parametrize("script", sorted(FIXTURES.glob("*/after/*.py")), ids=lambda p: p.parts[-3])
 @pytest.mark.parametrize("keras", [2, 3])
 def test_every_fixture_offers_at_least_three(script: Path, keras: int) -> None:
-    found = list(mutants(script.read_text(), 2, keras))  # type: ignore[arg-type]
+    found = list(mutants(program_of(script.parent, script.name), script.name, 2, keras))  # type: ignore[arg-type]
     assert len(found) >= 3
     for each in found:
-        compile(each.source, str(script), "exec")
         assert each.expected
+        for path, source in each.files.items():
+            compile(source, path, "exec")
+
+
+def test_a_mistake_is_made_in_every_file_of_the_program(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "build.py").write_text("def ready(model):\n    model.compile('adam', loss='mse')\n")
+    (tmp_path / "data.py").write_text("def data(x):\n    return source(x).batch(32)\n")
+    (tmp_path / "broken.py").write_text("print 'batch'\n")
+    (tmp_path / "train.py").write_text("model.fit(data(x).batch(8), epochs=4)\n")
+    found = {m.mutation: m for m in mutants(program_of(tmp_path, "train.py"), "train.py", 2, 3)}
+    assert set(found["batch x2"].files) == {"train.py", "data.py"}
+    assert not found["batch x2"].may_do_nothing
+    assert set(found["learning rate x2"].files) == {"models/build.py"}
+    assert found["learning rate x2"].may_do_nothing, "nothing tells that the script calls it"

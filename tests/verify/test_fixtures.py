@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify.controls import CONTROLS, mutants
+from tfmigrate.verify.controls import CONTROLS, mutants, program_of
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.verdict import VerifyOptions, verify
@@ -137,10 +138,11 @@ def test_the_naive_migration_is_different(
 ) -> None:
     program = PROGRAMS[name]
     wanted = mutation.format(program.gpus)
-    (naive,) = [m for m in mutants(program.new.read_bytes(), program.gpus, 3) if m.mutation == wanted]
-    (tmp_path / "digits.npz").write_bytes((ROOT / "data" / "digits.npz").read_bytes())
-    new = tmp_path / program.script
-    new.write_text(naive.source, encoding="utf-8")
+    files = program_of(program.new.parent, program.script)
+    (naive,) = [m for m in mutants(files, program.script, program.gpus, 3) if m.mutation == wanted]
+    shutil.copytree(program.new.parent, tmp_path / "naive")
+    new = tmp_path / "naive" / program.script
+    new.write_text(naive.files[program.script], encoding="utf-8")
     report = judge(program, new)
     assert (report.verdict, report.exit_code) == ("DIFFERENT", 1), report.reason
     assert cause in report.reason

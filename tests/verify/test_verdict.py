@@ -41,6 +41,10 @@ WRONG = {
     "shuffle lost": replace(migrated(OLD), shuffle="none"),
     "scope missing": replace(migrated(OLD), replicas=1),
     "loss that takes the mean itself": replace(migrated(OLD), gradient_scale=2.0),
+    "loss / 2": replace(migrated(OLD), gradient_scale=0.5),
+    "another loss": replace(migrated(OLD), gradient_scale=1.3, loss="mae"),
+    "epochs / 2": replace(migrated(OLD), epochs=2),
+    "half precision": replace(migrated(OLD), dtypes=("bfloat16",)),
     "compile outside the scope": "RuntimeError: Mixing different tf.distribute.Strategy objects (train.py:5)",
 }
 
@@ -63,7 +67,6 @@ class Laboratory:
         self.behaviour: Behaviour = usual
         self.runtimes: tuple[Runtime, ...] = (MODERN, LEGACY)
         self.count = itertools.count()
-        monkeypatch.setattr(verdict, "run_all", self.run_all)
         monkeypatch.setattr(verdict.runtimes, "discover", lambda: self.runtimes)
         self.old, self.new = tmp_path / "old.py", tmp_path / "new.py"
         self.old.write_text(OLD_SCRIPT)
@@ -84,7 +87,8 @@ class Laboratory:
         place = self.folder / f"run {next(self.count)}"
         out = place / "stdout.txt"
         if isinstance(what, Training):
-            how = replace(what, rounding=1e-7, epochs=min(what.epochs, limits.epochs or what.epochs))
+            epochs = min(what.epochs, limits.epochs or what.epochs)
+            how = replace(what, rounding=1e-7, epochs=epochs, asked_epochs=what.asked_epochs or what.epochs)
             recorded = train(place, how)
             out.write_text("Epoch 1/3\n")
             return Run(world, recorded, "trained", 0, out, place / "stderr.txt", 1.0, "")
@@ -96,7 +100,7 @@ class Laboratory:
         return Run(world, Trace(place, end=end), outcome, 1, out, place / "stderr.txt", 1.0, message)  # type: ignore[arg-type]
 
     def verify(self, **options: object) -> Report:
-        return verify(VerifyOptions(self.old, self.new, **options))  # type: ignore[arg-type]
+        return verify(VerifyOptions(self.old, self.new, **options), execute=self.run_all)  # type: ignore[arg-type]
 
     @property
     def roles(self) -> list[str]:
@@ -320,7 +324,7 @@ def test_too_few_controls(lab: Laboratory) -> None:
     lab.new.write_text("model.compile(optimizer='sgd', loss={'a': 'mse'})\ntrain(model)\n")
     report = lab.verify()
     assert report.verdict == "INCONCLUSIVE"
-    assert "only 1 wrong migrations" in report.reason
+    assert "only 2 wrong migrations" in report.reason
 
 
 def test_a_script_that_does_not_agree_with_itself(lab: Laboratory) -> None:

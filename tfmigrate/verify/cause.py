@@ -19,10 +19,16 @@ Kind = Literal[
     "models",
     "scope",
     "initial weights",
+    "frozen layers",
+    "dtype",
+    "epochs",
     "batch size",
     "data",
     "shuffle",
     "loss weights",
+    "regularizer",
+    "dropout",
+    "loss",
     "loss scale",
     "learning rate",
     "update rule",
@@ -91,6 +97,10 @@ def _models(e: Evidence) -> Divergence | None:
 
 
 def _initial_weights(e: Evidence) -> Divergence | None:
+    loaded = e.row("loaded from a file")
+    if loaded is not None:
+        what = "a file gave the old model its weights, and the new one none" if loaded.old else "a file gave weights"
+        return Divergence("initial weights", what, 0, 0)
     row = e.row("initial weights")
     if row is None:
         return None
@@ -102,6 +112,25 @@ def _initial_weights(e: Evidence) -> Divergence | None:
     return None
 
 
+def _built(e: Evidence) -> Divergence | None:
+    """The model computes or learns otherwise by its own settings."""
+    kinds: tuple[tuple[str, Kind, str], ...] = (
+        ("trainable weights", "frozen layers", "{} are trained where {} were"),
+        ("computed in", "dtype", "computed in {} where it was {}"),
+    )
+    for name, kind, words in kinds:
+        if (row := e.row(name)) is not None:
+            return Divergence(kind, words.format(row.new, row.old), 0, 0)
+    return None
+
+
+def _epochs(e: Evidence) -> Divergence | None:
+    row = e.row("epochs asked for")
+    if row is None:
+        return None
+    return Divergence("epochs", f"{row.old} epochs became {row.new}{_times(row.new / row.old) if row.old else ''}")
+
+
 def _batches(e: Evidence) -> Divergence | None:
     size, steps = e.row("global batch size"), e.row("steps")
     if size is not None:
@@ -109,7 +138,8 @@ def _batches(e: Evidence) -> Divergence | None:
         return Divergence("batch size", f"batches of {size.new} where {size.old} was asked for{ratio}", *_first_data(e))
     if e.row("batches") is not None:
         epoch, step = _first_data(e)
-        return Divergence("data", f"batches with other content, first at {_where(epoch, step)}", epoch, step)
+        what = "the same batches in another order" if _reordered(e) else "batches with other content"
+        return Divergence("data", f"{what}, first at {_where(epoch, step)}", epoch, step)
     samples = e.row("samples per epoch")
     if samples is not None:
         return Divergence("data", f"{samples.old} samples an epoch became {samples.new}", *_first_missing(e))
@@ -117,6 +147,11 @@ def _batches(e: Evidence) -> Divergence | None:
         ratio = _times(steps.new / steps.old) if steps.old else ""
         return Divergence("data", f"{steps.old} steps became {steps.new}{ratio}", *_first_missing(e))
     return None
+
+
+def _reordered(e: Evidence) -> bool:
+    old, new = (sorted(s.fingerprint or "" for s in trace.steps) for trace in (e.old, e.new))
+    return old == new and all(old)
 
 
 def _first_data(e: Evidence) -> tuple[int, int]:
@@ -144,6 +179,40 @@ def _loss_weights(e: Evidence) -> Divergence | None:
             change = "are gone" if row.old else "were added"
             return Divergence("loss weights", f"{what} {change}", *(_first_loss(e) or (0, 0)))
     return None
+
+
+def _regularizers(e: Evidence) -> Divergence | None:
+    row = e.row("regularizers")
+    if row is None:
+        return None
+    return Divergence("regularizer", f"regularizers {row.old} became {row.new}", *(_first_loss(e) or (0, 0)))
+
+
+def _loss_function(e: Evidence) -> Divergence | None:
+    """Another loss by name, where the first step's value differs already."""
+    if _first_apart(e) != 0:
+        return None
+    for a, b in pair_compiles(e.old, e.new):
+        if _loss_name(a.loss) != _loss_name(b.loss):
+            return Divergence("loss", f"the loss {a.loss} became {b.loss}", *(_first_loss(e) or (0, 0)))
+    return None
+
+
+SHORT_LOSSES = {
+    "mse": "meansquarederror",
+    "mae": "meanabsoluteerror",
+    "mape": "meanabsolutepercentageerror",
+    "msle": "meansquaredlogarithmicerror",
+    "kld": "kullbackleiblerdivergence",
+    "kldivergence": "kullbackleiblerdivergence",
+    "cosineproximity": "cosinesimilarity",
+}
+
+
+def _loss_name(loss: str) -> str:
+    """`MeanSquaredError`, `mean_squared_error` and `mse` are one."""
+    plain = "".join(c for c in loss.lower() if c.isalnum())
+    return SHORT_LOSSES.get(plain, plain)
 
 
 def _loss_scale(e: Evidence) -> Divergence | None:
@@ -247,6 +316,12 @@ def _shuffle(e: Evidence) -> Divergence | None:
     return Divergence("shuffle", f"the data is shuffled otherwise ({row.old} -> {row.new})")
 
 
+def _dropout(e: Evidence) -> Divergence | None:
+    """Neutralised in an aligned run, so no loss shows it."""
+    row = e.row("dropout and noise asked for")
+    return None if row is None else Divergence("dropout", f"dropout and noise {row.old} became {row.new}")
+
+
 def of_validation(old: Trace, new: Trace, comparison: Comparison) -> Divergence | None:
     """What differs in the validation alone, whatever else does."""
     return _validation(Evidence(old, new, comparison))
@@ -272,9 +347,13 @@ def _unknown(e: Evidence) -> Divergence:
 SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     _models,
     _initial_weights,
+    _epochs,
     _batches,
+    _built,
     _loss_weights,
+    _regularizers,
     _loss_scale,
+    _loss_function,
     _update_rule,
     _learning_rate,
     _replicas,
@@ -282,6 +361,7 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     _batch_norm,
     _gradient,
     _shuffle,
+    _dropout,
     _validation,
 )
 """In the order in which one thing leads to the next: other data also gives other losses, never the reverse."""
@@ -302,8 +382,14 @@ BEFORE_A_CRASH: frozenset[Kind] = frozenset(
     {
         "models",
         "initial weights",
+        "frozen layers",
+        "dtype",
+        "epochs",
         "batch size",
         "loss weights",
+        "regularizer",
+        "dropout",
+        "loss",
         "loss scale",
         "learning rate",
         "update rule",

@@ -58,6 +58,15 @@ def compare(old: Trace, new: Trace, band: float) -> Comparison:
     return Comparison(steps, epochs, rows, known, contract.not_compared(rows), band)
 
 
+def same_run(first: Trace, second: Trace, epochs: int | None = None) -> bool:
+    """Whether two runs of one world recorded the very same, to the last bit; of `epochs` epochs where given."""
+    if epochs is not None:
+        first, second = through_epoch(first, epochs), through_epoch(second, epochs)
+    return all(
+        getattr(first, part) == getattr(second, part) for part in ("models", "compiles", "fits", "steps", "epochs")
+    )
+
+
 def through_epoch(trace: Trace, epochs: int) -> Trace:
     """The trace as if each training call had ended after so many epochs: no later steps, no final weights."""
     return replace(

@@ -188,6 +188,33 @@ def _models(facts: Facts) -> Iterator[Row]:
         yield Row(_of("replicas", a, facts), a.replicas, b.replicas, a.replicas == b.replicas)
         x, y = [shape for _, shape, _ in a.weights], [shape for _, shape, _ in b.weights]
         yield Row(_of("weights", a, facts), _count(a), _count(b), x == y)
+        yield from _built(a, b, facts)
+
+
+def _built(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
+    """What an aligned run's losses are slow to show, or cannot."""
+    x, y = _trainable(old), _trainable(new)
+    if len(old.weights) == len(new.weights):
+        yield Row(_of("trainable weights", old, facts), _many(x), _many(y), x == y)
+    if old.dtypes and new.dtypes:
+        a, b = ", ".join(old.dtypes), ", ".join(new.dtypes)
+        yield Row(_of("computed in", old, facts), a, b, a == b)
+    for what, asked, now in (
+        ("dropout and noise asked for", old.noise, new.noise),
+        ("regularizers", old.regularizers, new.regularizers),
+    ):
+        if asked or now:
+            yield Row(_of(what, old, facts), ", ".join(asked) or "none", ", ".join(now) or "none", asked == now)
+    if old.loaded or new.loaded:
+        yield Row(_of("loaded from a file", old, facts), old.loaded, new.loaded, old.loaded == new.loaded)
+
+
+def _trainable(model: Model) -> list[int]:
+    return [i for i, (_, _, trainable) in enumerate(model.weights) if trainable]
+
+
+def _many(tensors: list[int]) -> str:
+    return f"{len(tensors)} tensors"
 
 
 def _of(what: str, model: Model, facts: Facts) -> str:
@@ -201,7 +228,7 @@ def _count(model: Model) -> str:
 def _data(facts: Facts) -> Iterator[Row]:
     old, new = facts.old, facts.new
     yield Row("steps", len(old.steps), len(new.steps), len(old.steps) == len(new.steps) == len(facts.steps))
-    a, b = _samples_per_epoch(old.steps), _samples_per_epoch(new.steps)
+    a, b = (_samples_per_epoch(trace.steps, {(e.fit, e.epoch) for e in facts.steps}) for trace in (old, new))
     if a and b:
         yield Row("samples per epoch", _brief(a), _brief(b), a == b)
     x, y = global_batch_size(old), global_batch_size(new)
@@ -214,12 +241,14 @@ def _data(facts: Facts) -> Iterator[Row]:
         yield Row("batches with the same content", len(both), equal, equal == len(both))
 
 
-def _samples_per_epoch(steps: Iterable[Step]) -> list[int]:
+def _samples_per_epoch(steps: Iterable[Step], begun: set[tuple[int, int]]) -> list[int]:
+    """Of each epoch that both runs began."""
     totals: Counter[tuple[int, int]] = Counter()
     for step in steps:
         if step.samples is None:
             return []
-        totals[step.fit, step.epoch] += step.samples
+        if (step.fit, step.epoch) in begun:
+            totals[step.fit, step.epoch] += step.samples
     return [totals[key] for key in sorted(totals)]
 
 
@@ -249,6 +278,7 @@ def _calls(facts: Facts) -> Iterator[Row]:
         if "unknown" not in (old.shuffle, new.shuffle):
             yield Row(f"shuffle asked for{suffix}", old.shuffle, new.shuffle, old.shuffle == new.shuffle)
         for what, a, b in (
+            ("epochs asked for", old.epochs, new.epochs),
             ("class weights", old.class_weight, new.class_weight),
             ("sample weights", old.sample_weight, new.sample_weight),
             ("validation samples", old.validation_samples, new.validation_samples),
@@ -258,7 +288,7 @@ def _calls(facts: Facts) -> Iterator[Row]:
 
 
 def _wishes(fit: Fit) -> tuple[object, ...]:
-    return fit.shuffle, fit.class_weight, fit.sample_weight, fit.validation_samples
+    return fit.shuffle, fit.epochs, fit.class_weight, fit.sample_weight, fit.validation_samples
 
 
 def _learning_rate(facts: Facts) -> Iterator[Row]:

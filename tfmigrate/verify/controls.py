@@ -1,19 +1,22 @@
 """Deliberately wrong migrations. A verifier that cannot tell them from the right one proves nothing.
 
-Each control is a pure function from the migrated script to a script with one well-known mistake, or None where the
-mistake cannot be made in it, and the causes under which `cause.find` should name it.
+Each control is a pure function from a file of the migrated program to that file with one well-known mistake, the same
+where the mistake cannot be made in it, and the causes under which `cause.find` should name it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import libcst as cst
 import libcst.matchers as m
 
 from .cause import OLD_DEFAULTS, Kind
+from .experiment import SKIPPED
 
 Mutation = Callable[[cst.Module, int], cst.Module]
 """A tree and the number of replicas to a tree, the same object where the mistake cannot be made."""
@@ -28,28 +31,58 @@ class Control:
     expected: frozenset[Kind]
     kerases: frozenset[Literal[2, 3]] = frozenset({2, 3})
     """Where it is a mistake at all."""
+    may_do_nothing: bool = False
+    """Whether the changed line bears on training, the text cannot tell (weights loaded after it, say): a run that
+    equals the right one in everything recorded is then set aside, and said to be."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A script with one mistake in it."""
+    """A program with one mistake in it, made in every file where it can be."""
 
     mutation: str
-    source: str
+    files: Mapping[str, str]
+    """The changed ones, path in the program to text."""
     expected: frozenset[Kind]
+    may_do_nothing: bool = False
 
 
-def mutants(source: str | bytes, replicas: int, keras: Literal[2, 3]) -> Iterator[Mutant]:
-    """Every control that applies to the migrated script, in the order of CONTROLS.
+def mutants(program: Mapping[str, str | bytes], script: str, replicas: int, keras: Literal[2, 3]) -> Iterator[Mutant]:
+    """Every control that applies to the migrated program (path to source of each module), in the order of CONTROLS.
 
-    Raises libcst.ParserSyntaxError when `source` is not Python.
+    A mistake that only another file than `script` can make may lie in code that this script never runs.
+    Raises libcst.ParserSyntaxError when `script` is not Python; another file that is none is left alone.
     """
-    module = cst.parse_module(source)
+    modules = {script: cst.parse_module(program[script])}
+    for path, source in program.items():
+        if path != script:
+            with contextlib.suppress(cst.ParserSyntaxError, UnicodeDecodeError):
+                modules[path] = cst.parse_module(source)
     for control in CONTROLS:
-        if keras in control.kerases:
-            mutated = control.mutate(module, replicas)
-            if mutated.code != module.code:
-                yield Mutant(control.mutation.format(replicas), mutated.code, control.expected)
+        if keras not in control.kerases:
+            continue
+        mutated = {path: control.mutate(module, replicas).code for path, module in modules.items()}
+        changed = {path: code for path, code in mutated.items() if code != modules[path].code}
+        if changed:
+            may_do_nothing = control.may_do_nothing or script not in changed
+            yield Mutant(control.mutation.format(replicas), changed, control.expected, may_do_nothing)
+
+
+NEEDLES = (b"fit", b"compile", b"scope", b"batch", b"tensorflow", b"keras")
+LARGEST = 1 << 20
+
+
+def program_of(folder: Path, script: str) -> dict[str, bytes]:
+    """The script and every module under its program's folder that speaks of training, path in the folder to source."""
+    found = {script: (folder / script).read_bytes()}
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(folder).as_posix()
+        if name in found or any(part in SKIPPED for part in path.parts) or path.stat().st_size > LARGEST:
+            continue
+        source = path.read_bytes()
+        if any(needle in source for needle in NEEDLES):
+            found[name] = source
+    return found
 
 
 # Parts of a script
@@ -351,6 +384,153 @@ def steps_divided(module: cst.Module, replicas: int) -> cst.Module:
     return _rewrite(module, change)
 
 
+_SCALED_LOSS = """
+def _tfmigrate_divided(loss, replicas):
+    import tensorflow as tf
+    function = tf.keras.losses.get(loss)
+    def divided_by_the_replicas(y_true, y_pred):
+        return function(y_true, y_pred) / replicas
+    return divided_by_the_replicas
+"""
+
+
+def loss_divided(module: cst.Module, replicas: int) -> cst.Module:
+    """The loss scaled by 1 / replicas, as a custom training loop must and `fit` must not."""
+
+    def change(call: cst.Call) -> cst.BaseExpression:
+        index = _argument(call, "loss", 1) if _is_compile(call) else None
+        if index is None or not _per_sample(call.args[index].value):
+            return call
+        return _with_value(call, index, _wrap("_tfmigrate_divided", call.args[index].value, str(replicas)))
+
+    changed = _rewrite(module, change)
+    return module if changed is module else _after_imports_of_future(changed, _SCALED_LOSS)
+
+
+def _per_sample(loss: cst.BaseExpression) -> bool:
+    """Named by a string: a function of Keras' own, one value a sample."""
+    return isinstance(loss, cst.SimpleString)
+
+
+def other_loss(module: cst.Module, replicas: int) -> cst.Module:
+    """Another loss that fits the same targets."""
+
+    def change(call: cst.Call) -> cst.BaseExpression:
+        index = _argument(call, "loss", 1) if _is_compile(call) else None
+        value = call.args[index].value if index is not None else None
+        if index is None or not isinstance(value, cst.SimpleString):
+            return call
+        name = str(value.evaluated_value)
+        if name in ("mse", "mean_squared_error"):
+            return _with_value(call, index, cst.SimpleString("'mae'"))
+        if name in ("mae", "mean_absolute_error", "categorical_crossentropy", "binary_crossentropy"):
+            return _with_value(call, index, cst.SimpleString("'mse'"))
+        return call
+
+    return _rewrite(module, change)
+
+
+def epochs_divided(module: cst.Module, replicas: int) -> cst.Module:
+    """The epochs divided by the replicas, as if each replica had seen all the data."""
+
+    def change(call: cst.Call) -> cst.BaseExpression:
+        index = next((i for i, a in enumerate(call.args) if a.keyword and a.keyword.value == "epochs"), None)
+        if not _is_fit(call) or index is None or m.matches(call.args[index].value, m.Integer("1")):
+            return call
+        text = cst.Module([]).code_for_node(call.args[index].value)
+        return _with_value(call, index, cst.parse_expression(f"-(-({text}) // {replicas})"))
+
+    return _rewrite(module, change)
+
+
+_STATE = {"momentum", "nesterov", "rho", "beta_1", "beta_2", "amsgrad", "clipnorm", "clipvalue"}
+
+
+def settings_dropped(module: cst.Module, replicas: int) -> cst.Module:
+    """An optimizer made anew in the scope with its learning rate alone."""
+
+    def change(call: cst.Call) -> cst.BaseExpression:
+        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else getattr(call.func, "value", "")
+        if not isinstance(name, str) or name.lower() not in {*_WITH_SLOTS, "sgd"}:
+            return call
+        kept = [a for a in call.args if not (a.keyword and a.keyword.value in _STATE)]
+        if len(kept) == len(call.args):
+            return call
+        if kept:
+            kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+        return call.with_changes(args=kept)
+
+    return _rewrite(module, change)
+
+
+_REGULARIZER = m.Arg(keyword=m.Name(value=m.MatchIfTrue(lambda name: name.endswith("_regularizer"))))
+
+
+def regularizer_lost(module: cst.Module, replicas: int) -> cst.Module:
+    """A model built anew without its weight decay."""
+
+    def change(call: cst.Call) -> cst.BaseExpression:
+        for index, arg in enumerate(call.args):
+            nothing = m.matches(arg.value, m.Name("None") | m.Call(args=[m.Arg(m.Float("0.0"))]))
+            if m.matches(arg, _REGULARIZER) and not nothing:
+                return _without(call, index)
+        return call
+
+    return _rewrite(module, change)
+
+
+def dropout_halved(module: cst.Module, replicas: int) -> cst.Module:
+    """A dropout rate that is not the old one; dropout is off in an aligned run."""
+
+    def change(call: cst.Call) -> cst.BaseExpression:
+        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else getattr(call.func, "value", "")
+        if name != "Dropout" or not call.args or m.matches(call.args[0].value, m.Integer("0") | m.Float("0.0")):
+            return call
+        text = cst.Module([]).code_for_node(call.args[0].value)
+        return _with_value(call, 0, cst.parse_expression(f"({text}) / 2"))
+
+    return _rewrite(module, change)
+
+
+class _StatementsGone(cst.CSTTransformer):
+    """Every small statement that matches becomes `pass`."""
+
+    def __init__(self, matcher: m.BaseMatcherNode) -> None:
+        super().__init__()
+        self.matcher = matcher
+
+    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> cst.CSTNodeT:
+        if isinstance(original_node, cst.BaseSmallStatement) and m.matches(original_node, self.matcher):
+            return cst.Pass()  # type: ignore[return-value]
+        return updated_node
+
+
+def load_skipped(module: cst.Module, replicas: int) -> cst.Module:
+    """Weights that were loaded before training, not loaded."""
+    load = m.Expr(m.Call(func=m.Attribute(attr=m.Name("load_weights"))))
+    return module.visit(_StatementsGone(load))
+
+
+def layers_thawed(module: cst.Module, replicas: int) -> cst.Module:
+    """Frozen layers that learn."""
+    frozen = m.Assign(targets=[m.AssignTarget(m.Attribute(attr=m.Name("trainable")))], value=m.Name("False"))
+    return module.visit(_StatementsGone(frozen))
+
+
+_HALF = """
+import tensorflow as _tfmigrate_tf
+_tfmigrate_tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")
+"""
+
+
+def half_precision(module: cst.Module, replicas: int) -> cst.Module:
+    """Mixed precision switched on in passing."""
+    calls = m.findall(module, m.Call(func=m.Attribute(attr=m.Name("compile"))))
+    if not any(_is_compile(cst.ensure_type(call, cst.Call)) for call in calls):
+        return module
+    return _after_imports_of_future(module, _HALF)
+
+
 CONTROLS = (
     Control("batch x{}", batch_times_replicas, frozenset({"batch size"})),
     Control("learning rate x{}", learning_rate_times_replicas, frozenset({"learning rate"})),
@@ -361,7 +541,16 @@ CONTROLS = (
     Control("class or sample weights dropped", weights_dropped, frozenset({"loss weights"})),
     Control("validated on the training data", wrong_validation, frozenset({"validation"})),
     # Under class weights a scalar loss is also weighed once more, and the ratio is no whole number.
-    Control("loss that takes the mean itself", scalar_loss, frozenset({"loss scale", "unknown"}), frozenset({3})),
+    Control("loss that takes the mean itself", scalar_loss, frozenset({"loss scale", "loss"}), frozenset({3})),
+    Control("loss / {}", loss_divided, frozenset({"loss scale"})),
+    Control("another loss", other_loss, frozenset({"loss"})),
     Control("steps an epoch / {}", steps_divided, frozenset({"data"})),
+    Control("epochs / {}", epochs_divided, frozenset({"epochs"})),
+    Control("optimizer settings dropped", settings_dropped, frozenset({"update rule"})),
+    Control("regularizer lost", regularizer_lost, frozenset({"regularizer"})),
+    Control("dropout halved", dropout_halved, frozenset({"dropout"})),
+    Control("weights not loaded", load_skipped, frozenset({"initial weights"}), may_do_nothing=True),
+    Control("frozen layers learn", layers_thawed, frozenset({"frozen layers"}), may_do_nothing=True),
+    Control("half precision", half_precision, frozenset({"dtype"})),
 )
 """Those that every verdict needs come first; a script offers at least the learning rate, the scope and the loss."""

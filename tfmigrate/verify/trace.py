@@ -42,6 +42,14 @@ class Model:
     replicas: int
     weights: tuple[tuple[str, tuple[int, ...], bool], ...]
     """(name, shape, trainable)."""
+    noise: tuple[str, ...] = ()
+    """Dropout and noise that the layers ask for, in the order in which they were made ("Dropout 0.25")."""
+    regularizers: tuple[str, ...] = ()
+    """In the same order ("kernel l2=0.0001")."""
+    dtypes: tuple[str, ...] = ()
+    """In which layers with weights compute."""
+    loaded: bool = False
+    """Its weights, or those of a model in it, came from a file."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +68,9 @@ class Compile:
 
 @dataclass(frozen=True)
 class Fit:
-    """One training call. Counts are what happened in the first epoch, validation included; None where nothing was
-    counted (`steps_per_epoch` and `samples` of "train_on_batch": one Fit stands for all such calls of a model)."""
+    """One training call. `epochs` is what the script asks for, whatever the limit. Counts are what happened in the
+    first epoch, validation included; None where nothing was counted (`steps_per_epoch` and `samples` of
+    "train_on_batch": one Fit stands for all such calls of a model)."""
 
     index: int
     model: int

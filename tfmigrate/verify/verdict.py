@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -17,11 +17,12 @@ from ..errors import UserError
 from . import cause, controls, runtimes
 from .align import noise, tolerance
 from .cause import Divergence
-from .compare import Comparison, compare, through_epoch
+from .compare import Comparison, compare, same_run, through_epoch
 from .contract import CLASS_WEIGHTED, LAST_BATCH, NEEDED, KnownDifference
 from .experiment import OLD_KERAS_DEFAULTS, OLD_TF_KERAS_DEFAULTS, Limits, Run, World, run_all
 from .report import CONTROL, ControlResult, Pair, Report, RunSummary, Verdict, summarize
 from .runtimes import Runtime
+from .trace import Trace
 
 ENOUGH_CONTROLS = 3
 """So many deliberately wrong migrations must be told apart before EQUIVALENT means anything."""
@@ -71,14 +72,18 @@ class VerifyOptions:
     """Folder that receives each run's stdout, stderr and trace."""
 
 
-def verify(options: VerifyOptions, tell: Tell = lambda line: None) -> Report:
+Execute = Callable[[Sequence[tuple[World, Trace | None]], Limits, Sequence[Path], int | None], list[Run]]
+"""What `experiment.run_all` does; another one may remember what it ran before."""
+
+
+def verify(options: VerifyOptions, tell: Tell = lambda line: None, execute: Execute = run_all) -> Report:
     """Runs both scripts and compares them; `tell` receives a line as each group of runs begins.
 
     What goes wrong with a run is in the report. Raises UserError for options that name what is not there.
     """
     plan = _Plan.of(options)
     with tempfile.TemporaryDirectory(prefix="tfmigrate-verify-") as folder:
-        lab = _Lab(plan, Path(folder), tell)
+        lab = _Lab(plan, Path(folder), tell, execute)
         try:
             return _judge(lab)
         finally:
@@ -222,8 +227,8 @@ def _count(value: ast.expr) -> int:
 class _Lab:
     """Runs worlds and remembers every run by its role."""
 
-    def __init__(self, plan: _Plan, folder: Path, tell: Tell) -> None:
-        self.plan, self.folder, self.tell = plan, folder, tell
+    def __init__(self, plan: _Plan, folder: Path, tell: Tell, execute: Execute) -> None:
+        self.plan, self.folder, self.tell, self.execute = plan, folder, tell, execute
         self.runs: dict[str, Run] = {}
         self.remarks = list(plan.notes)
 
@@ -235,7 +240,7 @@ class _Lab:
             self.tell("running " + ", ".join(f"{w.role} ({w.runtime.label})" for w in worlds))
         folders = [self.folder / f"{len(self.runs) + i} {_file_name(w.role)}" for i, w in enumerate(worlds)]
         initial = start.trace if start else None
-        done = run_all([(world, initial) for world in worlds], limits or self.plan.limits, folders, jobs)
+        done = self.execute([(world, initial) for world in worlds], limits or self.plan.limits, folders, jobs)
         self.runs.update({run.world.role: run for run in done})
         return done
 
@@ -482,8 +487,9 @@ def _controls(lab: _Lab, reference: Run, pairs: tuple[Pair, ...], band: float) -
     """
     keras: Keras = 3 if 3 in lab.plan.modern else 2
     right = lab.plan.world("migrated", keras)
-    made = list(controls.mutants(lab.plan.options.new.read_bytes(), _replicas(reference), keras))
-    worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay={right.script: m.source}) for m in made]
+    program = controls.program_of(right.source, right.script)
+    made = list(controls.mutants(program, right.script, _replicas(reference), keras))
+    worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay=m.files) for m in made]
     short = reference.trace.steps[0].epoch == 0
     limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
     old, restored = reference, lab.runs.get(f"restored on Keras {keras}")
@@ -498,6 +504,13 @@ def _controls(lab: _Lab, reference: Run, pairs: tuple[Pair, ...], band: float) -
     for mutant, run in zip(made, lab.run(*worlds, start=reference, limits=limits, jobs=jobs), strict=True):
         new = replace(run, trace=through_epoch(run.trace, 1)) if short else run
         comparison, divergence = _outcome(old, new, band, restored)
+        if (
+            divergence is None
+            and mutant.may_do_nothing
+            and same_run(lab.runs[right.role].trace, run.trace, 1 if short else None)
+        ):
+            lab.remarks.append(f"control {mutant.mutation}: does nothing here, its run equals the right one throughout")
+            continue
         if divergence is None and comparison and mutant.expected == {"validation"} and _validation_known(comparison):
             lab.remarks.append(f"validation losses could not be judged: {_validation_known(comparison)}")
             continue

@@ -11,10 +11,8 @@ import random
 
 import numpy as np
 
-from . import flavours, weights
+from . import facts, flavours, weights
 
-NOISE = ("Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout",
-         "AlphaDropout")
 RECURRENT_CELLS = ("SimpleRNNCell", "LSTMCell", "GRUCell", "ConvLSTM1DCell", "ConvLSTM2DCell", "ConvLSTM3DCell")
 SHUFFLED = "_tfmigrate_shuffle"
 
@@ -30,6 +28,7 @@ def install(tf, found, seed, recorder):
     for flavour in found:
         for layer_class in flavour.layer_classes:
             weights.stamp_layers(layer_class)
+        facts.watch_loading(flavour)
         if flavour.name == "keras":
             settle_iterations(flavour)
 
@@ -66,7 +65,7 @@ def silence_noise(tf, found):
         return inputs
 
     for flavour in found:
-        for layer in flavours.classes(flavour, "layers", NOISE):
+        for layer in flavours.classes(flavour, "layers", facts.NOISE):
             layer.call = call
         for cell in flavours.classes(flavour, "layers", RECURRENT_CELLS):
             if "__init__" in vars(cell):
@@ -82,9 +81,10 @@ def without_dropout(original):
     @flavours.standing_for(original)
     def __init__(self, *args, **kwargs):
         original(self, *args, **kwargs)
-        for name in ("dropout", "recurrent_dropout"):
-            if hasattr(self, name):
-                setattr(self, name, 0.0)
+        asked = dict((name, getattr(self, name)) for name in ("dropout", "recurrent_dropout") if hasattr(self, name))
+        object.__setattr__(self, facts.ASKED, asked)
+        for name in asked:
+            setattr(self, name, 0.0)
 
     return __init__
 

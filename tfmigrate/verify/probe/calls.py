@@ -102,6 +102,7 @@ def what_was_asked(arguments, signature, data, config):
         default = signature.parameters[name].default if name in signature.parameters else None
         return arguments.get(name, default)
 
+    epochs = int(given("epochs")) - int(given("initial_epoch") or 0)
     if config.get("epochs") and given("epochs") > config["epochs"] + (given("initial_epoch") or 0):
         arguments["epochs"] = config["epochs"] + (given("initial_epoch") or 0)
     if config.get("steps_per_epoch") and (given("steps_per_epoch") or 0) > config["steps_per_epoch"]:
@@ -115,7 +116,7 @@ def what_was_asked(arguments, signature, data, config):
         asked = "batches" if source == "sequence" or shuffle == "batch" else "full"
     return {
         "source": source,
-        "epochs": int(given("epochs")) - int(given("initial_epoch") or 0),
+        "epochs": epochs,
         "shuffle": asked,
         "class_weight": given("class_weight") is not None,
         "sample_weight": given("sample_weight") is not None or third_component(data, source),

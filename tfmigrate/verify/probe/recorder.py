@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from . import weights
+from . import facts, weights
 
 
 class WeightsDiffer(ValueError):
@@ -173,7 +173,9 @@ class Recorder(object):
             )
             return
         entry.leaves = weights.of_model(model)
-        trainable = set(id(variable) for variable in model.trainable_weights)
+        # A graph model trains what was trainable when it was compiled.
+        trained = getattr(model, "_collected_trainable_weights", None) or model.trainable_weights
+        trainable = set(id(variable) for variable in trained)
         self.write(
             "model",
             index=entry.index,
@@ -183,6 +185,7 @@ class Recorder(object):
                 [weights.name_of(variable), weights.shape_of(variable), id(variable) in trainable]
                 for variable in entry.leaves
             ],
+            **facts.of_model(model)
         )
         if self.config.get("initial_weights"):
             self.load_initial(entry)
