@@ -21,6 +21,7 @@ from tfmigrate.settings import Settings
 
 if TYPE_CHECKING:
     from tfmigrate.verify.report import Report
+    from tfmigrate.verify.verdict import VerifyOptions
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
@@ -277,6 +278,8 @@ def _page(markdown: str) -> str:
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set for both scripts; may be repeated.")
 @click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Train so many epochs at most.")
 @click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Train so many steps an epoch at most.")
+@click.option("--as-written", is_flag=True, help="Neutralise nothing; compare runs under many seeds by statistics.")
+@click.option("--pairs", type=click.IntRange(min=1), metavar="N", help="With --as-written: so many seeds (default 20).")
 @click.option("--synthetic-data", is_flag=True, help="Made-up data in the place of keras.datasets downloads.")
 def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tuple[str, ...], **options: Any) -> int:
     """Run OLD and NEW and compare their training step by step; without NEW, a migrated copy of OLD.
@@ -290,10 +293,11 @@ def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tup
         from tfmigrate.verify import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
         from tfmigrate.verify.experiment import Limits, copy_program
         from tfmigrate.verify.verdict import VerifyOptions
-        from tfmigrate.verify.verdict import verify as judge
     except ModuleNotFoundError as error:
         package = (error.name or "a package").split(".")[0]
         raise UserError(f"verify needs {package}: pip install 'tfmigrate[verify]'") from None
+    if options["pairs"] and not options["as_written"]:
+        raise UserError("--pairs goes with --as-written")
     if folder is not None:
         _make_folder(folder)
     with tempfile.TemporaryDirectory(prefix="tfmigrate-") as scratch:
@@ -329,9 +333,20 @@ def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tup
             environment=dict(map(_variable, env)),
             keep=folder / "runs" if folder else None,
         )
-        report = replace(judge(chosen, lambda line: click.echo(line, err=True)), title=title)
+        report = replace(_judged(chosen, options["as_written"], options["pairs"]), title=title)
     _show_verdict(report, folder, form)
     return report.exit_code
+
+
+def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None) -> Report:
+    from tfmigrate.verify import verdict, written
+
+    def tell(line: str) -> None:
+        click.echo(line, err=True)
+
+    if not as_written:
+        return verdict.verify(chosen, tell)
+    return written.verify_as_written(chosen, pairs or written.PAIRS, tell)
 
 
 def _as_script(path: Path, folder: Path, copy_program: Callable[[Path, Path, int], object], largest: int) -> Path:

@@ -47,6 +47,9 @@ class Training:
     validation_samples: int = 64
     rounding: float = 0.0
     """Relative noise on each step's loss and gradient."""
+    noise_seed: int | None = None
+    fixed_seed: int | None = None
+    """The script's own, which no run's seed can change."""
     loss: str = "categorical_crossentropy"
     frozen: bool = False
     noise: tuple[str, ...] = ()
@@ -64,10 +67,12 @@ def train(folder: Path, how: Training) -> Trace:
     truth = random.randn(FEATURES, CLASSES)
     x = random.randn(2048, FEATURES).astype("float32")
     y = np.argmax(x @ truth + 0.3 * random.randn(len(x), CLASSES), axis=1)
+    if how.fixed_seed is not None:
+        how = replace(how, initial_seed=how.fixed_seed, noise_seed=how.fixed_seed)
     start = np.random.RandomState(how.initial_seed)
     weights = [0.1 * start.randn(FEATURES, CLASSES), np.zeros(CLASSES)]
     moving = [np.zeros(FEATURES), np.ones(FEATURES)]
-    noise = np.random.RandomState(len(str(folder)))
+    noise = np.random.RandomState(len(str(folder)) if how.noise_seed is None else how.noise_seed)
     sample_weight = np.where(y == 0, 3.0, 1.0) if how.class_weight else np.ones(len(y))
 
     def save(moment: str) -> Weights:

@@ -2,126 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tfmigrate.errors import UserError
-from tfmigrate.verify import verdict
 from tfmigrate.verify.experiment import Limits, Run, World
-from tfmigrate.verify.report import Report
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.trace import End, Trace
 from tfmigrate.verify.verdict import VerifyOptions, flavour_of, replicas_written, verify
 
-from .simulated import Training, migrated, train
-
-OLD_SCRIPT = """import keras
-from keras.utils import multi_gpu_model
-model = multi_gpu_model(build(), gpus=2)
-"""
-NEW_SCRIPT = """import tensorflow as tf
-strategy = tf.distribute.MirroredStrategy()
-with strategy.scope():
-    model = build()
-    model.compile(optimizer="adam", loss="mse")
-data = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(x)).batch(64)
-model.fit(data, epochs=3)
-"""
-LEGACY = Runtime(Path("/legacy/python"), (3, 7, 16), "1.15.0", "2.3.1")
-MODERN = Runtime(Path("/modern/python"), (3, 12, 3), "2.21.0", "3.15.1", "2.21.0")
-OLD = Training(replicas=2)
-
-WRONG = {
-    "batch x2": replace(migrated(OLD), batch_size=128),
-    "learning rate x2": replace(migrated(OLD), learning_rate=1.0),
-    "shuffle lost": replace(migrated(OLD), shuffle="none"),
-    "scope missing": replace(migrated(OLD), replicas=1),
-    "loss that takes the mean itself": replace(migrated(OLD), gradient_scale=2.0),
-    "loss / 2": replace(migrated(OLD), gradient_scale=0.5),
-    "another loss": replace(migrated(OLD), gradient_scale=1.3, loss="mae"),
-    "epochs / 2": replace(migrated(OLD), epochs=2),
-    "half precision": replace(migrated(OLD), dtypes=("bfloat16",)),
-    "compile outside the scope": "RuntimeError: Mixing different tf.distribute.Strategy objects (train.py:5)",
-}
-
-Behaviour = Callable[[World, Limits], "Training | str"]
-
-
-def usual(world: World, limits: Limits) -> Training | str:
-    """What each world does when the migration is right."""
-    if world.role.startswith("control: "):
-        return WRONG[world.role.removeprefix("control: ")]
-    return OLD if world.kind != "migrated" else migrated(OLD)
-
-
-class Laboratory:
-    """Runs worlds as `behaviour` says: a Training, or the error the script dies of."""
-
-    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder = tmp_path
-        self.seen: list[tuple[World, Limits, Trace | None]] = []
-        self.behaviour: Behaviour = usual
-        self.runtimes: tuple[Runtime, ...] = (MODERN, LEGACY)
-        self.count = itertools.count()
-        monkeypatch.setattr(verdict.runtimes, "discover", lambda: self.runtimes)
-        self.old, self.new = tmp_path / "old.py", tmp_path / "new.py"
-        self.old.write_text(OLD_SCRIPT)
-        self.new.write_text(NEW_SCRIPT)
-
-    def run_all(
-        self,
-        worlds: Sequence[tuple[World, Trace | None]],
-        limits: Limits,
-        folders: Sequence[Path],
-        jobs: int | None = None,
-    ) -> list[Run]:
-        return [self.run(world, limits, initial, folder) for (world, initial), folder in zip(worlds, folders)]
-
-    def run(self, world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
-        self.seen.append((world, limits, initial))
-        what = self.behaviour(world, limits)
-        place = self.folder / f"run {next(self.count)}"
-        out = place / "stdout.txt"
-        if isinstance(what, Training):
-            epochs = min(what.epochs, limits.epochs or what.epochs)
-            how = replace(what, rounding=1e-7, epochs=epochs, asked_epochs=what.asked_epochs or what.epochs)
-            recorded = train(place, how)
-            out.write_text("Epoch 1/3\n")
-            return Run(world, recorded, "trained", 0, out, place / "stderr.txt", 1.0, "")
-        place.mkdir()
-        out.write_text("")
-        outcome = "timed out" if what == "no more time" else "trained nothing" if "never" in what else "crashed"
-        end = End(False, what, 1.0, 0.0, None, None) if outcome == "crashed" else None
-        message = f"{world.role}: {world.script} died: {what}"
-        return Run(world, Trace(place, end=end), outcome, 1, out, place / "stderr.txt", 1.0, message)  # type: ignore[arg-type]
-
-    def verify(self, **options: object) -> Report:
-        return verify(VerifyOptions(self.old, self.new, **options), execute=self.run_all)  # type: ignore[arg-type]
-
-    @property
-    def roles(self) -> list[str]:
-        return [world.role for world, _, _ in self.seen]
+from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Laboratory, broken, usual
+from .simulated import Training, migrated
 
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
     return Laboratory(tmp_path, monkeypatch)
-
-
-def broken(**parts: str | Training) -> Behaviour:
-    """As usual, but for the worlds whose role begins with a key (underscores are spaces)."""
-
-    def behave(world: World, limits: Limits) -> Training | str:
-        for start, what in parts.items():
-            if world.role.startswith(start.replace("_", " ")):
-                return what
-        return usual(world, limits)
-
-    return behave
 
 
 def test_a_right_migration(lab: Laboratory) -> None:

@@ -149,11 +149,15 @@ def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference |
     return KnownDifference(BATCH_NORM, what, size)
 
 
-def _last_batch_only(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
+def _logs_last_batch_only(old: Trace) -> bool:
     if old.start is None or old.start.flavour != "keras" or not old.start.keras.startswith("2.3"):
-        return None
+        return False
+    return any(fit.call == "fit_generator" for fit in old.fits)
+
+
+def _last_batch_only(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
     size = _validation_difference(epochs)
-    if size is None or size <= band or not any(fit.call == "fit_generator" for fit in old.fits):
+    if size is None or size <= band or not _logs_last_batch_only(old):
         return None
     what = (
         "Keras 2.3 logs the loss of the last validation batch, not their mean, from fit_generator. Relative difference"
@@ -161,21 +165,50 @@ def _last_batch_only(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> 
     return KnownDifference(LAST_BATCH, what, size)
 
 
-def _class_weighted(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
+def _weighs_validation(old: Trace) -> bool:
     if old.start is None or not any(fit.class_weight for fit in old.fits):
-        return None
+        return False
     standalone = old.start.flavour == "keras"
     version = old.start.keras if standalone else old.start.tensorflow
-    if tuple(int(part) for part in version.split(".")[:2]) >= ((2, 4) if standalone else (2, 2)):
-        return None
+    return tuple(int(part) for part in version.split(".")[:2]) < ((2, 4) if standalone else (2, 2))
+
+
+def _class_weighted(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
     size = _validation_difference(epochs)
-    if size is None or size <= band:
+    if size is None or size <= band or not _weighs_validation(old):
         return None
     what = (
-        f"{old.start.flavour} {version} weighs the loss of a validation_split by class_weight, later ones only that of "
-        "training. Relative difference"
+        "Keras before 2.4, and tf.keras before 2.2, weigh the loss of a validation_split by class_weight, later ones "
+        "only that of training. Relative difference"
     )
     return KnownDifference(CLASS_WEIGHTED, what, size)
+
+
+def known_of_validation(old: Trace) -> str | None:
+    """The known difference, if one, for which this old run's validation losses cannot be compared with new ones."""
+    if _logs_last_batch_only(old):
+        return LAST_BATCH
+    if _weighs_validation(old):
+        return CLASS_WEIGHTED
+    # What is assigned and not trained is batch norm's, near enough always.
+    if any(len(_trainable(model)) < len(model.weights) for model in old.models):
+        return BATCH_NORM
+    return None
+
+
+def asked(old: Trace, new: Trace) -> tuple[Row, ...]:
+    """What both scripts ask for, whatever came of it: models, data, training calls, optimizers."""
+    facts = Facts(old, new, (), (), 0.0, ())
+    return (*_models(facts), *_first_epochs(old, new), *_calls(facts), *_optimizers(facts))
+
+
+def _first_epochs(old: Trace, new: Trace) -> Iterator[Row]:
+    x, y = global_batch_size(old), global_batch_size(new)
+    if x is not None and y is not None:
+        yield Row("global batch size", x, y, x == y)
+    a, b = ([fit.samples for fit in trace.fits if fit.samples is not None] for trace in (old, new))
+    if a and b:
+        yield Row("samples per epoch", _brief(a), _brief(b), a == b)
 
 
 # The rows

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +77,9 @@ class World:
     """Keras 2 (tf_keras) in the place of Keras 3."""
     synthetic_data: bool = False
     threads: int | None = None
+    aligned: bool = True
+    """What is random is neutralised, so that runs can be compared step by step; else all of it follows from `seed`."""
+    seed: int = SEED
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Old default values for the restored world, by class name."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -179,6 +182,10 @@ def run_all(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+Execute = Callable[[Sequence[tuple[World, Trace | None]], Limits, Sequence[Path], int | None], list[Run]]
+"""What `run_all` does; another one may remember what it ran before."""
+
+
 def copy_program(source: Path, target: Path, largest: int) -> list[str]:
     """Copies a program's folder, but for version control, virtual environments and files above `largest` bytes;
     returns notes about what was left out. Links are followed, so that nothing in the copy leads back."""
@@ -215,7 +222,8 @@ def _config(world: World, limits: Limits, program: Path, output: Path, initial_w
         "epochs": limits.epochs,
         "steps_per_epoch": limits.steps_per_epoch,
         "threads": world.threads,
-        "seed": SEED,
+        "aligned": world.aligned,
+        "seed": world.seed,
         "defaults": world.defaults if world.kind == "restored" else {},
     }
 

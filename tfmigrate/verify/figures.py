@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .align import StepPair
-from .report import Pair, Report
+from .report import Pair, Report, Written
 
 SMALLEST = 3e-8
 """Where differences of exactly zero are drawn: half of what two float32 numbers can differ by without being equal."""
@@ -28,6 +28,7 @@ STYLES: tuple[Style, ...] = (
     {"color": "#7a3e9d", "linestyle": (0, (6, 2, 1, 2)), "linewidth": 1.4},
 )
 WRONG: Style = {"color": "#b3261e", "linewidth": 0.9, "alpha": 0.55}
+PAIR: Style = {"color": "#5b6570", "linestyle": "", "marker": "o", "markersize": 5, "alpha": 0.6}
 LIMIT: Style = {"color": "#111111", "linewidth": 1.2, "linestyle": (0, (8, 3))}
 
 
@@ -42,6 +43,9 @@ class Picture:
 
 def draw(report: Report, folder: Path) -> tuple[Picture, ...]:
     """Writes the PNG files into `folder`; none when no pair of runs has a common step."""
+    if report.written is not None and report.written.outcomes:
+        caption = "Each pair's difference, new minus old, in margins; beside it the mean with its interval."
+        return (_saved(paired(report.written), folder, "paired.png", caption),)
     pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.steps]
     if not pairs:
         return ()
@@ -54,10 +58,52 @@ def draw(report: Report, folder: Path) -> tuple[Picture, ...]:
             residuals(report),
         ),
     ):
-        path = folder / file
-        figure.savefig(path, dpi=160, facecolor="white")
-        pictures.append(Picture(file, caption, path.read_bytes()))
+        pictures.append(_saved(figure, folder, file, caption))
     return tuple(pictures)
+
+
+def _saved(figure: Figure, folder: Path, file: str, caption: str) -> Picture:
+    path = folder / file
+    figure.savefig(path, dpi=160, facecolor="white")
+    return Picture(file, caption, path.read_bytes())
+
+
+def paired(written: Written) -> Figure:
+    """A row for each quantity: the paired differences over the margin, their mean and its interval."""
+    count = len(written.outcomes)
+    figure = Figure(figsize=(9.6, 1.6 + 1.1 * count), layout="constrained")
+    axes = figure.subplots()
+    axes.axvspan(-1.0, 1.0, color="#e8f0ea", zorder=0)
+    for edge in (-1.0, 1.0):
+        axes.axvline(edge, **LIMIT)
+    axes.axvline(0.0, color="#9aa3ad", linewidth=0.8)
+    for row, outcome in enumerate(written.outcomes):
+        old, new = written.old_losses[outcome.name], written.new_losses[outcome.name]
+        points = [(b - a) / outcome.margin for a, b in zip(old, new)]
+        axes.plot(points, [row + 0.16] * len(points), **PAIR, label="one pair of runs" if not row else None)
+        low, high = (end / outcome.margin for end in outcome.interval)
+        axes.plot([low, high], [row - 0.14] * 2, **STYLES[0], label="interval of the mean" if not row else None)
+        axes.plot(outcome.mean / outcome.margin, row - 0.14, "D", color="#0b3c8c", markersize=6)
+        p = outcome.p_different if outcome.answer == "different" else outcome.p_equivalent
+        axes.annotate(
+            f"{outcome.answer} (p = {p:.2g}); margin {outcome.margin:.3g}",
+            (1.0, row - 0.14),
+            xycoords=("axes fraction", "data"),
+            ha="right",
+            va="bottom",
+            fontsize=8,
+            color="#5b6570",
+        )
+    axes.set_yticks(range(count), [outcome.name.replace(", ", ",\n") for outcome in written.outcomes])
+    axes.set_ylim(count - 0.4, -0.6)
+    furthest = max(map(abs, axes.get_xlim()))
+    axes.set_xlim(-furthest, furthest)
+    axes.set_xlabel("new minus old, in margins (1 = one standard deviation between two runs of the old script)")
+    axes.set_title(f"{len(written.seeds)} pairs of runs as written", loc="left", fontweight="bold")
+    figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=2)
+    _clean(axes)
+    axes.grid(visible=False)
+    return figure
 
 
 def curves(pairs: Sequence[Pair]) -> Figure:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from .align import StepPair
 from .cause import Divergence, Kind
 from .compare import Comparison
-from .contract import global_batch_size
+from .contract import Row, global_batch_size
+from .equivalence import Look, Outcome
 from .trace import Trace
 
 Verdict = Literal["EQUIVALENT", "DIFFERENT", "INCONCLUSIVE", "COULD NOT RUN"]
@@ -85,6 +87,47 @@ class ControlResult:
 
 
 @dataclass(frozen=True)
+class Written:
+    """Paired runs of both scripts as they are written; losses by the name of the quantity, in the order of `seeds`."""
+
+    old: str
+    new: str
+    """Roles."""
+    seeds: tuple[int, ...]
+    looks: tuple[Look, ...]
+    """As planned before the first; the last may not have been needed."""
+    outcomes: tuple[Outcome, ...]
+    """At the look that ended it."""
+    old_losses: Mapping[str, tuple[float, ...]]
+    new_losses: Mapping[str, tuple[float, ...]]
+    contract: tuple[Row, ...]
+    """What both ask for, read from the first pair."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "old": self.old,
+            "new": self.new,
+            "pairs": len(self.seeds),
+            "planned_pairs": self.looks[-1].pairs,
+            "looks": [asdict(look) for look in self.looks],
+            "quantities": [
+                {
+                    "name": one.name,
+                    "margin": one.margin,
+                    "mean_difference": one.mean,
+                    "interval": list(one.interval),
+                    "p_equivalent": one.p_equivalent,
+                    "p_different": one.p_different,
+                    "answer": one.answer,
+                    "old": list(self.old_losses[one.name]),
+                    "new": list(self.new_losses[one.name]),
+                }
+                for one in self.outcomes
+            ],
+        }
+
+
+@dataclass(frozen=True)
 class Report:
     """The outcome of `verdict.verify`."""
 
@@ -99,6 +142,8 @@ class Report:
     """Largest relative loss difference between two runs of the old script with different thread counts; None when it
     was not measured."""
     notes: tuple[str, ...] = ()
+    written: Written | None = None
+    """Of a comparison as written; then there are no pairs and no controls."""
 
     @property
     def exit_code(self) -> int:
@@ -130,8 +175,15 @@ class Report:
                     found[difference.name] = (difference.name, difference.what, difference.size)
         return tuple(found.values())
 
+    @property
+    def contract(self) -> tuple[Row, ...]:
+        """Of the pair that is shown, or of the comparison as written."""
+        if self.written is not None:
+            return self.written.contract
+        return self.shown.comparison.contract if self.shown and self.shown.comparison else ()
+
     def to_json(self) -> dict[str, Any]:
-        """report.json: the keys of the design, and beside them `pairs`, `known_differences` and `notes`.
+        """report.json: the keys of the design, and beside them `pairs`, `known_differences`, `as_written` and `notes`.
 
         Epochs and steps count from 0. A difference that is not a finite number is null.
         """
@@ -153,7 +205,7 @@ class Report:
             },
             "contract": [
                 {"what": row.what, "old": _value(row.old), "new": _value(row.new), "same": row.same}
-                for row in (comparison.contract if comparison else ())
+                for row in self.contract
             ],
             "controls": [
                 {
@@ -179,6 +231,7 @@ class Report:
                 {"name": name, "what": what, "size": _number(size)} for name, what, size in self.known
             ],
             "noise": _number(self.noise),
+            "as_written": self.written.to_json() if self.written else None,
             "notes": list(self.notes),
         }
 

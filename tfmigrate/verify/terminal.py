@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .page import figure, margin, memory
-from .report import CONTROL, Report
+from .report import CONTROL, Report, Written
 
 COLOURS = {
     "EQUIVALENT": "bold green",
@@ -36,6 +36,11 @@ def show(report: Report, console: Console) -> None:
                     row.what, figure(row.old), figure(row.new), f"known: {row.known}" if row.known else "DIFFERENT"
                 )
             console.print(table)
+    if report.written:
+        console.print(written(report.written))
+        apart = [row for row in report.written.contract if not row.same]
+        for row in apart:
+            console.print(Text(f"{row.what}: {figure(row.old)} became {figure(row.new)}", style="red"))
     if report.controls:
         console.print(controls(report))
     for name, what, size in report.known:
@@ -50,8 +55,8 @@ def runs(report: Report) -> Table:
     for heading in ("replicas", "global batch", "steps", "samples/s", "memory"):
         table.add_column(heading, justify="right")
     for run in report.runs:
-        if run.role.startswith(CONTROL):
-            continue  # they have a table of their own
+        if run.role.startswith(CONTROL) or (report.written and not run.role.endswith("seed 1")):
+            continue  # the one have a table of their own, the others are alike
         rate = None if run.samples_per_second is None else round(run.samples_per_second)
         table.add_row(
             run.role,
@@ -83,6 +88,28 @@ def pairs(report: Report) -> Table:
             f"{comparison.max_relative_difference:.2e}" if comparison else figure(None),
             f"{comparison.tolerance:.1e}" if comparison else figure(None),
             answer,
+        )
+    return table
+
+
+def written(found: Written) -> Table:
+    count, planned = len(found.seeds), found.looks[-1].pairs
+    table = Table("quantity", title=f"As written, {count} of {planned} pairs of runs", title_justify="left")
+    for heading in ("old", "new", "difference", "interval", "margin", "p"):
+        table.add_column(heading, justify="right")
+    table.add_column("answer")
+    for one in found.outcomes:
+        old, new = found.old_losses[one.name], found.new_losses[one.name]
+        p = one.p_different if one.answer == "different" else one.p_equivalent
+        table.add_row(
+            one.name,
+            f"{sum(old) / count:.4g}",
+            f"{sum(new) / count:.4g}",
+            f"{one.mean:+.3g}",
+            f"{one.interval[0]:+.3g} ... {one.interval[1]:+.3g}",
+            f"{one.margin:.3g}",
+            f"{p:.2g}",
+            Text(one.answer, style={"equivalent": "green", "different": "red", "open": "yellow"}[one.answer]),
         )
     return table
 

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -19,10 +19,9 @@ from .align import noise, tolerance
 from .cause import Divergence
 from .compare import Comparison, compare, same_run, through_epoch
 from .contract import CLASS_WEIGHTED, LAST_BATCH, NEEDED, KnownDifference
-from .experiment import OLD_KERAS_DEFAULTS, OLD_TF_KERAS_DEFAULTS, Limits, Run, World, run_all
+from .experiment import OLD_KERAS_DEFAULTS, OLD_TF_KERAS_DEFAULTS, Execute, Limits, Run, World, run_all
 from .report import CONTROL, ControlResult, Pair, Report, RunSummary, Verdict, summarize
 from .runtimes import Runtime
-from .trace import Trace
 
 ENOUGH_CONTROLS = 3
 """So many deliberately wrong migrations must be told apart before EQUIVALENT means anything."""
@@ -72,18 +71,14 @@ class VerifyOptions:
     """Folder that receives each run's stdout, stderr and trace."""
 
 
-Execute = Callable[[Sequence[tuple[World, Trace | None]], Limits, Sequence[Path], int | None], list[Run]]
-"""What `experiment.run_all` does; another one may remember what it ran before."""
-
-
 def verify(options: VerifyOptions, tell: Tell = lambda line: None, execute: Execute = run_all) -> Report:
     """Runs both scripts and compares them; `tell` receives a line as each group of runs begins.
 
     What goes wrong with a run is in the report. Raises UserError for options that name what is not there.
     """
-    plan = _Plan.of(options)
+    plan = Plan.of(options)
     with tempfile.TemporaryDirectory(prefix="tfmigrate-verify-") as folder:
-        lab = _Lab(plan, Path(folder), tell, execute)
+        lab = Lab(plan, Path(folder), tell, execute)
         try:
             return _judge(lab)
         finally:
@@ -94,7 +89,7 @@ def verify(options: VerifyOptions, tell: Tell = lambda line: None, execute: Exec
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """The options with every question answered."""
 
     options: VerifyOptions
@@ -114,7 +109,7 @@ class _Plan:
         return Limits(seconds=o.seconds, epochs=o.epochs, steps_per_epoch=o.steps)
 
     @classmethod
-    def of(cls, options: VerifyOptions) -> _Plan:
+    def of(cls, options: VerifyOptions) -> Plan:
         for path in (options.old, options.new):
             if not path.is_file():
                 raise UserError(f"{path}: no such file; verify takes the old script and the migrated one")
@@ -224,10 +219,10 @@ def _count(value: ast.expr) -> int:
 # Running
 
 
-class _Lab:
+class Lab:
     """Runs worlds and remembers every run by its role."""
 
-    def __init__(self, plan: _Plan, folder: Path, tell: Tell, execute: Execute) -> None:
+    def __init__(self, plan: Plan, folder: Path, tell: Tell, execute: Execute) -> None:
         self.plan, self.folder, self.tell, self.execute = plan, folder, tell, execute
         self.runs: dict[str, Run] = {}
         self.remarks = list(plan.notes)
@@ -280,7 +275,7 @@ def _file_name(role: str) -> str:
 # Judging
 
 
-def _judge(lab: _Lab) -> Report:
+def _judge(lab: Lab) -> Report:
     plan = lab.plan
     if not plan.modern:
         reason = (
@@ -288,9 +283,9 @@ def _judge(lab: _Lab) -> Report:
         )
         return _report(lab, "COULD NOT RUN", reason)
 
-    reference = _reference(lab)
+    reference = reference_run(lab)
     if reference is None:
-        return _report(lab, "COULD NOT RUN", _why_none(lab))
+        return _report(lab, "COULD NOT RUN", why_none(lab))
     restored = [plan.world("restored", keras) for keras in plan.modern if f"restored on Keras {keras}" not in lab.runs]
     migrated = [plan.world("migrated", keras) for keras in plan.modern]
     other_threads = 1 if (os.cpu_count() or 1) > 1 else 2
@@ -303,7 +298,7 @@ def _judge(lab: _Lab) -> Report:
             f"the old script's own noise was not measured, so the floor stands for it: {repeated.message}"
         )
     band = tolerance(own_noise or 0.0, len(reference.trace.steps))
-    stopped = _could_not_run(lab)
+    stopped = could_not_run(lab)
     if stopped is not None:
         return _report(lab, *stopped)
     pairs = _pairs(lab, reference, band)
@@ -319,7 +314,7 @@ def _judge(lab: _Lab) -> Report:
 
 
 def _report(
-    lab: _Lab,
+    lab: Lab,
     verdict: Verdict,
     reason: str,
     pairs: tuple[Pair, ...] = (),
@@ -329,7 +324,7 @@ def _report(
     return Report(verdict, reason, lab.plan.title, lab.summaries(), pairs, results, noise, lab.notes())
 
 
-def _reference(lab: _Lab) -> Run | None:
+def reference_run(lab: Lab) -> Run | None:
     """The run of the old script that everything is measured against: genuine where that works, else restored."""
     plan = lab.plan
     if plan.genuine is not None:
@@ -343,12 +338,12 @@ def _reference(lab: _Lab) -> Run | None:
     return None
 
 
-def _why_none(lab: _Lab) -> str:
+def why_none(lab: Lab) -> str:
     """Why the old script runs nowhere, the genuine run's words first."""
     return "the old script could not be run. " + ". ".join(run.message for run in lab.runs.values())
 
 
-def _could_not_run(lab: _Lab) -> tuple[Verdict, str] | None:
+def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:
     """Ends of the new script that say nothing about its training."""
     for run in lab.runs.values():
         if run.world.kind != "migrated" or run.ok:
@@ -363,7 +358,7 @@ def _could_not_run(lab: _Lab) -> tuple[Verdict, str] | None:
     return None
 
 
-def _pairs(lab: _Lab, reference: Run, band: float) -> tuple[Pair, ...]:
+def _pairs(lab: Lab, reference: Run, band: float) -> tuple[Pair, ...]:
     """Each run of the new script against the reference and against the restored run."""
     is_genuine = reference.world.kind == "genuine"
     found = []
@@ -384,7 +379,7 @@ def _pairs(lab: _Lab, reference: Run, band: float) -> tuple[Pair, ...]:
     return tuple(sorted(found, key=lambda pair: not pair.decides))
 
 
-def _restored(lab: _Lab, keras: int) -> Run | None:
+def _restored(lab: Lab, keras: int) -> Run | None:
     """The old script restored on this Keras; where it does not run there, on the other one."""
     for version in (keras, *lab.plan.modern):
         run = lab.runs.get(f"restored on Keras {version}")
@@ -465,7 +460,7 @@ def _different(apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
 
 def _doubt(reference: Run, own_noise: float | None, band: float) -> str | None:
     """Why these losses could not prove anything, whatever they are."""
-    if _replicas(reference) < 2:
+    if replicas_of(reference) < 2:
         return (
             "the old script trained on one replica, so multi_gpu_model was not at work; "
             "give the arguments with which it uses several GPUs (--args)"
@@ -480,7 +475,7 @@ def _doubt(reference: Run, own_noise: float | None, band: float) -> str | None:
     return None
 
 
-def _controls(lab: _Lab, reference: Run, pairs: tuple[Pair, ...], band: float) -> tuple[ControlResult, ...]:
+def _controls(lab: Lab, reference: Run, pairs: tuple[Pair, ...], band: float) -> tuple[ControlResult, ...]:
     """Runs one epoch of every mistake that can be made in the new script, on Keras 3 where there is one.
 
     They are held to the narrow band, and so measured against the restored run where the genuine one drifts.
@@ -488,7 +483,7 @@ def _controls(lab: _Lab, reference: Run, pairs: tuple[Pair, ...], band: float) -
     keras: Keras = 3 if 3 in lab.plan.modern else 2
     right = lab.plan.world("migrated", keras)
     program = controls.program_of(right.source, right.script)
-    made = list(controls.mutants(program, right.script, _replicas(reference), keras))
+    made = list(controls.mutants(program, right.script, replicas_of(reference), keras))
     worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay=m.files) for m in made]
     short = reference.trace.steps[0].epoch == 0
     limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
@@ -524,7 +519,7 @@ def _controls(lab: _Lab, reference: Run, pairs: tuple[Pair, ...], band: float) -
     return tuple(results)
 
 
-def _replicas(run: Run) -> int:
+def replicas_of(run: Run) -> int:
     return max((model.replicas for model in run.trace.models), default=1)
 
 

@@ -24,7 +24,7 @@ def install(tf, found, seed, recorder):
     own_streams(found, seed)
     round_rates(found)
     if hasattr(tf, "data"):
-        still_shuffle(tf)
+        watch_shuffle(tf, still=True)
     for flavour in found:
         for layer_class in flavour.layer_classes:
             weights.stamp_layers(layer_class)
@@ -151,15 +151,17 @@ class OwnRandom(object):
         return getattr(np, name)
 
 
-def still_shuffle(tf):
-    """`Dataset.shuffle` keeps the order, and the result remembers what was asked."""
+def watch_shuffle(tf, still):
+    """The result of `Dataset.shuffle` remembers what was asked; if `still`, it keeps the order."""
     dataset = importlib.import_module("tensorflow.python.data.ops.dataset_ops").DatasetV2
 
-    @functools.wraps(dataset.shuffle)
+    original = dataset.shuffle
+
+    @functools.wraps(original)
     def shuffle(self, buffer_size, *args, **kwargs):
-        still = self.skip(0)
-        setattr(still, SHUFFLED, (buffer_size, self))
-        return still
+        result = self.skip(0) if still else original(self, buffer_size, *args, **kwargs)
+        setattr(result, SHUFFLED, (buffer_size, self))
+        return result
 
     dataset.shuffle = shuffle
 

@@ -42,14 +42,17 @@ def training_call(original, name, adapter, recorder):
             return original(self, *args, **kwargs)  # says itself what is wrong with the call
         arguments = bound.arguments
         data = arguments.get("x", arguments.get("generator"))
+        settle = recorder.aligned
         seed = recorder.config["seed"] + recorder.calls
-        aligned.reseed(seed)
+        if settle:
+            aligned.reseed(seed)
         asked = what_was_asked(arguments, signature, data, recorder.config)
         adapter.ensure_built(self, data)
         call = recorder.begin(self, adapter, name, asked)
         try:
-            neutralise(arguments, signature, data, adapter.workers, recorder.config)
-            recording = adapter.epoch_callback(call, seed if asked["source"] == "dataset" else None)
+            if settle:
+                neutralise(arguments, signature, data, adapter.workers, recorder.config)
+            recording = adapter.epoch_callback(call, seed if settle and asked["source"] == "dataset" else None)
             arguments["callbacks"] = with_recorder(arguments.get("callbacks"), recording)
             return original(self, **by_name(arguments, signature))
         finally:

@@ -151,7 +151,8 @@ class EagerKeras(object):
                 logs = dict(logs, loss=np.float32(recorder.running_loss(call)))
         if first and entry.leaves is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
-            self.sgd_probe(model, call)
+            if recorder.aligned:
+                self.sgd_probe(model, call)
         return logs
 
     def run_test(self, model, function, iterator):

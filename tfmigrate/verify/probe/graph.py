@@ -60,7 +60,7 @@ class GraphKeras(object):
             arrays = None
         entry, first = call.entry, call.steps == 0
         learning_rate = self.learning_rate(model.optimizer)
-        if first and entry.initial is not None and not hasattr(entry, "probed"):
+        if first and entry.initial is not None and not hasattr(entry, "probed") and recorder.aligned:
             entry.probed = True
             self.sgd_probe(model, function, inputs, call)
         started = time.time()

@@ -57,6 +57,7 @@ class Recorder(object):
 
     def __init__(self, config):
         self.config = config
+        self.aligned = config.get("aligned", True)
         self.folder = config["output"]
         if not os.path.isdir(self.folder):
             os.makedirs(self.folder)

@@ -5,7 +5,7 @@ import runpy
 import sys
 import traceback
 
-from . import aligned, calls, devices, flavours, genuine, restored, synthetic
+from . import aligned, calls, devices, flavours, genuine, restored, seeded, synthetic
 from .recorder import Recorder
 
 CRASHED = 1
@@ -46,7 +46,10 @@ def prepare(config, recorder):
         restored.install(tf, found, machine, config.get("defaults") or {})
     if config.get("synthetic_data"):
         synthetic.install()
-    aligned.install(tf, found, config["seed"], recorder)
+    if recorder.aligned:
+        aligned.install(tf, found, config["seed"], recorder)
+    else:
+        seeded.install(tf, found, config["seed"])
     for flavour in found:
         calls.install(flavour, recorder)
 
