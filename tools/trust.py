@@ -10,7 +10,7 @@ one's to the last bit.
 
 Runs are remembered in FOLDER (build/trust), each under a hash of the program, the probe and all that it was started
 with, so that an interrupted matrix goes on where it stood and a changed judge judges anew without running. A mistake
-is judged against the first repetition's old runs, and on Keras 3 it is the same run as that repetition's control.
+is judged on Keras 3, against the first repetition's old runs; its run is that repetition's control.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
-KERASES: tuple[Literal[2, 3], ...] = (2, 3)
+KERASES: tuple[Literal[2, 3], ...] = (3, 2)
 GENUINE = {"tf1.15": "genuine keras", "tf2.3": "genuine tf.keras"}
 
 
 class Agreed(Exception):
-    """A wrong pair agreed in every world, so that verify asked for its controls; nothing more is to be learned."""
+    """Every pair of runs agreed, so that verify asked for its controls; nothing more is to be learned."""
 
 
 class Memory:
@@ -58,6 +58,7 @@ class Memory:
         self.folder = folder
         self.repetition = 1
         self.wrong = False
+        self.controls = True
         self.ran = 0
         self.keys: dict[str, str] = {}
         """By the trace's folder."""
@@ -71,7 +72,7 @@ class Memory:
         folders: Sequence[Path],
         jobs: int | None = None,
     ) -> list[Run]:
-        if self.wrong and any(world.role.startswith(CONTROL) for world, _ in worlds):
+        if not self.controls and any(world.role.startswith(CONTROL) for world, _ in worlds):
             raise Agreed
         places = [self.folder / self.key(world, limits, initial) for world, initial in worlds]
         missing = [i for i, place in enumerate(places) if not (place / "run.pickle").exists()]
@@ -178,7 +179,7 @@ class Matrix:
         self.memory = Memory(folder / "runs")
         self.legacy = legacy
 
-    def options(self, program: Program, new: Path) -> VerifyOptions:
+    def options(self, program: Program, new: Path, kerases: tuple[Literal[2, 3], ...] = KERASES) -> VerifyOptions:
         return VerifyOptions(
             program.old,
             new,
@@ -188,26 +189,27 @@ class Matrix:
             replicas=program.gpus,
             seconds=600,
             epochs=1,
+            kerases=kerases,
         )
 
     def right(self, program: Program, repetition: int) -> Cell:
-        self.memory.repetition, self.memory.wrong = repetition, False
+        self.memory.repetition, self.memory.wrong, self.memory.controls = repetition, False, repetition == 1
         self.memory.seen = {}
-        report = verify(self.options(program, program.new), execute=self.memory)
+        try:
+            report = verify(self.options(program, program.new), execute=self.memory)
+        except Agreed:
+            report = Report("EQUIVALENT", "the runs agree; controls are the first repetition's", "")
         return cell(program, "", repetition, (), report, False)
 
     def wrong(self, program: Program) -> Iterator[Cell]:
         """The right pair's first repetition must have been run."""
         folder = program.new.parent
         files = controls.program_of(folder, program.script)
-        every: dict[str, controls.Mutant] = {}
-        for keras in KERASES:
-            made = controls.mutants(files, program.script, program.gpus, keras)
-            every.update((mutant.mutation, mutant) for mutant in made)
+        made = controls.mutants(files, program.script, program.gpus, 3)
         self.right(program, 1)
         right = dict(self.memory.seen)
-        for mutant in every.values():
-            self.memory.repetition, self.memory.wrong = 1, True
+        for mutant in made:
+            self.memory.repetition, self.memory.wrong, self.memory.controls = 1, True, False
             self.memory.seen = {}
             with tempfile.TemporaryDirectory(prefix="trust-") as scratch:
                 copy = Path(scratch) / "program"
@@ -215,7 +217,8 @@ class Matrix:
                 for path, text in mutant.files.items():
                     (copy / path).write_text(text, encoding="utf-8")
                 try:
-                    report = verify(self.options(program, copy / program.script), execute=self.memory)
+                    options = self.options(program, copy / program.script, (3,))
+                    report = verify(options, execute=self.memory)
                 except Agreed:
                     report = Report("EQUIVALENT", "the runs agree", "")
             new = {role: run for role, run in self.memory.seen.items() if run.world.kind == "migrated"}

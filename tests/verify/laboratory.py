@@ -89,6 +89,8 @@ class Laboratory:
         if isinstance(what, Training):
             epochs = min(what.epochs, limits.epochs or what.epochs)
             how = replace(what, rounding=1e-7, epochs=epochs, asked_epochs=what.asked_epochs or what.epochs)
+            if world.shares_evenly:
+                how = replace(how, shares_evenly=True)
             if not world.aligned:
                 seed = 2 * world.seed + (world.kind == "migrated")
                 how = replace(how, initial_seed=seed, noise_seed=seed, rounding=what.rounding)

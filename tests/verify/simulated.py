@@ -24,6 +24,8 @@ class Training:
 
     world: Literal["parallel", "mirrored"] = "parallel"
     replicas: int = 2
+    shares_evenly: bool = False
+    """The parallel world's remainder batches are cut and weighted as the mirrored world's."""
     samples: int = 256
     batch_size: int = 64
     epochs: int = 3
@@ -93,7 +95,7 @@ def train(folder: Path, how: Training) -> Trace:
         return loss, [x[part].T @ p, p.sum(axis=0)]
 
     def batch_step(first: int, last: int) -> tuple[float, list[np.ndarray]]:
-        if how.world == "parallel":
+        if how.world == "parallel" and not how.shares_evenly:
             loss, gradient = loss_and_gradient(slice(first, last))
         else:
             parts = np.array_split(np.arange(first, last), how.replicas)
@@ -124,7 +126,7 @@ def train(folder: Path, how: Training) -> Trace:
                 moving = [0.9 * moving[0] + 0.1 * x[first:last].mean(axis=0), 0.9 * moving[1] + 0.1]
             losses.append((loss, last - first))
             content = hashlib.sha1(x[first:last].tobytes() + y[first:last].astype("float32").tobytes()).hexdigest()
-            steps.append(Step(0, epoch, index, loss, last - first, content, rate))
+            steps.append(Step(0, epoch, index, loss, last - first, content, rate, how.shares_evenly))
         mean = sum(loss * n for loss, n in losses) / sum(n for _, n in losses)
         validated = loss_and_gradient(slice(how.samples, how.samples + how.validation_samples))[0]
         if how.moving_averages:

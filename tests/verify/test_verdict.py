@@ -9,6 +9,7 @@ import pytest
 
 from tfmigrate.errors import UserError
 from tfmigrate.verify.experiment import Limits, Run, World
+from tfmigrate.verify.report import Report
 from tfmigrate.verify.verdict import VerifyOptions, flavour_of, replicas_written, verify
 
 from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Laboratory, broken, usual
@@ -270,6 +271,52 @@ def test_known_differences_are_in_the_reason(lab: Laboratory) -> None:
     report = lab.verify()
     assert report.verdict == "EQUIVALENT", report.reason
     assert "remainder batch" in report.reason
+
+
+def with_remainder(lab: Laboratory, **new: object) -> Report:
+    """Eleven samples too few for the last batch of each epoch; `new` is what the migrated script does otherwise."""
+
+    def behave(world: World, limits: Limits) -> Training | str:
+        what = usual(world, limits)
+        if not isinstance(what, Training):
+            return what
+        changed = new if world.role.startswith("migrated") else {}
+        return replace(what, samples=256 - 64 + 29, **changed)
+
+    lab.behaviour = behave
+    return lab.verify()
+
+
+def test_a_remainder_is_run_apart_and_every_step_is_judged(lab: Laboratory) -> None:
+    report = with_remainder(lab)
+    (first, *_) = report.pairs
+    assert first.old == "genuine, remainder shared evenly"
+    assert first.comparison is not None
+    assert len(first.comparison.judged_steps) == 12, "those after the remainder too"
+    assert first.comparison.max_relative_difference < 1e-5
+    (known,) = [size for name, _, size in report.known if name == "remainder batch"]
+    assert 1e-4 < known < 1e-1, "what the plain old run differs by"
+    assert all(world.shares_evenly for world, _, _ in lab.seen if world.kind == "restored")
+
+
+def test_a_mistake_behind_a_remainder_is_found(lab: Laboratory) -> None:
+    report = with_remainder(lab, step_scale=1.001)
+    assert report.verdict == "DIFFERENT", report.reason
+
+
+def test_a_remainder_that_cannot_be_shared_is_judged_up_to_it(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = lab.run
+
+    def run(world: World, *rest: object) -> Run:
+        done = original(replace(world, shares_evenly=False), *rest)  # type: ignore[arg-type]
+        return replace(done, world=world)
+
+    monkeypatch.setattr(lab, "run", run)
+    report = with_remainder(lab)
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert report.pairs[0].old == "genuine"
+    assert report.pairs[0].comparison is not None
+    assert len(report.pairs[0].comparison.judged_steps) == 3
 
 
 class Generator:

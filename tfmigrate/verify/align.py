@@ -36,7 +36,7 @@ class StepPair:
     difference: float
     """Relative: over the larger loss, at least 1% of the old run's largest."""
     uneven: bool
-    """The batch could not be cut into equal parts, one a replica (SEMANTICS calls it a remainder batch)."""
+    """The batch could not be cut into equal parts, one a replica, and the old run cut it in its own way."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def pair_steps(old: Trace, new: Trace) -> tuple[StepPair, ...]:
         b = others.get((a.fit, a.epoch, a.step))
         if b is not None:
             samples = a.samples if a.samples is not None else b.samples
-            uneven = samples is not None and samples % replicas != 0
+            uneven = samples is not None and samples % replicas != 0 and not a.shared_evenly
             difference = relative_difference(a.loss, b.loss, scale)
             pairs.append(StepPair(a.fit, a.epoch, a.step, a.loss, b.loss, difference, uneven))
     return tuple(pairs)

@@ -28,7 +28,7 @@ class Comparison:
         """The steps before a remainder batch lets the two systems part; all of them where that makes no difference."""
         if not any(difference.name == contract.REMAINDER for difference in self.known):
             return self.steps
-        first = next(i for i, pair in enumerate(self.steps) if pair.uneven)
+        first = next((i for i, pair in enumerate(self.steps) if pair.uneven), None)
         return self.steps[:first]
 
     @property

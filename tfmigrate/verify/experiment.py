@@ -80,6 +80,8 @@ class World:
     aligned: bool = True
     """What is random is neutralised, so that runs can be compared step by step; else all of it follows from `seed`."""
     seed: int = SEED
+    shares_evenly: bool = False
+    """An old script's batch that does not divide is shared among the replicas as MirroredStrategy shares it."""
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Old default values for the restored world, by class name."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -223,6 +225,7 @@ def _config(world: World, limits: Limits, program: Path, output: Path, initial_w
         "steps_per_epoch": limits.steps_per_epoch,
         "threads": world.threads,
         "aligned": world.aligned,
+        "shares_evenly": world.shares_evenly,
         "seed": world.seed,
         "defaults": world.defaults if world.kind == "restored" else {},
     }

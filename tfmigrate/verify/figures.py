@@ -87,10 +87,8 @@ def paired(written: Written) -> Figure:
         p = outcome.p_different if outcome.answer == "different" else outcome.p_equivalent
         axes.annotate(
             f"{outcome.answer} (p = {p:.2g}); margin {outcome.margin:.3g}",
-            (1.0, row - 0.14),
-            xycoords=("axes fraction", "data"),
-            ha="right",
-            va="bottom",
+            (-0.985, row - 0.32),
+            va="center",
             fontsize=8,
             color="#5b6570",
         )

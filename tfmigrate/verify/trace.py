@@ -102,6 +102,8 @@ class Step:
     fingerprint: str | None = None
     """Hash of the batch's inputs and targets as float32, in order: equal batches have equal fingerprints."""
     learning_rate: float | None = None
+    shared_evenly: bool = False
+    """An old run's batch that was cut and weighted as MirroredStrategy does it (see probe/remainder)."""
 
 
 @dataclass(frozen=True)

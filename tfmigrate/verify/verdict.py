@@ -15,13 +15,14 @@ from typing import Literal
 
 from ..errors import UserError
 from . import cause, controls, runtimes
-from .align import noise, tolerance
+from .align import noise, pair_steps, tolerance
 from .cause import Divergence
 from .compare import Comparison, compare, same_run, through_epoch
-from .contract import CLASS_WEIGHTED, LAST_BATCH, NEEDED, KnownDifference
+from .contract import CLASS_WEIGHTED, LAST_BATCH, NEEDED, REMAINDER, KnownDifference
 from .experiment import OLD_KERAS_DEFAULTS, OLD_TF_KERAS_DEFAULTS, Execute, Limits, Run, World, run_all
 from .report import CONTROL, ControlResult, Pair, Report, RunSummary, Verdict, summarize
 from .runtimes import Runtime
+from .trace import Trace
 
 ENOUGH_CONTROLS = 3
 """So many deliberately wrong migrations must be told apart before EQUIVALENT means anything."""
@@ -66,6 +67,8 @@ class VerifyOptions:
     """Train so many steps an epoch at most, where the script gives steps_per_epoch."""
     synthetic_data: bool = False
     """Answer keras.datasets.*.load_data() with made-up data of the right shape."""
+    kerases: tuple[Keras, ...] = (3, 2)
+    """Run the new script on these."""
     environment: Mapping[str, str] = field(default_factory=dict)
     keep: Path | None = None
     """Folder that receives each run's stdout, stderr and trace."""
@@ -131,7 +134,7 @@ class Plan:
             )
         given = _chosen(options.new_python, "--new-python")
         modern: dict[Keras, Runtime] = {}
-        for keras in (3, 2):
+        for keras in options.kerases:
             runtime = runtimes.modern((given,) if given else found, keras)
             if runtime is not None:
                 modern[keras] = runtime
@@ -287,10 +290,14 @@ def _judge(lab: Lab) -> Report:
     if reference is None:
         return _report(lab, "COULD NOT RUN", why_none(lab))
     restored = [plan.world("restored", keras) for keras in plan.modern if f"restored on Keras {keras}" not in lab.runs]
+    shared = []
+    if has_remainder(reference.trace):
+        shared = [_sharing(reference.world)]
+        restored = [_sharing(world) for world in restored]
     migrated = [plan.world("migrated", keras) for keras in plan.modern]
     other_threads = 1 if (os.cpu_count() or 1) > 1 else 2
     again = replace(reference.world, role=f"{reference.world.role}, {other_threads} thread", threads=other_threads)
-    repeated, *_ = lab.run(again, *restored, *migrated, start=reference)
+    repeated, *_ = lab.run(again, *shared, *restored, *migrated, start=reference)
 
     own_noise = noise(reference.trace, repeated.trace) if repeated.ok else None
     if own_noise is None:
@@ -301,7 +308,10 @@ def _judge(lab: Lab) -> Report:
     stopped = could_not_run(lab)
     if stopped is not None:
         return _report(lab, *stopped)
+    reference, remainder = _without_remainder(lab, reference)
     pairs = _pairs(lab, reference, band)
+    if remainder is not None:
+        pairs = tuple(_knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
     apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
     doubt = _doubt(reference, own_noise, band)
     if doubt and not any(pair.divergence and pair.divergence.kind != "unknown" for pair in apart):
@@ -311,6 +321,42 @@ def _judge(lab: Lab) -> Report:
     results = _controls(lab, reference, pairs, band)
     verdict, reason = _conclude(pairs, results)
     return _report(lab, verdict, reason, pairs, results, own_noise)
+
+
+SHARED = ", remainder shared evenly"
+
+
+def has_remainder(trace: Trace) -> bool:
+    """A batch of this old run could not be cut into equal parts, one a replica."""
+    replicas = max((model.replicas for model in trace.models), default=1)
+    return any(step.samples is not None and step.samples % replicas for step in trace.steps)
+
+
+def _sharing(world: World) -> World:
+    return replace(world, role=world.role + SHARED, shares_evenly=True)
+
+
+def _without_remainder(lab: Lab, reference: Run) -> tuple[Run, KnownDifference | None]:
+    """The old run in which remainder batches are shared as MirroredStrategy shares them, and what that alone changes;
+    the old run as it was where there is no remainder, or where it could not be shared so."""
+    run = lab.runs.get(reference.world.role + SHARED)
+    if run is None or not run.ok or not all(step.shared_evenly for step in run.trace.steps):
+        return reference, None
+    pairs = [pair for pair in pair_steps(reference.trace, run.trace) if pair.uneven]
+    first = pairs[0]
+    what = (
+        f"the batch at epoch {first.epoch}, step {first.step} does not divide by the replicas: multi_gpu_model takes "
+        "the mean over its samples, MirroredStrategy the mean of the replicas' means. The old script was run once more "
+        "with such batches shared as MirroredStrategy shares them, and every step of the new one is compared with that "
+        "run; from the old script as it is, its loss differs by this alone by up to"
+    )
+    return run, KnownDifference(REMAINDER, what, noise(reference.trace, run.trace))
+
+
+def _knowing(known: KnownDifference, pair: Pair) -> Pair:
+    if pair.comparison is None:
+        return pair
+    return replace(pair, comparison=replace(pair.comparison, known=(known, *pair.comparison.known)))
 
 
 def _report(
@@ -382,9 +428,10 @@ def _pairs(lab: Lab, reference: Run, band: float) -> tuple[Pair, ...]:
 def _restored(lab: Lab, keras: int) -> Run | None:
     """The old script restored on this Keras; where it does not run there, on the other one."""
     for version in (keras, *lab.plan.modern):
-        run = lab.runs.get(f"restored on Keras {version}")
-        if run is not None and run.ok:
-            return run
+        for role in (f"restored on Keras {version}{SHARED}", f"restored on Keras {version}"):
+            run = lab.runs.get(role)
+            if run is not None and run.ok:
+                return run
     return None
 
 
@@ -487,7 +534,7 @@ def _controls(lab: Lab, reference: Run, pairs: tuple[Pair, ...], band: float) ->
     worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay=m.files) for m in made]
     short = reference.trace.steps[0].epoch == 0
     limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
-    old, restored = reference, lab.runs.get(f"restored on Keras {keras}")
+    old, restored = reference, _restored(lab, keras)
     if restored is not None and any(_drifts(pair) for pair in pairs if pair.new == right.role):
         old = restored
     if short:

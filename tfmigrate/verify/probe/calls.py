@@ -50,6 +50,8 @@ def training_call(original, name, adapter, recorder):
         adapter.ensure_built(self, data)
         call = recorder.begin(self, adapter, name, asked)
         try:
+            if recorder.shares_evenly:
+                adapter.with_weights(self, arguments)
             if settle:
                 neutralise(arguments, signature, data, adapter.workers, recorder.config)
             recording = adapter.epoch_callback(call, seed if settle and asked["source"] == "dataset" else None)

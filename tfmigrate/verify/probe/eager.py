@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 
+from . import remainder
 from .aligned import reseed
 from .genuine import REPLICAS
 from .graph import PROBE_LEARNING_RATE, epoch_callback, loss_text, settings
@@ -89,10 +90,25 @@ class EagerKeras(object):
 
         def step(data):
             record(data)
-            return original(data)
+            return original(self.shared(model, data) if step_name == "train_step" else data)
 
         object.__setattr__(model, mark, original)
         object.__setattr__(model, step_name, step)
+
+    def shared(self, model, data):
+        """The batch with the sample weights of an even share, where that is asked for and can be."""
+        if not self.recorder.shares_evenly or remainder.replicas_of(model) < 2:
+            return data
+        weighted = None
+        if not overridden(model, self.trainer, "train_step"):
+            weighted = remainder.weighted_data(self.tf, model, data)
+        call = self.recorder.current(model)
+        if weighted is None and call is not None:
+            call.entry.weighable = False
+        return data if weighted is None else weighted
+
+    def with_weights(self, model, arguments):
+        """Each step's data is given them as it comes."""
 
     def record(self, model, data):
         tf = self.tf
@@ -186,7 +202,7 @@ class EagerKeras(object):
             self.assign(entry.leaves, entry.initial)
             train_step = vars(model)["_tfmigrate_train_step"]
             data = self.parts_again(strategy, batch)
-            tf.function(lambda values: strategy.run(train_step, args=(values,)))(data)
+            tf.function(lambda values: strategy.run(train_step, args=(self.shared(model, values),)))(data)
             moved = self.read(entry.leaves)
         except Exception as error:  # a diagnosis must not end the run it is made on
             self.recorder.note("no SGD probe for model %d: %s: %s" % (

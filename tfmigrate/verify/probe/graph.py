@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 
+from . import remainder
 from .genuine import REPLICAS
 
 PROBE_LEARNING_RATE = 0.01
@@ -59,6 +60,10 @@ class GraphKeras(object):
             recorder.note("batches that reach a TensorFlow 1 graph as tensors have no fingerprint")
             arrays = None
         entry, first = call.entry, call.steps == 0
+        if recorder.shares_evenly:
+            weighted = remainder.weighted_inputs(model, inputs)
+            entry.weighable = weighted is not None
+            inputs = weighted or inputs
         learning_rate = self.learning_rate(model.optimizer)
         if first and entry.initial is not None and not hasattr(entry, "probed") and recorder.aligned:
             entry.probed = True
@@ -110,6 +115,16 @@ class GraphKeras(object):
 
     def is_built(self, model):
         return getattr(model, "built", True) and bool(model.weights)
+
+    def with_weights(self, model, arguments):
+        """tf.keras 1.15 feeds sample weights only where the script gives some; ones change nothing."""
+        x, outputs = arguments.get("x"), len(model.outputs or ())
+        if self.flavour.name == "keras" or arguments.get("sample_weight") is not None or arguments.get("class_weight"):
+            return
+        first = x[0] if isinstance(x, (list, tuple)) else next(iter(x.values())) if isinstance(x, dict) else x
+        if isinstance(first, np.ndarray):
+            ones = [np.ones(len(first), np.float32) for _ in range(outputs)]
+            arguments["sample_weight"] = ones if outputs > 1 else ones[0]
 
     def ensure_built(self, model, data):
         """A graph model that has no input shape is built by its first fit; only then are there weights to align."""

@@ -50,6 +50,8 @@ class Entry(object):
         self.leaves = None
         self.initial = None
         self.first_fit = None
+        self.weighable = True
+        """Its samples can be given weights of their own (see remainder)."""
 
 
 class Recorder(object):
@@ -58,6 +60,7 @@ class Recorder(object):
     def __init__(self, config):
         self.config = config
         self.aligned = config.get("aligned", True)
+        self.shares_evenly = config.get("shares_evenly", False)
         self.folder = config["output"]
         if not os.path.isdir(self.folder):
             os.makedirs(self.folder)
@@ -239,6 +242,7 @@ class Recorder(object):
             samples=samples,
             fingerprint=fingerprint,
             learning_rate=learning_rate,
+            shared_evenly=self.shares_evenly and call.entry.weighable,
         )
         call.step += 1
         if call.steps:

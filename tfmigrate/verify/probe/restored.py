@@ -15,7 +15,7 @@ import types
 
 import numpy as np
 
-from . import calls, flavours
+from . import calls, flavours, remainder
 from .genuine import REPLICAS
 
 HOMES = ("keras.utils", "tensorflow.keras.utils", "keras._tf_keras.keras.utils", "tf_keras.utils",
@@ -35,10 +35,10 @@ MOVED = {
 """Old module path -> the modules whose names it had."""
 
 
-def install(tf, found, machine, defaults):
+def install(tf, found, machine, defaults, evenly=False):
     flavour = found[0]
     restore_modules(flavour)
-    restore_multi_gpu_model(tf, flavour, machine)
+    restore_multi_gpu_model(tf, flavour, machine, evenly)
     restore_generators(tf, flavour)
     restore_optimizers(flavour, defaults)
     restore_layer_defaults(flavour, defaults)
@@ -52,8 +52,8 @@ def install(tf, found, machine, defaults):
 # -- multi_gpu_model
 
 
-def restore_multi_gpu_model(tf, flavour, machine):
-    parallel_layer = replicas_layer(tf, flavour.root)
+def restore_multi_gpu_model(tf, flavour, machine, evenly):
+    parallel_layer = replicas_layer(tf, flavour.root, evenly)
 
     def multi_gpu_model(model, gpus=None, cpu_merge=True, cpu_relocation=False):
         ids = list(gpus) if isinstance(gpus, (list, tuple)) else list(range(machine.replicas if gpus is None else gpus))
@@ -107,7 +107,7 @@ def distinct(names):
     return result
 
 
-def replicas_layer(tf, keras):
+def replicas_layer(tf, keras, evenly):
     class Replicas(keras.layers.Layer):
         """Runs the template on one slice of the batch per device and joins what comes out."""
 
@@ -130,6 +130,8 @@ def replicas_layer(tf, keras):
             return merged if len(merged) > 1 else merged[0]
 
         def slice(self, values, index):
+            if evenly:
+                return remainder.even_slice(tf, values, index, len(self.replica_devices))
             step = tf.shape(values)[0] // len(self.replica_devices)
             last = index == len(self.replica_devices) - 1
             return values[index * step:] if last else values[index * step:(index + 1) * step]

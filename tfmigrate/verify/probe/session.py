@@ -5,7 +5,7 @@ import runpy
 import sys
 import traceback
 
-from . import aligned, calls, devices, flavours, genuine, restored, seeded, synthetic
+from . import aligned, calls, devices, flavours, genuine, remainder, restored, seeded, synthetic
 from .recorder import Recorder
 
 CRASHED = 1
@@ -42,8 +42,10 @@ def prepare(config, recorder):
     devices.show_to_script(tf, found, machine)
     if config["world"] == "genuine":
         genuine.install(tf, machine)
+        if recorder.shares_evenly:
+            remainder.slice_evenly(tf)
     elif config["world"] == "restored":
-        restored.install(tf, found, machine, config.get("defaults") or {})
+        restored.install(tf, found, machine, config.get("defaults") or {}, recorder.shares_evenly)
     if config.get("synthetic_data"):
         synthetic.install()
     if recorder.aligned:
