@@ -17,7 +17,7 @@ from tfmigrate.verify.trace import End, Trace
 from tfmigrate.verify.verdict import VerifyOptions, verify
 from tfmigrate.verify.written import verify_as_written
 
-from .simulated import Training, migrated, train
+from .simulated import Training, migrated, train_each
 
 OLD_SCRIPT = """import keras
 from keras.utils import multi_gpu_model
@@ -48,7 +48,7 @@ WRONG = {
     "compile outside the scope": "RuntimeError: Mixing different tf.distribute.Strategy objects (train.py:5)",
 }
 
-Behaviour = Callable[[World, Limits], "Training | str"]
+Behaviour = Callable[[World, Limits], "Training | tuple[Training, ...] | str"]
 
 
 def usual(world: World, limits: Limits) -> Training | str:
@@ -56,6 +56,19 @@ def usual(world: World, limits: Limits) -> Training | str:
     if world.role.startswith("control: "):
         return WRONG[world.role.removeprefix("control: ")]
     return OLD if world.kind != "migrated" else migrated(OLD)
+
+
+def in_world(how: Training, world: World, limits: Limits) -> Training:
+    """The training as this world and these limits make it."""
+    seed = 2 * world.seed + (world.kind == "migrated")
+    noise = {"rounding": 1e-7} if world.aligned else {"initial_seed": seed, "noise_seed": seed}
+    return replace(
+        how,
+        epochs=min(how.epochs, limits.epochs or how.epochs),
+        asked_epochs=how.asked_epochs or how.epochs,
+        shares_evenly=world.shares_evenly,
+        **noise,  # type: ignore[arg-type]
+    )
 
 
 class Laboratory:
@@ -86,15 +99,9 @@ class Laboratory:
         what = self.behaviour(world, limits)
         place = self.folder / f"run {next(self.count)}"
         out = place / "stdout.txt"
-        if isinstance(what, Training):
-            epochs = min(what.epochs, limits.epochs or what.epochs)
-            how = replace(what, rounding=1e-7, epochs=epochs, asked_epochs=what.asked_epochs or what.epochs)
-            if world.shares_evenly:
-                how = replace(how, shares_evenly=True)
-            if not world.aligned:
-                seed = 2 * world.seed + (world.kind == "migrated")
-                how = replace(how, initial_seed=seed, noise_seed=seed, rounding=what.rounding)
-            recorded = train(place, how)
+        if not isinstance(what, str):
+            each = what if isinstance(what, tuple) else (what,)
+            recorded = train_each(place, [in_world(how, world, limits) for how in each])
             out.write_text("Epoch 1/3\n")
             return Run(world, recorded, "trained", 0, out, place / "stderr.txt", 1.0, "")
         place.mkdir()

@@ -7,6 +7,7 @@ split and a mean of means), so what `compare` and `cause` see here is what the m
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -43,6 +44,7 @@ class Training:
     gradient_scale: float = 1.0
     """As a loss summed over the replicas has it, with the loss itself."""
     class_weight: bool = False
+    sample_weight: bool = False
     shuffle: str = "full"
     data_seed: int = 0
     initial_seed: int = 1
@@ -52,6 +54,9 @@ class Training:
     noise_seed: int | None = None
     fixed_seed: int | None = None
     """The script's own, which no run's seed can change."""
+    model: int = 0
+    """Index of the model, and of its one training call."""
+    call: str = "fit"
     loss: str = "categorical_crossentropy"
     frozen: bool = False
     noise: tuple[str, ...] = ()
@@ -75,13 +80,13 @@ def train(folder: Path, how: Training) -> Trace:
     weights = [0.1 * start.randn(FEATURES, CLASSES), np.zeros(CLASSES)]
     moving = [np.zeros(FEATURES), np.ones(FEATURES)]
     noise = np.random.RandomState(len(str(folder)) if how.noise_seed is None else how.noise_seed)
-    sample_weight = np.where(y == 0, 3.0, 1.0) if how.class_weight else np.ones(len(y))
+    sample_weight = np.where(y == 0, 3.0, 1.0) if how.class_weight or how.sample_weight else np.ones(len(y))
 
     def save(moment: str) -> Weights:
-        file = f"0-{moment}.npz"
+        file = f"{how.model}-{moment}.npz"
         arrays = [*weights, *moving] if how.moving_averages else weights
         np.savez(folder / file, **{str(i): a.astype("float32") for i, a in enumerate(arrays)})
-        return Weights(0, 0, moment, file)  # type: ignore[arg-type]
+        return Weights(how.model, how.model, moment, file)  # type: ignore[arg-type]
 
     def loss_and_gradient(part: slice) -> tuple[float, list[np.ndarray]]:
         logits = x[part] @ weights[0] + weights[1]
@@ -126,12 +131,12 @@ def train(folder: Path, how: Training) -> Trace:
                 moving = [0.9 * moving[0] + 0.1 * x[first:last].mean(axis=0), 0.9 * moving[1] + 0.1]
             losses.append((loss, last - first))
             content = hashlib.sha1(x[first:last].tobytes() + y[first:last].astype("float32").tobytes()).hexdigest()
-            steps.append(Step(0, epoch, index, loss, last - first, content, rate, how.shares_evenly))
+            steps.append(Step(how.model, epoch, index, loss, last - first, content, rate, how.shares_evenly))
         mean = sum(loss * n for loss, n in losses) / sum(n for _, n in losses)
         validated = loss_and_gradient(slice(how.samples, how.samples + how.validation_samples))[0]
         if how.moving_averages:
             validated *= 1.0 + float(np.abs(moving[0]).mean())  # inference reads the moving averages
-        epochs.append(Epoch(0, epoch, {"loss": mean, "val_loss": validated}))
+        epochs.append(Epoch(how.model, epoch, {"loss": mean, "val_loss": validated}))
     weights[1][-1] += how.idle_weight
     snapshots.append(save("final"))
 
@@ -151,13 +156,17 @@ def train(folder: Path, how: Training) -> Trace:
             device_kind="logical CPU",
             replicas=how.replicas,
         ),
-        models=(Model(0, "model", how.replicas, tuple(tensors), how.noise, how.regularizers, how.dtypes, how.loaded),),
-        compiles=(Compile(0, 0, how.optimizer, config, how.loss, ("accuracy",)),),
+        models=(
+            Model(
+                how.model, "model", how.replicas, tuple(tensors), how.noise, how.regularizers, how.dtypes, how.loaded
+            ),
+        ),
+        compiles=(Compile(how.model, how.model, how.optimizer, config, how.loss, ("accuracy",)),),
         fits=(
             Fit(
-                index=0,
-                model=0,
-                call="fit",
+                index=how.model,
+                model=how.model,
+                call=how.call,
                 source="arrays" if old else "dataset",
                 epochs=how.asked_epochs or how.epochs,
                 global_batch_size=how.batch_size,
@@ -166,7 +175,7 @@ def train(folder: Path, how: Training) -> Trace:
                 shuffle=how.shuffle,
                 validation_samples=how.validation_samples,
                 class_weight=how.class_weight,
-                sample_weight=False,
+                sample_weight=how.sample_weight,
             ),
         ),
         steps=tuple(steps),
@@ -174,6 +183,18 @@ def train(folder: Path, how: Training) -> Trace:
         weights=tuple(snapshots),
         end=End(True, None, 10.0, 4.0, 5120.0 if old else 4096.0, 512 * 2**20),
     )
+
+
+def train_each(folder: Path, hows: Sequence[Training]) -> Trace:
+    """Several models in one script, one after the other."""
+    first, *more = [train(folder, replace(how, model=i)) for i, how in enumerate(hows)]
+    for other in more:
+        parts = {name: (*getattr(first, name), *getattr(other, name)) for name in PARTS}
+        first = replace(first, **parts)
+    return first
+
+
+PARTS = ("models", "compiles", "fits", "steps", "epochs", "weights")
 
 
 def migrated(how: Training) -> Training:

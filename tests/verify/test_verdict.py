@@ -415,3 +415,75 @@ def test_flavour_and_replicas_are_read_from_the_script() -> None:
     assert replicas_written(ast.parse("multi_gpu_model(a, 3); keras.utils.multi_gpu_model(b, gpus=[0, 1])")) == 3
     assert replicas_written(ast.parse("m = multi_gpu_model(a, gpus=args.gpus)")) is None
     assert replicas_written(ast.parse("m = multi_gpu_model(a, gpus=True)")) is None
+
+
+def test_several_models_are_compared_each_with_its_own(lab: Laboratory) -> None:
+    critic = replace(OLD, call="train_on_batch", shuffle="none", initial_seed=5, learning_rate=0.1)
+
+    def behave(world: World, limits: Limits) -> Training | tuple[Training, ...] | str:
+        what = usual(world, limits)
+        if not isinstance(what, Training):
+            return what
+        return what, critic if world.kind != "migrated" else second
+
+    second = migrated(critic)
+    lab.behaviour = behave
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert report.pairs[0].comparison is not None
+    assert {pair.fit for pair in report.pairs[0].comparison.steps} == {0, 1}
+
+    second = replace(migrated(critic), learning_rate=0.2)
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert "learning_rate 0.1 -> 0.2: x2" in report.reason
+
+    second = replace(migrated(critic), frozen=True)
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert report.pairs[0].divergence is not None
+    assert report.pairs[0].divergence.kind == "frozen layers"
+
+
+def test_a_callback_that_changes_the_rate_must_do_so_in_both(lab: Laboratory) -> None:
+    slowing = replace(OLD, drop_rate_after=1)
+
+    def behave(world: World, limits: Limits) -> Training | str:
+        if world.role.startswith("control: "):
+            return usual(world, limits)
+        return slowing if world.kind != "migrated" else new
+
+    new = migrated(slowing)
+    lab.behaviour = behave
+    assert lab.verify().verdict == "EQUIVALENT"
+    new = migrated(OLD)
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert "learning rate 0.25 -> 0.5: x2 from epoch 1, step 0 on" in report.reason
+
+
+@pytest.mark.parametrize("weights", [{"class_weight": True}, {"sample_weight": True}])
+def test_weights_of_classes_and_samples(lab: Laboratory, weights: dict[str, bool]) -> None:
+    old = replace(OLD, **weights)  # type: ignore[arg-type]
+    lab.behaviour = lambda world, limits: old if world.kind != "migrated" else migrated(OLD)
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert f"{next(iter(weights)).split('_')[0]} weights are gone" in report.reason
+
+
+def test_the_report_says_what_was_taken_out(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine=replace(OLD, optimizer="adam"))
+    told = lab.verify().adjustments
+    assert any("dropout and noise are off" in each for each in told)
+    assert any("6.4e-6" in each for each in told), "the drift of Adam that rounding hides"
+    lab.behaviour = usual
+    assert not any("beta_2" in each for each in lab.verify().adjustments), "sgd has none"
+
+
+def test_a_mistake_in_a_module_that_is_never_run_is_set_aside(lab: Laboratory) -> None:
+    (lab.folder / "unused.py").write_text("def data(x):\n    return source(x).batch(8, steps_per_epoch=4)\n")
+    lab.new.write_text(lab.new.read_text().replace(".batch(64)", ".take(9)"))
+    lab.behaviour = broken(**{"control: batch": replace(migrated(OLD))})
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert any("batch x2: does nothing here" in note for note in report.notes)

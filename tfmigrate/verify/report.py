@@ -142,6 +142,8 @@ class Report:
     """Largest relative loss difference between two runs of the old script with different thread counts; None when it
     was not measured."""
     notes: tuple[str, ...] = ()
+    adjustments: tuple[str, ...] = ()
+    """What the runs changed in both scripts so that they could be compared step by step."""
     written: Written | None = None
     """Of a comparison as written; then there are no pairs and no controls."""
 
@@ -183,7 +185,8 @@ class Report:
         return self.shown.comparison.contract if self.shown and self.shown.comparison else ()
 
     def to_json(self) -> dict[str, Any]:
-        """report.json: the keys of the design, and beside them `pairs`, `known_differences`, `as_written` and `notes`.
+        """report.json: the keys of the design, and beside them `pairs`, `known_differences`, `as_written`,
+        `adjustments` and `notes`.
 
         Epochs and steps count from 0. A difference that is not a finite number is null.
         """
@@ -232,6 +235,7 @@ class Report:
             ],
             "noise": _number(self.noise),
             "as_written": self.written.to_json() if self.written else None,
+            "adjustments": list(self.adjustments),
             "notes": list(self.notes),
         }
 

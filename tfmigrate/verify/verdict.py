@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import UserError
-from . import cause, controls, runtimes
+from . import adjustments, cause, controls, runtimes
 from .align import noise, pair_steps, tolerance
 from .cause import Divergence
 from .compare import Comparison, compare, same_run, through_epoch
@@ -367,7 +367,8 @@ def _report(
     results: tuple[ControlResult, ...] = (),
     noise: float | None = None,
 ) -> Report:
-    return Report(verdict, reason, lab.plan.title, lab.summaries(), pairs, results, noise, lab.notes())
+    changed = adjustments.made(run.trace for run in lab.runs.values())
+    return Report(verdict, reason, lab.plan.title, lab.summaries(), pairs, results, noise, lab.notes(), changed)
 
 
 def reference_run(lab: Lab) -> Run | None:
