@@ -308,6 +308,7 @@ def _judge(lab: Lab) -> Report:
     stopped = could_not_run(lab)
     if stopped is not None:
         return _report(lab, *stopped)
+    start = reference
     reference, remainder = _without_remainder(lab, reference)
     pairs = _pairs(lab, reference, band)
     if remainder is not None:
@@ -318,7 +319,7 @@ def _judge(lab: Lab) -> Report:
         return _report(lab, "INCONCLUSIVE", doubt, pairs, noise=own_noise)
     if apart:
         return _report(lab, "DIFFERENT", _different(apart, pairs), pairs, noise=own_noise)
-    results = _controls(lab, reference, pairs, band)
+    results = _controls(lab, start, reference, pairs, band)
     verdict, reason = _conclude(pairs, results)
     return _report(lab, verdict, reason, pairs, results, own_noise)
 
@@ -523,7 +524,7 @@ def _doubt(reference: Run, own_noise: float | None, band: float) -> str | None:
     return None
 
 
-def _controls(lab: Lab, reference: Run, pairs: tuple[Pair, ...], band: float) -> tuple[ControlResult, ...]:
+def _controls(lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], band: float) -> tuple[ControlResult, ...]:
     """Runs one epoch of every mistake that can be made in the new script, on Keras 3 where there is one.
 
     They are held to the narrow band, and so measured against the restored run where the genuine one drifts.
@@ -544,7 +545,7 @@ def _controls(lab: Lab, reference: Run, pairs: tuple[Pair, ...], band: float) ->
     # Nobody reads their speed, so they share the cores; a GPU is not shared.
     jobs = os.cpu_count() if "CPU" in _device_kind(lab.runs[right.role]) else 1
     results = []
-    for mutant, run in zip(made, lab.run(*worlds, start=reference, limits=limits, jobs=jobs), strict=True):
+    for mutant, run in zip(made, lab.run(*worlds, start=start, limits=limits, jobs=jobs), strict=True):
         new = replace(run, trace=through_epoch(run.trace, 1)) if short else run
         comparison, divergence = _outcome(old, new, band, restored)
         if (
