@@ -6,7 +6,7 @@ BIN := .venv/bin
 DEMO := build/demo
 SOURCES := pyproject.toml
 
-.PHONY: demo test docs bench reliability runtimes lint types clean
+.PHONY: demo test docs bench reliability trust runtimes lint types clean
 
 demo: .venv/verify runtimes
 	rm -rf $(DEMO)
@@ -37,6 +37,10 @@ reliability: .venv/dev
 	TFMIGRATE_KILLS=500 TFMIGRATE_PROGRAMS=2000 TFMIGRATE_EXAMPLES=20 TFMIGRATE_FOREIGN_EVERY=1 \
 		$(BIN)/python -m pytest -n 2 tests/everyday/test_kill.py tests/everyday/test_programs.py \
 		tests/everyday/test_properties.py tests/everyday/test_foreign_code.py
+
+# Every right pair three times, and every mistake that can be made in one: false alarms, misses, wrong causes. Resumable.
+trust: .venv/dev runtimes
+	$(BIN)/python tools/trust.py
 
 # TensorFlow 1.15 and 2.3, for the old side of verify. Where no Python old enough is installed, verify does without.
 runtimes: .venv/verify
