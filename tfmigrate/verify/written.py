@@ -86,7 +86,8 @@ def _judge(lab: Lab, pairs: int) -> Report:
     lost = next((run for run in olds if not run.ok), None)
     if lost is not None:
         return _report(lab, "INCONCLUSIVE", f"under one of the seeds the old script could not be run. {lost.message}")
-    old = {name: [quantities(run.trace)[name] for run in olds] for name in quantities(first.trace)}
+    each = [quantities(run.trace) for run in olds]
+    old = {name: [values[name] for values in each] for name in each[0] if all(name in values for values in each)}
     excuse = contract.known_of_validation(first.trace)
     if excuse is not None and any(name.startswith(VALIDATION) for name in old):
         old = {name: values for name, values in old.items() if not name.startswith(VALIDATION)}
