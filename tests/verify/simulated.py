@@ -105,7 +105,9 @@ def train(folder: Path, how: Training) -> Trace:
         else:
             parts = np.array_split(np.arange(first, last), how.replicas)
             found = [loss_and_gradient(slice(p[0], p[-1] + 1)) for p in parts if len(p)]
-            loss = float(np.mean([f[0] for f in found]))
+            sizes = [len(p) for p in parts if len(p)]
+            reported = None if how.world == "parallel" else sizes  # Keras reports the mean over the samples
+            loss = float(np.average([f[0] for f in found], weights=reported))
             gradient = [np.mean([f[1][i] for f in found], axis=0) for i in range(2)]
         shake = 1.0 + how.rounding * noise.randn()
         return loss * shake * how.gradient_scale, [g * shake * how.gradient_scale for g in gradient]

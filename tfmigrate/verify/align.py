@@ -36,7 +36,10 @@ class StepPair:
     difference: float
     """Relative: over the larger loss, at least 1% of the old run's largest."""
     uneven: bool
-    """The batch could not be cut into equal parts, one a replica, and the old run cut it in its own way."""
+    """The batch could not be cut into equal parts, one a replica (SEMANTICS calls it a remainder batch)."""
+    shared: bool = False
+    """The old run shared its batches as MirroredStrategy does. The loss that it then reports of an uneven one is a mean
+    of means, as its gradient is; the new run's gradient is too, but Keras reports the mean over the samples."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,9 @@ def pair_steps(old: Trace, new: Trace) -> tuple[StepPair, ...]:
         b = others.get((a.fit, a.epoch, a.step))
         if b is not None:
             samples = a.samples if a.samples is not None else b.samples
-            uneven = samples is not None and samples % replicas != 0 and not a.shared_evenly
+            uneven = samples is not None and samples % replicas != 0
             difference = relative_difference(a.loss, b.loss, scale)
-            pairs.append(StepPair(a.fit, a.epoch, a.step, a.loss, b.loss, difference, uneven))
+            pairs.append(StepPair(a.fit, a.epoch, a.step, a.loss, b.loss, difference, uneven, a.shared_evenly))
     return tuple(pairs)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from . import weights
+from .align import StepPair
 from .compare import Comparison
 from .contract import BATCH_NORM, Row
 from .optimizers import changed_settings, describe, number, optimizer_name, pair_compiles
@@ -190,7 +191,8 @@ def _regularizers(e: Evidence) -> Divergence | None:
 
 def _loss_function(e: Evidence) -> Divergence | None:
     """Another loss by name, where the first step's value differs already."""
-    if _first_apart(e) != 0:
+    first = _first_apart(e)
+    if first is None or first != e.comparison.steps[0]:
         return None
     for a, b in pair_compiles(e.old, e.new):
         if _loss_name(a.loss) != _loss_name(b.loss):
@@ -287,12 +289,12 @@ def _gradient(e: Evidence) -> Divergence | None:
 
 def _remainder(e: Evidence) -> Divergence | None:
     """Everything agrees up to a batch that does not divide by the replicas, and no longer from there on."""
-    uneven = next((i for i, pair in enumerate(e.comparison.steps) if pair.uneven), None)
-    first = _first_apart(e)
-    if uneven is None or first is None or first < uneven:
+    steps, first = e.comparison.steps, _first_apart(e)
+    uneven = next((i for i, pair in enumerate(steps) if pair.uneven and not pair.shared), None)
+    if uneven is None or first is None or steps.index(first) < uneven:
         return None
-    pair = e.comparison.steps[uneven]
-    size = max(p.difference for p in e.comparison.steps[uneven:])
+    pair = steps[uneven]
+    size = max(p.difference for p in steps[uneven:])
     what = (
         f"losses part by up to {size:.3g} from the batch at {_where(pair.epoch, pair.step)} on, "
         "which does not divide by the replicas"
@@ -420,16 +422,14 @@ SCOPE_SIGNS = (
 """What TensorFlow 2.4 to 2.21 says to a model, optimizer or variable made outside the scope it is used in."""
 
 
-def _first_apart(e: Evidence) -> int | None:
-    """Index of the first judged step whose losses differ."""
-    return next(
-        (i for i, p in enumerate(e.comparison.judged_steps) if not p.difference <= e.comparison.tolerance), None
-    )
+def _first_apart(e: Evidence) -> StepPair | None:
+    """The first judged step whose losses differ."""
+    return next((p for p in e.comparison.judged_steps if not p.difference <= e.comparison.tolerance), None)
 
 
 def _first_loss(e: Evidence) -> tuple[int, int] | None:
-    index = _first_apart(e)
-    return None if index is None else (e.comparison.steps[index].epoch, e.comparison.steps[index].step)
+    first = _first_apart(e)
+    return None if first is None else (first.epoch, first.step)
 
 
 def _where(epoch: int, step: int) -> str:

@@ -24,8 +24,16 @@ class Comparison:
     tolerance: float
 
     @property
+    def shared(self) -> bool:
+        """The old run shared its batches as the new one does, so that nothing lets the two part for good."""
+        return any(pair.shared for pair in self.steps)
+
+    @property
     def judged_steps(self) -> tuple[StepPair, ...]:
-        """The steps before a remainder batch lets the two systems part; all of them where that makes no difference."""
+        """The steps whose losses must agree: all; of an old run that shares evenly, all but the uneven ones, whose
+        losses are different means; else those before a remainder batch lets the two systems part."""
+        if self.shared:
+            return tuple(pair for pair in self.steps if not pair.uneven)
         if not any(difference.name == contract.REMAINDER for difference in self.known):
             return self.steps
         first = next((i for i, pair in enumerate(self.steps) if pair.uneven), None)

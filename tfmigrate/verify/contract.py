@@ -99,7 +99,7 @@ def not_compared(contract: Iterable[Row]) -> tuple[str, ...]:
 def known_differences(
     old: Trace, new: Trace, steps: tuple[StepPair, ...], epochs: tuple[EpochPair, ...], band: float
 ) -> tuple[KnownDifference, ...]:
-    remainder = _remainder(steps, epochs, band)
+    remainder = _remainder(old, new, steps, epochs, band)
     allowed = max(band, _remainder_allowance(remainder)) if remainder else band
     found = (
         remainder,
@@ -110,12 +110,22 @@ def known_differences(
     return tuple(difference for difference in found if difference is not None)
 
 
-def _remainder(steps: tuple[StepPair, ...], epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
-    first = next((i for i, pair in enumerate(steps) if pair.uneven), None)
+def _remainder(
+    old: Trace, new: Trace, steps: tuple[StepPair, ...], epochs: tuple[EpochPair, ...], band: float
+) -> KnownDifference | None:
+    """Where the old run could not be made to share its batches evenly."""
+    first = next((i for i, pair in enumerate(steps) if pair.uneven and not pair.shared), None)
     if first is None:
         return None
     size = max(pair.difference for pair in steps[first:])
-    if size > REMAINDER_LIMIT or max(size, _validation_difference(epochs) or 0.0) <= band:
+    ended = [
+        difference.relative
+        for model in old.models
+        for difference in weights.differences(old, new, model.index, "final") or ()
+        if difference.trainable
+    ]
+    unseen = max(size, _validation_difference(epochs) or 0.0) <= band and max(ended, default=0.0) <= WEIGHTS_BAND * band
+    if size > REMAINDER_LIMIT or unseen:
         return None
     where = steps[first]
     what = (
@@ -394,12 +404,12 @@ def _weights(facts: Facts) -> Iterator[Row]:
         if final is None:
             continue
         idle = weights.without_gradient(old, model.index)
-        remainder = next((known.size for known in facts.known if known.name == REMAINDER), 0.0)
+        remainder = max((known.size for known in facts.known if known.name == REMAINDER), default=0.0)
         for kind, excuse, limit, chosen in (
             (
                 "trainable",
                 REMAINDER,
-                WEIGHTS_BAND * remainder,
+                max(REMAINDER_LIMIT, WEIGHTS_BAND * remainder),
                 [d for i, d in enumerate(final) if d.trainable and i not in idle],
             ),
             ("non-trainable", BATCH_NORM, math.inf, [d for d in final if not d.trainable]),

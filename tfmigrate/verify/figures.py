@@ -159,7 +159,7 @@ def residuals(report: Report) -> Figure:
     for pair, style in zip(pairs, STYLES * len(pairs)):
         assert pair.comparison is not None
         axes.plot(_drawable(pair.comparison.steps), label=pair.title, **style)
-    judged = len(comparison.judged_steps)
+    judged = len(comparison.steps) if comparison.shared else len(comparison.judged_steps)
     if judged < len(comparison.steps):
         axes.axvspan(judged - 0.5, length - 0.5, color="#f3ead9", zorder=-1)
         axes.annotate("from the first remainder batch on: not judged", (judged, 1.5 * SMALLEST), fontsize=9)
@@ -189,7 +189,11 @@ def residuals(report: Report) -> Figure:
 
 
 def _drawable(steps: Sequence[StepPair]) -> list[float]:
-    return [max(p.difference, SMALLEST) if math.isfinite(p.difference) else math.nan for p in steps]
+    """Of an evenly shared remainder the losses are different means, and no line goes through them."""
+    return [
+        max(p.difference, SMALLEST) if math.isfinite(p.difference) and not (p.uneven and p.shared) else math.nan
+        for p in steps
+    ]
 
 
 def _spread(labels: list[tuple[float, str]], axes: Axes) -> list[tuple[float, str]]:

@@ -46,30 +46,32 @@ def slice_evenly(tf):
     ):
         module, layers = flavours.optional(home), flavours.optional(layers)
         if module is not None and layers is not None and hasattr(module, "multi_gpu_model"):
-            flavours.everywhere(module.multi_gpu_model, slicing(module.multi_gpu_model, [module, layers], tf))
+            flavours.everywhere(module.multi_gpu_model, slicing(module.multi_gpu_model, layers.Lambda, tf))
 
 
-def slicing(original, modules, tf):
+def slicing(original, layer, tf):
     @functools.wraps(original)
     def multi_gpu_model(*args, **kwargs):
-        kept = [(module, module.Lambda) for module in modules if hasattr(module, "Lambda")]
-        for module, layer in kept:
-            module.Lambda = functools.partial(even_lambda, layer, tf)
+        kept = layer.__init__
+        layer.__init__ = with_even_slice(kept, tf)
         try:
             return original(*args, **kwargs)
         finally:
-            for module, layer in kept:
-                module.Lambda = layer
+            layer.__init__ = kept
 
     return multi_gpu_model
 
 
-def even_lambda(layer, tf, function, *args, **kwargs):
+def with_even_slice(original, tf):
     def get_slice(data, i, parts):
         return even_slice(tf, data, i, parts)
 
-    chosen = get_slice if getattr(function, "__name__", "") == "get_slice" else function
-    return layer(chosen, *args, **kwargs)
+    @flavours.standing_for(original)
+    def __init__(self, function, *args, **kwargs):
+        chosen = get_slice if getattr(function, "__name__", "") == "get_slice" else function
+        original(self, chosen, *args, **kwargs)
+
+    return __init__
 
 
 def even_slice(tf, data, i, parts):
