@@ -348,8 +348,8 @@ def _without_remainder(lab: Lab, reference: Run) -> tuple[Run, KnownDifference |
     what = (
         f"the batch at epoch {first.epoch}, step {first.step} does not divide by the replicas: multi_gpu_model takes "
         "the mean over its samples, MirroredStrategy the mean of the replicas' means. The old script ran once more "
-        "with such batches shared as MirroredStrategy shares them, and the new one is compared with that run: the losses of "
-        "all other steps, and the weights that all steps lead to. By this alone the old script's loss moves by up to"
+        "with such batches shared as MirroredStrategy shares them, and the new one is compared with that run: the "
+        "losses of all other steps, and the weights they all lead to. By this alone the old loss moves by up to"
     )
     return run, KnownDifference(REMAINDER, what, noise(reference.trace, run.trace))
 
