@@ -38,8 +38,8 @@ class StepPair:
     uneven: bool
     """The batch could not be cut into equal parts, one a replica (SEMANTICS calls it a remainder batch)."""
     shared: bool = False
-    """The old run shared its batches as MirroredStrategy does. The loss that it then reports of an uneven one is a mean
-    of means, as its gradient is; the new run's gradient is too, but Keras reports the mean over the samples."""
+    """The old run shared its batches as MirroredStrategy does. The loss that it reports of an uneven one is then a mean
+    of means, as its gradient is. So are the new run's, but Keras 2 reports the mean over the samples."""
 
 
 @dataclass(frozen=True)
