@@ -52,7 +52,7 @@ def plan_companions(draft: Draft, tables: Tables, modules: Mapping[Module, Facts
     # First, because devices are configured before the strategy is made where both stand before the same statement.
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
     _plan_imports(draft, tables)
-    _import_tensorflow(draft)
+    import_tensorflow(draft)
 
 
 def imports_the_name(draft: Draft) -> bool:
@@ -138,7 +138,7 @@ def _aliases(
     return frozenset(dropped), frozenset(kept)
 
 
-def _import_tensorflow(draft: Draft) -> None:
+def import_tensorflow(draft: Draft) -> None:
     """`import tensorflow as tf` where the edits need it: beside the first import of Keras, or where imports begin."""
     module = draft.module
     conditional = []

@@ -88,6 +88,53 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
         insert = ()
 
 
+def scalar_losses(facts: Facts, models: Set[ModelObject]) -> Iterator[CallChange]:
+    """Losses of models already under a strategy that return one number for their part of the batch.
+
+    What Keras 2 took for the mean of the parts Keras 3 multiplies by the number of replicas.
+    """
+    for shown in _compiled(facts):
+        if shown.is_metric or not shown.models & models:
+            continue
+        for one in shown.values:
+            if isinstance(one, FunctionValue) and one.module is facts.module and _is_scalar_loss(one, facts):
+                yield _as_rows(facts, one) or CallChange(
+                    codes.BATCH_LOSS,
+                    shown.node,
+                    f"{_called(one)} returns one number for the batch, and Keras 3 multiplies it by the number of "
+                    "replicas, in the gradient and in the report: return one value a sample",
+                    action="warn",
+                )
+
+
+def _is_scalar_loss(function: FunctionValue, facts: Facts) -> bool:
+    node = function.node
+    returned = list(_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
+    return bool(returned) and all(one is not None and _is_scalar(one, node, facts) for one in returned)
+
+
+def _is_scalar(node: cst.BaseExpression, function: cst.FunctionDef | cst.Lambda, facts: Facts, depth: int = 0) -> bool:
+    """Whether an expression is surely one number for the batch: made of whole reductions, and of nothing else."""
+    if isinstance(node, cst.Call):
+        return _is_whole_reduction(node, facts)
+    if isinstance(node, cst.UnaryOperation):
+        return _is_scalar(node.expression, function, facts, depth)
+    if isinstance(node, cst.BinaryOperation):
+        sides = [side for side in (node.left, node.right) if not isinstance(side, cst.Integer | cst.Float)]
+        return bool(sides) and all(_is_scalar(side, function, facts, depth) for side in sides)
+    if isinstance(node, cst.Name) and depth < 8:
+        values = [
+            part.value
+            for part in walk(function.body)
+            if isinstance(part, cst.Assign)
+            and any(
+                isinstance(target.target, cst.Name) and target.target.value == node.value for target in part.targets
+            )
+        ]
+        return len(values) == 1 and _is_scalar(values[0], function, facts, depth + 1)
+    return False
+
+
 _HELPER = "whole_batch"
 _ON_BATCH = ("train_on_batch", "test_on_batch")
 

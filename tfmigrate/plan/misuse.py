@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import is_false, keywords, named_arguments, text_of
+from tfmigrate.plan.calls import Revision, is_false, keywords, named_arguments, text_of
+from tfmigrate.plan.companions import import_tensorflow
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Insert, Replace
 from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.plan.losses import scalar_losses
 from tfmigrate.plan.outside import SYNCHRONOUS, Scoping
+from tfmigrate.plan.streams import python_generators
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module
@@ -32,7 +36,10 @@ def plan_misuses(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Ite
             draft.say(change.code, change.node, change.message, "warn")
         elif draft.wanted(change.code, change.node):
             draft.say(change.code, change.node, change.message, "rewrite")
-            draft.edits.extend(edit for edit in change.edits if isinstance(edit, Replace))
+            draft.edits.extend(edit for edit in change.edits if not isinstance(edit, Revision))
+    for draft in drafts.values():
+        if any(isinstance(edit, Insert) for edit in draft.edits):
+            import_tensorflow(draft)
 
 
 class _Reader:
@@ -49,9 +56,21 @@ class _Reader:
             *self._splits(),
             *self._old_files(),
             *self._batches(),
+            *self._as_in_migrated_code(),
         ):
             if (change.code, change.node) not in done:
                 done.add((change.code, change.node))
+                yield module, change
+
+    def _as_in_migrated_code(self) -> Iterator[tuple[Module, CallChange]]:
+        """Python generators and losses that are one number, of models in a scope."""
+        scoped = {m for use in self._uses for m in use.models if any(self._scoping.inside(site) for site in m.sites)}
+        for module, facts in self._facts.modules.items():
+            draft = self._drafts[module]
+            ours = replace(facts, uses=[use for use in facts.uses if use.models & scoped])
+            for change in python_generators(ours, self._facts.modules, draft.scopes, draft.tf):
+                yield module, change
+            for change in scalar_losses(ours, scoped):
                 yield module, change
 
     # ---- two strategies in one process ----
