@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify.controls import CONTROLS, Mutant, mutants, program_of
+from tfmigrate.verify.controls import CONTROLS, ESTIMATOR_CONTROLS, Mutant, mutants, program_of
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -174,3 +174,10 @@ def test_a_mistake_is_made_in_every_file_of_the_program(tmp_path: Path) -> None:
     assert not found["batch x2"].may_do_nothing
     assert set(found["learning rate x2"].files) == {"models/build.py"}
     assert found["learning rate x2"].may_do_nothing, "nothing tells that the script calls it"
+
+
+def test_an_estimator_offers_a_batch_that_is_not_multiplied() -> None:
+    source = "dataset = dataset.batch(32 * strategy.num_replicas_in_sync, drop_remainder=True)\n"
+    (first, *_) = mutants({"data.py": source}, "data.py", 2, 3, ESTIMATOR_CONTROLS)
+    assert first.mutation == "batch of one replica"
+    assert first.files == {"data.py": "dataset = dataset.batch(32 * 1, drop_remainder=True)\n"}

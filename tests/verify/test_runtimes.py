@@ -69,13 +69,15 @@ def test_python_2_and_what_does_not_answer_are_no_runtimes(fake_python: FakePyth
 @pytest.mark.parametrize(
     ("tensorflow", "keras", "tf_keras", "kinds"),
     [
-        ("1.15.0", "2.3.1", None, ("genuine keras", "genuine tf.keras")),
-        ("1.15.0", None, None, ("genuine tf.keras",)),
-        ("2.3.4", None, None, ("genuine tf.keras",)),
-        ("2.1.0", None, None, ()),  # its training loop is neither the old one nor that of 2.2
-        ("2.9.3", "2.9.0", None, ()),  # multi_gpu_model is gone, and Keras 2 is not tf_keras yet
+        ("1.15.0", "2.3.1", None, ("genuine keras", "genuine tf.keras", "genuine estimator")),
+        ("1.15.0", None, None, ("genuine tf.keras", "genuine estimator")),
+        ("2.3.4", None, None, ("genuine tf.keras", "genuine estimator")),
+        ("2.1.0", None, None, ("genuine estimator",)),  # its training loop is neither the old one nor that of 2.2
+        ("2.9.3", "2.9.0", None, ("genuine estimator",)),  # multi_gpu_model is gone, and Keras 2 is not tf_keras yet
         ("2.21.0", "3.15.1", None, ("keras 3",)),
         ("2.21.0", "3.15.1", "2.21.0", ("keras 3", "keras 2")),
+        ("2.15.1", "2.15.0", None, ("genuine estimator",)),
+        ("1.13.1", "2.2.4", None, ("genuine keras", "genuine tf.keras")),
         (None, "2.3.1", None, ()),
     ],
 )
@@ -98,6 +100,8 @@ TODAY = Runtime(Path("new"), (3, 12, 1), "2.21.0", "3.15.1", "2.21.0")
         ("tf.keras", (TF_1, TF_2_3, TODAY), "", TF_2_3),
         ("tf.keras", (TF_1, TODAY), "", TF_1),
         ("tf.keras", (TF_2_3, TF_1), "config = tf.ConfigProto()", TF_1),
+        ("estimator", (TF_2_3, TF_1, TODAY), "", TF_1),
+        ("estimator", (TODAY,), "", None),
         ("tf.keras", (TF_2_3, TF_1), "config = tf.compat.v1.ConfigProto()", TF_2_3),
     ],
 )
@@ -168,7 +172,7 @@ def test_making_installs_the_pins_once(bare_machine: Path, tmp_path: Path, monke
     uv.chmod(0o755)
     monkeypatch.setattr(runtimes, "find_uv", lambda: str(uv))
     made = runtimes.make("tf1.15")
-    assert made.kinds == ("genuine keras", "genuine tf.keras")
+    assert made.kinds == ("genuine keras", "genuine tf.keras", "genuine estimator")
     assert made.python == bare_machine / ".cache" / "tfmigrate" / "runtimes" / "tf1.15" / "bin" / "python"
     calls = log.read_text().splitlines()
     assert "--python 3.7" in calls[0]

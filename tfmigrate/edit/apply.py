@@ -24,6 +24,7 @@ from tfmigrate.plan.edits import (
     Remove,
     Replace,
     Scope,
+    Signature,
     Unwrap,
 )
 from tfmigrate.walk import children, comments_in, walk
@@ -49,6 +50,7 @@ class _Editor(cst.CSTTransformer):
         self._compounds: dict[cst.CSTNode, Unwrap | Branch] = {
             edit.unit: edit for edit in edits if isinstance(edit, Unwrap | Branch)
         }
+        self._signatures = {edit.function: edit.kept for edit in edits if isinstance(edit, Signature)}
         self._scopes = {edit.units[0]: edit for edit in edits if isinstance(edit, Scope)}
         self._inserts: dict[cst.CSTNode, list[Insert]] = {}
         for edit in edits:
@@ -188,6 +190,8 @@ class _Editor(cst.CSTTransformer):
 
     def _compound(self, original: cst.BaseCompoundStatement, updated: cst.CSTNode) -> _Pieces:
         edit = self._compounds.get(original)
+        if isinstance(original, cst.FunctionDef) and original in self._signatures:
+            updated = _narrowed(updated, self._signatures[original])
         if edit is None:
             return [updated]  # type: ignore[list-item]
         leading: Sequence[cst.EmptyLine] = original.leading_lines
@@ -310,6 +314,8 @@ def _edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:
             yield from (edit.before, *edit.comments_of)
         elif isinstance(edit, Unwrap | Branch):
             yield edit.unit
+        elif isinstance(edit, Signature):
+            yield edit.function
         else:
             yield edit.call if isinstance(edit, Arguments) else edit.node
 
@@ -329,6 +335,21 @@ def _reached(tree: cst.Module, edited: set[cst.CSTNode]) -> set[cst.CSTNode]:
 
     mark(tree)
     return found
+
+
+def _narrowed(function: cst.CSTNode, kept: Sequence[str]) -> cst.FunctionDef:
+    """A function with these of its parameters alone."""
+    assert isinstance(function, cst.FunctionDef)
+    params = function.params
+    plain = [param for param in params.params if param.name.value in kept]
+    keyword_only = [param for param in params.kwonly_params if param.name.value in kept]
+    last = (keyword_only or plain)[-1:]
+    plain, keyword_only = (
+        [param.with_changes(comma=cst.MaybeSentinel.DEFAULT) if param in last else param for param in some]
+        for some in (plain, keyword_only)
+    )
+    star = params.star_arg if keyword_only or isinstance(params.star_arg, cst.Param) else cst.MaybeSentinel.DEFAULT
+    return function.with_changes(params=params.with_changes(params=plain, kwonly_params=keyword_only, star_arg=star))
 
 
 def _functions_apart(lines: Sequence[cst.BaseStatement]) -> _Pieces:

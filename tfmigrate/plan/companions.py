@@ -10,7 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.callbacks import changed_keys, checkpoint_periods, metric_keys
 from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, ImportNames, Insert, Unwrap
+from tfmigrate.plan.edits import Edit, ImportNames, Insert, Replace, Unwrap
 from tfmigrate.plan.expressions import is_pure
 from tfmigrate.plan.gone import names_that_are_gone, taken_out
 from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
@@ -35,6 +35,7 @@ from tfmigrate.plan.streams import python_generators
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of, units_of
+from tfmigrate.walk import walk
 
 
 def plan_companions(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> None:
@@ -44,7 +45,10 @@ def plan_companions(draft: Draft, tables: Tables, modules: Mapping[Module, Facts
     """
     edits: list[Edit] = []
     revisions: list[Revision] = []
+    gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     for change in _changes(draft, tables, modules):
+        if change.action == "warn" and any(name in gone for name in walk(change.node)):
+            continue  # What it is about went with an Estimator.
         if draft.wanted(change.code, change.node):
             revisions.extend(edit for edit in change.edits if isinstance(edit, Revision))
             edits.extend(edit for edit in change.edits if not isinstance(edit, Revision))

@@ -119,13 +119,13 @@ class Draft:
         return frozenset(gone - kept)
 
     def writes(self, name: str) -> bool:
-        """Whether any edit so far writes code that reaches into `name`."""
+        """Whether any edit so far writes code that reads `name`."""
         codes_ = [edit.code for edit in self.edits if isinstance(edit, Insert)]
         codes_ += [edit.template for edit in self.edits if isinstance(edit, Replace)]
         for edit in self.edits:
             if isinstance(edit, Arguments):
                 codes_ += [argument.value for argument in edit.arguments if isinstance(argument.value, str)]
-        return any(re.search(rf"(?<![\w.]){re.escape(name)}\.", code) for code in codes_)
+        return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!=)", code) for code in codes_)
 
     def _tensorflow(self) -> str:
         for statement, unit in import_statements(self.module):

@@ -84,6 +84,14 @@ class Arguments:
 
 
 @dataclass(frozen=True)
+class Signature:
+    """Leave a function only these of its parameters."""
+
+    function: cst.FunctionDef
+    kept: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ImportPart:
     """`from module import names`, or with an empty module `import names`; a name is the old alias node, or new text."""
 
@@ -99,7 +107,7 @@ class ImportNames:
     parts: tuple[ImportPart, ...] = ()
 
 
-Edit = Scope | Insert | Remove | Unwrap | Branch | Replace | Arguments | ImportNames
+Edit = Scope | Insert | Remove | Unwrap | Branch | Replace | Arguments | Signature | ImportNames
 
 
 @dataclass(frozen=True)

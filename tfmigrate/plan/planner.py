@@ -13,6 +13,7 @@ from tfmigrate.plan.blocks import Blocks
 from tfmigrate.plan.companions import imports_the_name, plan_companions
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Plan, Remove, Replace, Scope, Unwrap
+from tfmigrate.plan.estimator import plan_estimators
 from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.groups import (
     Group,
@@ -111,6 +112,7 @@ class _Planner:
         if homes:
             self._migrate(homes, remains)
         self._say_refused()
+        plan_estimators(self.facts, self.drafts)
         moved = self._moved()
         for draft in self.drafts.values():
             if draft.module in moved or (not self._has_uses(draft) and imports_the_name(draft)):

@@ -23,6 +23,7 @@ from tfmigrate.understand.values import (
     ClassValue,
     Dataset,
     Entered,
+    EstimatorPart,
     Frame,
     FunctionValue,
     Instance,
@@ -788,6 +789,9 @@ class Interpreter:
             return made
         if names.makes_dataset(name):
             return Dataset()
+        part = names.estimator_name(name)
+        if part is not None:
+            return self._estimator_part(part, arguments, node)
         if name.endswith("experimental_set_strategy"):
             self.program_facts.scopes_elsewhere = True
         if known in names.MODEL_CLASSES:
@@ -810,6 +814,16 @@ class Interpreter:
         if any(_is_keras(value) for value in values):
             return self._combined(values, node)
         return Opaque(f"a call of {name}", here, node)
+
+    def _estimator_part(self, part: str, arguments: _Arguments, node: cst.Call) -> Value:
+        self._effects += 1
+        if part == "train_and_evaluate":
+            receiver = next((value for keyword, value in arguments if keyword in (None, "estimator")), NOTHING)
+            self.program_facts.estimator_uses.append(Use(part, node, self._site, receiver, arguments))
+            return Opaque("the result of train_and_evaluate()", frozenset((self._site,)), node)
+        made = EstimatorPart(part, self._site, node, arguments)
+        self.program_facts.estimators.append(made)
+        return made
 
     def _model(self, node: cst.CSTNode, sites: Sites, on: frozenset[ModelObject], origin: str) -> ModelObject:
         model = ModelObject(self._site, node, {self._site, *sites}, on, origin)
@@ -876,6 +890,9 @@ class Interpreter:
             return self._model_method(receiver, method.name, arguments, node)
         if isinstance(receiver, Dataset) and method.name not in _NO_DATASET:
             return Dataset((*receiver.batches, node)) if method.name in ("batch", "padded_batch") else receiver
+        if isinstance(receiver, EstimatorPart):
+            self._effects += 1
+            self.program_facts.estimator_uses.append(Use(method.name, node, self._site, receiver, arguments))
         if isinstance(receiver, StrategyObject) and method.name == "scope":
             return ScopeOf(receiver)
         if isinstance(receiver, Made) and receiver.kind == "layer":
@@ -1012,7 +1029,7 @@ class Interpreter:
             return Method(value, name) if value.kind != "tensor" else value
         if isinstance(value, Opaque | Parameter):
             return Method(value, name)
-        if isinstance(value, Items | Mapping | Literal | Dataset | StrategyObject | ScopeOf):
+        if isinstance(value, Items | Mapping | Literal | Dataset | StrategyObject | EstimatorPart | ScopeOf):
             return Method(value, name)
         return Opaque(f"the attribute {name}")
 

@@ -11,6 +11,7 @@ from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import (
     ClassValue,
     Entered,
+    EstimatorPart,
     Frame,
     Made,
     ModelObject,
@@ -130,6 +131,10 @@ class ProgramFacts:
     models: list[ModelObject] = field(default_factory=list)
     strategies: list[StrategyObject] = field(default_factory=list)
     """Every strategy that the program makes, in the order it makes them."""
+    estimators: list[EstimatorPart] = field(default_factory=list)
+    """Every object of tf.estimator that the program makes."""
+    estimator_uses: list[Use] = field(default_factory=list)
+    """Methods called on them, and train_and_evaluate(), whose receiver is the Estimator."""
     entered: dict[Site, tuple[Entered, ...]] = field(default_factory=dict)
     """The scopes round a place, callers' included, outermost first; absent where there is none."""
     scopes_elsewhere: bool = False

@@ -118,6 +118,25 @@ def strategy_class(name: str) -> str | None:
     return parts[-1] if parts[0] == "tensorflow" and "distribute" in parts and parts[-1] in _STRATEGIES else None
 
 
+def plain(name: str) -> str:
+    """A name of TensorFlow without the door it came in by: `tensorflow.compat.v1.layers.dense` is
+    `tensorflow.layers.dense`."""
+    for home in ("tensorflow.compat.v1", "tensorflow.compat.v2", "tensorflow.python"):
+        if name.startswith(home + "."):
+            return "tensorflow" + name[len(home) :]
+    return name
+
+
+_ESTIMATOR_HOMES = ("tensorflow.estimator.", "tensorflow.contrib.learn.", "tensorflow.contrib.estimator.")
+
+
+def estimator_name(name: str) -> str | None:
+    """The part of tf.estimator that a name is ("Estimator", "TrainSpec", "inputs.numpy_input_fn"), or None."""
+    name = plain(name)
+    home = next((home for home in _ESTIMATOR_HOMES if name.startswith(home)), None)
+    return name[len(home) :] if home is not None else None
+
+
 MODEL_CLASSES = frozenset({"keras.models.Model", "keras.models.Sequential"})
 MODEL_LOADERS = frozenset(
     {

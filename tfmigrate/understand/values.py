@@ -266,6 +266,16 @@ class StrategyObject:
     node: cst.Call
 
 
+@dataclass(eq=False)
+class EstimatorPart:
+    """An object of tf.estimator: `name` is its class (Estimator, RunConfig, TrainSpec, DNNClassifier, ...)."""
+
+    name: str
+    site: Site
+    node: cst.Call
+    arguments: tuple[tuple[str | None, Value], ...]
+
+
 @dataclass(frozen=True)
 class ScopeOf:
     """`strategy.scope()`, entered or not."""
@@ -298,7 +308,7 @@ class Choice:
 
 Value = Union[  # noqa: UP007  (a recursive alias of classes defined below each other)
     Symbol, ModuleValue, Literal, Opaque, Parameter, FunctionValue, ClassValue, Instance, Method, Super, Items,
-    Mapping, Made, Visible, ModelObject, Dataset, StrategyObject, ScopeOf, Parallel, Choice,
+    Mapping, Made, Visible, ModelObject, Dataset, StrategyObject, EstimatorPart, ScopeOf, Parallel, Choice,
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ where the mistake cannot be made in it, and the causes under which `cause.find` 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -47,8 +47,14 @@ class Mutant:
     may_do_nothing: bool = False
 
 
-def mutants(program: Mapping[str, str | bytes], script: str, replicas: int, keras: Literal[2, 3]) -> Iterator[Mutant]:
-    """Every control that applies to the migrated program (path to source of each module), in the order of CONTROLS.
+def mutants(
+    program: Mapping[str, str | bytes],
+    script: str,
+    replicas: int,
+    keras: Literal[2, 3],
+    more: Sequence[Control] = (),
+) -> Iterator[Mutant]:
+    """Every control that applies to the migrated program (path to source of each module): `more`, then CONTROLS.
 
     A mistake that only another file than `script` can make may lie in code that this script never runs.
     Raises libcst.ParserSyntaxError when `script` is not Python; another file that is none is left alone.
@@ -58,7 +64,7 @@ def mutants(program: Mapping[str, str | bytes], script: str, replicas: int, kera
         if path != script:
             with contextlib.suppress(cst.ParserSyntaxError, UnicodeDecodeError):
                 modules[path] = cst.parse_module(source)
-    for control in CONTROLS:
+    for control in (*more, *CONTROLS):
         if keras not in control.kerases:
             continue
         mutated = {path: control.mutate(module, replicas).code for path, module in modules.items()}
@@ -530,6 +536,23 @@ def half_precision(module: cst.Module, replicas: int) -> cst.Module:
         return module
     return _after_imports_of_future(module, _HALF)
 
+
+class _OneReplica(cst.CSTTransformer):
+    """`strategy.num_replicas_in_sync` is 1."""
+
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+        return cst.Integer("1") if updated_node.attr.value == "num_replicas_in_sync" else updated_node
+
+
+def batch_of_one_replica(module: cst.Module, replicas: int) -> cst.Module:
+    """An input function's batch left as it was: in an Estimator each replica had one of its own."""
+    return module.visit(_OneReplica())
+
+
+ESTIMATOR_CONTROLS = (
+    Control("batch of one replica", batch_of_one_replica, frozenset({"batch size", "crash", "data"})),
+)
+"""Mistakes of a migration from tf.estimator alone. A batch of 1 on two replicas kills Keras 3 (SEMANTICS section 3)."""
 
 CONTROLS = (
     Control("batch x{}", batch_times_replicas, frozenset({"batch size"})),

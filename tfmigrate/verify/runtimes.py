@@ -65,13 +65,16 @@ class Runtime:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What it can serve as: "genuine keras" (standalone), "genuine tf.keras", "keras 3", "keras 2"."""
+        """What it can serve as: "genuine keras" (standalone), "genuine tf.keras", "genuine estimator", "keras 3",
+        "keras 2"."""
         kinds = []
         tensorflow, keras = self.tensorflow_version, _numbers(self.keras)
         if (1, 4) <= tensorflow < (2, 1) and (2, 1) <= keras < (2, 4):
             kinds.append("genuine keras")
         if (1, 13) <= tensorflow < (2, 0) or (2, 2) <= tensorflow < (2, 4):
             kinds.append("genuine tf.keras")
+        if (1, 14) <= tensorflow < (2, 16):
+            kinds.append("genuine estimator")
         if tensorflow >= (2, 16) and keras >= (3, 0):
             kinds.append("keras 3")
         if tensorflow >= (2, 16) and self.tf_keras:
@@ -100,8 +103,9 @@ RECIPES = {
         ("tensorflow-cpu==1.15.0", "keras==2.3.1", "numpy<1.20", "protobuf<3.21", "h5py<3", "scipy<1.8", "pillow"),
     ),
     "tf2.3": Recipe("tf2.3", "3.8", ("tensorflow-cpu==2.3.4", "protobuf<3.21", "scipy<1.8", "pillow")),
+    "tf2.9": Recipe("tf2.9", "3.10", ("tensorflow-cpu==2.9.3", "protobuf<3.20", "numpy<2")),
 }
-MAKES = {"genuine keras": "tf1.15", "genuine tf.keras": "tf2.3"}
+MAKES = {"genuine keras": "tf1.15", "genuine tf.keras": "tf2.3", "genuine estimator": "tf1.15"}
 
 
 def home() -> Path:
@@ -162,19 +166,20 @@ ONLY_IN_TENSORFLOW_1 = re.compile(
 
 
 def genuine_for(flavour: str, available: Iterable[Runtime], source: str = "") -> Runtime | None:
-    """The runtime in which an old script of this flavour ("keras" or "tf.keras") runs with its own multi_gpu_model.
+    """The runtime in which an old script of this flavour ("keras", "tf.keras" or "estimator") runs as it is.
 
     Standalone Keras needs a TensorFlow of its time. tf.keras: TensorFlow 2 first, else 1.15; the other way round where
     the script's `source` uses names that TensorFlow 2 moved. None when there is none; `MAKES` says which recipe would
     make one.
     """
-    kind = "genuine keras" if flavour == "keras" else "genuine tf.keras"
+    kind = f"genuine {flavour}"
     fitting = sorted(
         (runtime for runtime in available if kind in runtime.kinds), key=lambda runtime: runtime.tensorflow_version
     )
     if not fitting:
         return None
-    return fitting[0] if ONLY_IN_TENSORFLOW_1.search(source) else fitting[-1]
+    oldest = flavour == "estimator" or ONLY_IN_TENSORFLOW_1.search(source)
+    return fitting[0] if oldest else fitting[-1]
 
 
 def modern(available: Iterable[Runtime], keras: int = 3) -> Runtime | None:

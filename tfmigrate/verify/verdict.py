@@ -122,17 +122,23 @@ class Plan:
             raise UserError(f"--replicas {options.replicas}: multi_gpu_model needs two at least")
         tree = _parse(options.old)
         _parse(options.new)
-        flavour = flavour_of(tree)
+        flavour = "estimator" if trains_estimators(options.old, options.program) else flavour_of(tree)
         found = runtimes.discover() if options.old_python is None or options.new_python is None else ()
         notes: list[str] = []
-        genuine = _chosen(options.old_python, "--old-python") or runtimes.genuine_for(flavour, found, ast.unparse(tree))
+        genuine = _chosen(options.old_python, "--old-python", flavour) or runtimes.genuine_for(
+            flavour, found, ast.unparse(tree)
+        )
         if genuine is None:
-            recipe = runtimes.MAKES["genuine keras" if flavour == "keras" else "genuine tf.keras"]
-            notes.append(
-                f"no old TensorFlow was found for a {flavour} script, so the old script ran only with multi_gpu_model "
-                f"restored on today's; `tfmigrate runtimes --make {recipe}` builds a genuine one"
-            )
-        given = _chosen(options.new_python, "--new-python")
+            recipe = runtimes.MAKES[f"genuine {flavour}"]
+            if flavour == "estimator":
+                missing = "no TensorFlow 1.14 to 2.15 was found, and no other has tf.estimator"
+            else:
+                missing = (
+                    f"no old TensorFlow was found for a {flavour} script, so the old script ran only with "
+                    "multi_gpu_model restored on today's"
+                )
+            notes.append(f"{missing}; `tfmigrate runtimes --make {recipe}` builds a genuine one")
+        given = _chosen(options.new_python, "--new-python", flavour)
         modern: dict[Keras, Runtime] = {}
         for keras in options.kerases:
             runtime = runtimes.modern((given,) if given else found, keras)
@@ -178,17 +184,26 @@ def _parse(path: Path) -> ast.Module:
         raise UserError(f"{path}{line}: does not parse as Python 3 ({message}), so it cannot be run") from None
 
 
-def _chosen(python: Path | None, option: str) -> Runtime | None:
+def _chosen(python: Path | None, option: str, flavour: str) -> Runtime | None:
     if python is None:
         return None
     runtime = runtimes.inspect(python, option)
     if runtime is None:
         raise UserError(f"{option} {python}: not a Python 3 interpreter that can be run")
-    wanted = "genuine" if option == "--old-python" else "keras"
-    if not any(kind.startswith(wanted) for kind in runtime.kinds):
-        need = "TensorFlow 1.4 to 2.3" if wanted == "genuine" else "TensorFlow 2.16 or later"
+    old = {"genuine estimator"} if flavour == "estimator" else {"genuine keras", "genuine tf.keras"}
+    wanted = old if option == "--old-python" else {"keras 2", "keras 3"}
+    if not wanted & set(runtime.kinds):
+        oldest = "TensorFlow 1.14 to 2.15" if flavour == "estimator" else "TensorFlow 1.4 to 2.3"
+        need = oldest if option == "--old-python" else "TensorFlow 2.16 or later"
         raise UserError(f"{option} {python}: has {runtime.label}, and {need} is needed")
     return runtime
+
+
+def trains_estimators(script: Path, program: Path | None) -> bool:
+    """Whether a file of the program distributes an Estimator, and the script itself wraps no model."""
+    folder = program or script.resolve().parent
+    told = (file.read_bytes() for file in folder.rglob("*.py"))
+    return b"multi_gpu_model" not in script.read_bytes() and any(b"train_distribute" in text for text in told)
 
 
 def flavour_of(tree: ast.Module) -> str:
@@ -289,7 +304,8 @@ def _judge(lab: Lab) -> Report:
     reference = reference_run(lab)
     if reference is None:
         return _report(lab, "COULD NOT RUN", why_none(lab))
-    restored = [plan.world("restored", keras) for keras in plan.modern if f"restored on Keras {keras}" not in lab.runs]
+    kerases = () if plan.flavour == "estimator" else plan.modern
+    restored = [plan.world("restored", keras) for keras in kerases if f"restored on Keras {keras}" not in lab.runs]
     shared = []
     if has_remainder(reference.trace):
         shared = [_sharing(reference.world)]
@@ -379,7 +395,7 @@ def reference_run(lab: Lab) -> Run | None:
         (genuine,) = lab.run(plan.world("genuine"))
         if genuine.ok:
             return genuine
-    for keras in plan.modern:
+    for keras in () if plan.flavour == "estimator" else plan.modern:
         (restored,) = lab.run(plan.world("restored", keras))
         if restored.ok:
             return restored
@@ -388,7 +404,8 @@ def reference_run(lab: Lab) -> Run | None:
 
 def why_none(lab: Lab) -> str:
     """Why the old script runs nowhere, the genuine run's words first."""
-    return "the old script could not be run. " + ". ".join(run.message for run in lab.runs.values())
+    told = [run.message for run in lab.runs.values()] or lab.plan.notes
+    return "the old script could not be run. " + ". ".join(told)
 
 
 def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:
@@ -532,7 +549,8 @@ def _controls(lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], ban
     keras: Keras = 3 if 3 in lab.plan.modern else 2
     right = lab.plan.world("migrated", keras)
     program = controls.program_of(right.source, right.script)
-    made = list(controls.mutants(program, right.script, replicas_of(reference), keras))
+    more = controls.ESTIMATOR_CONTROLS if lab.plan.flavour == "estimator" else ()
+    made = list(controls.mutants(program, right.script, replicas_of(reference), keras, more))
     worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay=m.files) for m in made]
     short = reference.trace.steps[0].epoch == 0
     limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits

@@ -183,6 +183,9 @@ def shuffle_of(dataset):
 
 
 def inputs_of(dataset):
+    inner = getattr(dataset, "_dataset", None)  # TensorFlow 1 wraps each dataset in an adapter
+    if inner is not None and hasattr(inner, "_inputs"):
+        return [inner]
     try:
         return list(dataset._inputs())
     except (AttributeError, TypeError):
@@ -211,7 +214,11 @@ def cardinality(dataset):
     """Elements; -1 endless, -2 unknown."""
     tf = importlib.import_module("tensorflow")
     try:
-        return int(tf.data.experimental.cardinality(dataset).numpy())
+        found = tf.data.experimental.cardinality(dataset)
+        if hasattr(found, "numpy"):
+            return int(found.numpy())
+        with tf.compat.v1.Session(graph=found.graph) as session:
+            return int(session.run(found))
     except Exception:
         return -2
 

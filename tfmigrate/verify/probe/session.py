@@ -5,7 +5,7 @@ import runpy
 import sys
 import traceback
 
-from . import aligned, calls, devices, flavours, genuine, remainder, restored, seeded, synthetic
+from . import aligned, calls, devices, estimators, flavours, genuine, remainder, restored, seeded, synthetic
 from .recorder import Recorder
 
 CRASHED = 1
@@ -36,7 +36,10 @@ def prepare(config, recorder):
     """Makes the world the script will find: devices first, for TensorFlow fixes them at its first use."""
     import tensorflow as tf
 
+    estimated = config["world"] == "genuine" and estimators.wanted(config)
     machine = devices.configure(tf, config["world"], config["replicas"], config.get("threads"))
+    if estimated:
+        machine = devices.Machine("logical CPU", devices.names("cpu", config["replicas"]), config["replicas"])
     recorder.machine = machine
     found = flavours.find(tf)
     devices.show_to_script(tf, found, machine)
@@ -54,6 +57,8 @@ def prepare(config, recorder):
         seeded.install(tf, found, config["seed"])
     for flavour in found:
         calls.install(flavour, recorder)
+    if estimated:
+        estimators.install(tf, recorder, config["replicas"])
 
 
 def execute(config):

@@ -1,0 +1,175 @@
+"""Estimators: the fixtures' exact results, and what must be refused rather than guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+PROGRAMS = sorted((ROOT / "fixtures").glob("estimator_*"))
+
+PROGRAM = """
+import tensorflow as tf
+import tensorflow.compat.v1 as tf1
+
+
+def input_fn():
+    return tf.data.Dataset.from_tensor_slices(([[1.0], [2.0]], [[0.5], [1.0]])).batch(8)
+
+
+def model_fn(features, labels, mode):
+    outputs = tf1.layers.dense(features, 1)
+    loss = tf1.losses.mean_squared_error(labels, outputs)
+    train_op = tf1.train.AdamOptimizer().minimize(loss, global_step=tf1.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+
+strategy = tf.distribute.MirroredStrategy()
+config = tf.estimator.RunConfig(train_distribute=strategy, eval_distribute=strategy)
+estimator = tf.estimator.Estimator(model_fn, config=config)
+estimator.train(input_fn, steps=10)
+"""
+
+
+def migrated(*changes: tuple[str, str]) -> FileResult:
+    text = PROGRAM
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    (file,) = migrate_sources({"train.py": text}, Settings())
+    assert file.error is None
+    return file
+
+
+def refusal(*changes: tuple[str, str]) -> str:
+    file = migrated(*changes)
+    assert file.after == file.before
+    (finding,) = [finding for finding in file.findings if finding.action == "refuse"]
+    return f"{finding.code} {finding.message}"
+
+
+@pytest.mark.parametrize("folder", PROGRAMS, ids=lambda folder: folder.name)
+def test_a_fixture_becomes_its_after(folder: Path) -> None:
+    sources = {file.name: file.read_text(encoding="utf-8") for file in sorted((folder / "before").glob("*.py"))}
+    for file in migrate_sources(sources, Settings()):
+        assert not [finding for finding in file.findings if finding.action == "refuse"]
+        assert file.after == (folder / "after" / file.path).read_text(encoding="utf-8")
+
+
+def test_all_six_programs_are_there() -> None:
+    assert len(PROGRAMS) == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("(8)", "(8, drop_remainder=True)", ".batch(8 * strategy.num_replicas_in_sync, drop_remainder=True)"),
+        (".batch(8)", ".repeat().batch(8)", ".repeat().batch(8 * strategy.num_replicas_in_sync)"),
+        (
+            ".batch(8)",
+            ".batch(8).repeat(3)",
+            ".repeat(3).batch(8 * strategy.num_replicas_in_sync, drop_remainder=True)",
+        ),
+        (
+            ".batch(8)",
+            ".batch(4 + 4).prefetch(1)",
+            ".batch((4 + 4) * strategy.num_replicas_in_sync, drop_remainder=True).prefetch(1)",
+        ),
+        (".batch(8)", ".batch(1)", ".batch(strategy.num_replicas_in_sync, drop_remainder=True)"),
+    ],
+)
+def test_the_batch_is_multiplied(old: str, new: str, code: str) -> None:
+    assert code in migrated((old, new)).after
+
+
+@pytest.mark.parametrize(
+    "after_batch",
+    [".map(lambda x, y: (x, y))", ".shuffle(10)", ".unbatch()", ".batch(2)", ".take(3)"],
+)
+def test_what_works_on_batches_is_refused(after_batch: str) -> None:
+    assert refusal((".batch(8)", ".batch(8)" + after_batch)).startswith("TFM116")
+
+
+def test_a_function_shared_with_a_counted_evaluation_on_one_device_is_refused() -> None:
+    told = refusal((", eval_distribute=strategy", ""), ("steps=10)\n", "steps=10)\nestimator.evaluate(input_fn, 5)\n"))
+    assert told.startswith("TFM116")
+    assert "counts its batches" in told
+
+
+def test_an_undistributed_evaluation_of_its_own_keeps_its_batch() -> None:
+    file = migrated(
+        (", eval_distribute=strategy", ""),
+        (
+            "estimator.train(input_fn, steps=10)\n",
+            "def other():\n    return tf.data.Dataset.from_tensor_slices(([[1.0]], [[1.0]])).batch(4)\n\n\n"
+            "estimator.train(input_fn, steps=10)\nestimator.evaluate(other, 5)\n",
+        ),
+    )
+    assert "[[1.0]])).batch(4)\n" in file.after
+    assert "model.evaluate(other().take(5), return_dict=True)" in file.after
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "keras"),
+    [
+        ("AdamOptimizer()", "Adam(learning_rate=0.001, epsilon=1e-8)"),
+        ("AdamOptimizer(0.01, beta1=0.8, epsilon=1e-4)", "Adam(learning_rate=0.01, beta_1=0.8, epsilon=1e-4)"),
+        ("MomentumOptimizer(0.1, 0.9, use_nesterov=True)", "SGD(learning_rate=0.1, momentum=0.9, nesterov=True)"),
+        ("AdagradOptimizer(0.1)", "Adagrad(learning_rate=0.1, initial_accumulator_value=0.1, epsilon=1e-8)"),
+        ("FtrlOptimizer(0.1)", "Ftrl(learning_rate=0.1, initial_accumulator_value=0.1)"),
+    ],
+)
+def test_optimizers_have_their_defaults_written_out(optimizer: str, keras: str) -> None:
+    settings = ", ".join(sorted(keras[keras.index("(") + 1 : -1].split(", ")))
+    after = migrated(("AdamOptimizer()", optimizer)).after
+    (line,) = [line for line in after.splitlines() if "optimizer=" in line]
+    found = line.strip().removeprefix("optimizer=tf.keras.optimizers.").rstrip(",")
+    assert found.startswith(keras[: keras.index("(")])
+    assert ", ".join(sorted(found[found.index("(") + 1 : -1].split(", "))) == settings
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("AdamOptimizer()", "RMSPropOptimizer(0.1)", "TFM115"),
+        ("tf1.train.AdamOptimizer()", "tf1.train.SyncReplicasOptimizer(tf1.train.AdamOptimizer(), 2)", "TFM115"),
+        (", outputs)", ", outputs, weights=[[2.0]])", "TFM113"),
+        ("outputs)\n    train", "outputs) + tf1.losses.get_regularization_loss()\n    train", "TFM11"),
+        ("features, 1)", "tf.nn.sigmoid(features), 1)", "TFM112"),
+        ("features, 1)", "features, 1, reuse=True)", "TFM112"),
+        ("features, 1)", "tf1.layers.batch_normalization(features), 1)", "TFM112"),
+        ("features, 1)", "tf1.layers.dropout(features, training=True), 1)", "TFM112"),
+        (
+            "mode):\n",
+            "mode):\n    if mode == tf.estimator.ModeKeys.TRAIN:\n        features = features * 2\n",
+            "TFM112",
+        ),
+        ("(features, labels, mode)", "(features, labels, mode, config)", "TFM110"),
+        ("labels, outputs)", "labels * 2, outputs)", "TFM11"),
+        ("config=config)", "config=config, warm_start_from='x')", "TFM110"),
+        ("eval_distribute=strategy", "device_fn=print", "TFM110"),
+        ("steps=10)", "steps=10, hooks=[print])", "TFM117"),
+        ("estimator.train(input_fn, steps=10)", "print(estimator)\nestimator.train(input_fn, steps=10)", "TFM110"),
+        ("estimator.train(input_fn, steps=10)", "for _ in 1, 2:\n    estimator.train(input_fn, max_steps=1)", "TFM110"),
+        ("estimator.train(input_fn, steps=10)", "estimator.train(input_fn, steps=10).evaluate(input_fn)", "TFM110"),
+    ],
+)
+def test_what_is_not_provably_right_is_refused(old: str, new: str, code: str) -> None:
+    reads_config = [("    outputs", "    print(config.model_dir)\n    outputs")] if "mode, config" in new else []
+    assert refusal((old, new), *reads_config).startswith(code)
+
+
+def test_dropout_that_is_never_told_to_train_is_none() -> None:
+    after = migrated(("features, 1)", "tf1.layers.dropout(features, 0.5), 1)")).after
+    assert "outputs = tf.keras.layers.Dense(1)(features)\n" in after
+
+
+def test_without_a_strategy_it_is_left_alone_and_told() -> None:
+    file = migrated(("train_distribute=strategy, eval_distribute=strategy", ""))
+    assert file.after == file.before
+    assert [(finding.code, finding.action) for finding in file.findings] == [("TFM118", "warn")]

@@ -1,0 +1,1232 @@
+"""Reads a model function and plans the Keras model that it becomes.
+
+The function is read once, statement by statement, with what each name stands for and for which modes a statement runs.
+Layers stay where they are, as Keras layers; the loss, the optimizer, the metrics and the specs go, and become one
+compile() at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.calls import is_none, keywords, named_arguments, text_of
+from tfmigrate.plan.edits import Argument, Arguments, Edit, Insert, Remove, Replace, Signature, Unwrap
+from tfmigrate.plan.estimator_layers import (
+    ACTIVATIONS,
+    CROSS_ENTROPIES,
+    IGNORED_LOSS_ARGUMENTS,
+    INITIALIZERS,
+    KEPT_LOSS_ARGUMENTS,
+    LAYER_CLASSES,
+    LAYERS,
+    LOSSES,
+    MEANS,
+    METRICS,
+    OPTIMIZERS,
+    READINGS,
+    REFUSED_OPTIMIZERS,
+    REGULARIZERS,
+    SCHEDULES,
+    UNKNOWN_TO_KERAS,
+    Layer,
+)
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.program import Module, Unit, units_of
+from tfmigrate.understand.values import FunctionValue
+from tfmigrate.walk import walk
+
+TRAIN, EVAL, PREDICT = "TRAIN", "EVAL", "PREDICT"
+MODES = frozenset({TRAIN, EVAL, PREDICT})
+MODE_NAMES = {TRAIN: TRAIN, EVAL: EVAL, PREDICT: PREDICT, "INFER": PREDICT}
+SPEC = (
+    "mode", "predictions", "loss", "train_op", "eval_metric_ops", "export_outputs", "training_chief_hooks",
+    "training_hooks", "scaffold", "evaluation_hooks", "prediction_hooks",
+)  # fmt: skip
+_HOOKS = ("training_chief_hooks", "training_hooks", "evaluation_hooks", "prediction_hooks", "scaffold")
+
+
+class Unconvertible(Exception):
+    """Why an Estimator stays as it is: a code, the place, and words for the user."""
+
+    def __init__(self, code: str, module: Module, node: cst.CSTNode, message: str) -> None:
+        super().__init__(message)
+        self.code, self.module, self.node, self.message = code, module, node, message
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What an expression of a model function stands for.
+
+    kind: plain (Python's own), features, labels, mode, training (a test of the mode), tensor (of a layer), reading
+    (computed from the model's output), each (the losses of
+    single samples), loss, optimizer, rate, train_op, step, updates, metric, spec, dict, tensors.
+    """
+
+    kind: str
+    node: cst.BaseExpression | None = None
+    code: str = ""
+    """For an optimizer, rate, loss or metric: the Keras expression."""
+    of: Thing | None = None
+    """The tensor that a reading, a loss or a metric is computed from."""
+    modes: frozenset[str] = frozenset()
+    """Of a test: the modes in which it holds."""
+    by_mode: tuple[tuple[str, Thing], ...] = ()
+    """Of a name that stands for other things in other modes: what it is in each."""
+    entries: tuple[tuple[str, Thing], ...] = ()
+    """Of a dict, and of a spec: its items."""
+    settings: tuple[str, ...] = ()
+    """Of a rate: the arguments of its class."""
+    form: str = ""
+    """Of labels and readings: "onehot", "argmax", "squeezed" or another operation's name."""
+
+    def within(self, modes: frozenset[str]) -> Thing:
+        """What it is in these modes."""
+        found = list({id(thing): thing for mode, thing in self.by_mode if mode in modes}.values())
+        return found[0] if len(found) == 1 else self
+
+    def entry(self, name: str) -> Thing | None:
+        return next((thing for key, thing in self.entries if key == name), None)
+
+
+PLAIN = Thing("plain")
+_SQUARES = frozenset({"square", "math.square", "squared_difference", "math.squared_difference"})
+_KEPT = frozenset({"plain", "tensor", "tensors"})
+
+
+@dataclass
+class Build:
+    """The plan for one model function."""
+
+    module: Module
+    function: cst.FunctionDef
+    edits: list[tuple[Module, Edit]] = field(default_factory=list)
+    parameters: tuple[str, ...] = ()
+    """Those that it keeps: features, and perhaps params."""
+    readings: str | None = None
+    """The body of the generator of predictions, None where nothing is predicted."""
+    notes: list[tuple[cst.CSTNode, str]] = field(default_factory=list)
+    functions: set[cst.FunctionDef] = field(default_factory=set)
+    """Every function that was read."""
+
+
+def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: str, quote: str, title: str) -> Build:
+    """The plan; `title` is the name of the function of predictions. Raises Unconvertible."""
+    return _Reader(facts, Build(module, function), tf, quote).whole(title)
+
+
+class _Reader:
+    def __init__(self, facts: ProgramFacts, plan: Build, tf: str, quote: str) -> None:
+        self._program = facts
+        self._plan = plan
+        self._tf = tf
+        self._quote = quote
+        self._module = plan.module
+        self._names: dict[str, Thing] = {}
+        self._modes = MODES
+        self._specs: dict[str, Thing] = {}
+        self._removed: list[cst.BaseSmallStatement] = []
+        self._assigned: list[tuple[str, Thing, cst.Assign]] = []
+        self._keys: set[str] = set()
+        self._whole_features = False
+        self._used_params = False
+        self._outputs: list[Thing] = []
+        self._returned: Thing | None = None
+        self._updates_are_run = False
+        self._normalised: cst.Call | None = None
+        self._given: list[str] = []
+        self._read_functions: dict[cst.FunctionDef, tuple[str, ...]] = {}
+        self._inside = 0
+        """How many functions of the program are entered below the model function."""
+        self._unwrapped: dict[cst.CSTNode, cst.BaseSuite | None] = {}
+
+    # ---- the whole ----
+
+    def whole(self, title: str) -> Build:
+        plan, function = self._plan, self._plan.function
+        plan.functions.add(function)
+        given = [p.name.value for p in (*function.params.params, *function.params.kwonly_params)]
+        if not given or given[0] != "features" or not set(given) <= {"features", "labels", "mode", "params", "config"}:
+            raise self._refuse(
+                codes.ESTIMATOR_NOT_FOLLOWED, function, f"model_fn has the parameters {', '.join(given)}"
+            )
+        kinds = {"features": "features", "labels": "labels", "mode": "mode", "params": "params", "config": "config"}
+        self._given = given
+        self._names = {name: Thing(kinds[name]) for name in given}
+        left = self._block(function.body, MODES)
+        if left or TRAIN not in self._specs:
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, function, "model_fn returns no EstimatorSpec for training")
+        train = self._specs[TRAIN]
+        output = self._output()
+        self._compile(train, output)
+        self._signature(function, self._kept_parameters(given))
+        if PREDICT in self._specs:
+            self._predictions(self._specs[PREDICT], output, title)
+        return plan
+
+    def _kept_parameters(self, given: Sequence[str]) -> tuple[str, ...]:
+        wanted = {"features", *(["params"] if self._used_params else [])}
+        self._plan.parameters = tuple(name for name in given if name in wanted)
+        return self._plan.parameters
+
+    def _signature(self, function: cst.FunctionDef, kept: tuple[str, ...]) -> None:
+        self._edit(Signature(function, kept))
+
+    def _output(self) -> Thing:
+        found = list({id(thing.node): thing for thing in self._outputs}.values())
+        if len(found) != 1:
+            raise self._refuse(
+                codes.ESTIMATOR_NO_LAYER,
+                self._plan.function,
+                f"loss, predictions and metrics are computed from {len(found)} tensors: one output is understood",
+            )
+        return found[0]
+
+    def _compile(self, train: Thing, output: Thing) -> None:
+        function, tf = self._plan.function, self._tf
+        loss, step = train.entry("loss"), train.entry("train_op")
+        if loss is None or loss.kind != "loss":
+            raise self._refuse(codes.ESTIMATOR_LOSS, function, "the training spec's loss is not understood")
+        if step is None or step.kind != "train_op" or step.of is None:
+            raise self._refuse(codes.ESTIMATOR_OPTIMIZER, function, "the training spec's train_op is not understood")
+        for mode, spec in self._specs.items():
+            other = spec.entry("loss")
+            if other is not None and mode != PREDICT and other.code != loss.code:
+                raise self._refuse(codes.ESTIMATOR_LOSS, function, "training and evaluation have different losses")
+        if step.entries and step.entries[0][1].code != loss.code:
+            raise self._refuse(codes.ESTIMATOR_LOSS, function, "what is minimised is not the spec's loss")
+        if self._normalised is not None and not self._updates_are_run:
+            self._plan.notes.append(
+                (
+                    self._normalised,
+                    "the moving averages of this batch normalization were never updated, as UPDATE_OPS are not run; "
+                    "Keras updates them, so evaluation will differ (for the better)",
+                )
+            )
+        metrics = []
+        evaluated = self._specs.get(EVAL)
+        operations = evaluated.entry("eval_metric_ops") if evaluated is not None else None
+        if operations is not None:
+            if operations.kind != "dict":
+                raise self._refuse(codes.ESTIMATOR_METRIC, function, "eval_metric_ops is no plain dict of metrics")
+            for name, metric in operations.entries:
+                if metric.kind != "metric":
+                    raise self._refuse(
+                        codes.ESTIMATOR_METRIC, metric.node or function, f"the metric {name!r} is unknown"
+                    )
+                metrics.append(metric.code.replace("NAME", f"{self._quote}{name}{self._quote}"))
+        spec_line = self._inputs()
+        text = self._name_of(output)
+        compiled = [f"optimizer={step.of.code}", f"loss={loss.code}"]
+        compiled += [f"metrics=[{', '.join(metrics)}]"] if metrics else []
+        model = self._fresh("model")
+        indent = self._module.tree.default_indent
+        lines = [f"{model} = {tf}.keras.Model(features, {text})"]
+        rate = step.of.of
+        if rate is not None:
+            name = self._fresh("learning_rate")
+            lines.append(f"{name} = {rate.code}(\n{indent}" + f",\n{indent}".join(rate.settings) + ",\n)")
+            compiled[0] = compiled[0].replace("RATE", name)
+        arguments = f",\n{indent}".join(compiled)
+        lines.append(f"{model}.compile(\n{indent}{arguments},\n)")
+        lines.append(f"return {model}")
+        self._drop_idle("\n".join(lines))
+        units = [unit for unit in units_of(function.body) if not _is_docstring(unit)]
+        last = self._last(units[-1])
+        self._edit(Insert(units[0], spec_line))
+        self._edit(Insert(last, "\n".join(lines), (last,)))
+
+    def _drop_idle(self, written: str) -> None:
+        """Constants that nothing reads any more go: `train_op = None`. `written` is the code that is put in."""
+        gone = {part for small in self._removed for part in walk(small)}
+        gone |= {part for unit, suite in self._unwrapped.items() if suite is None for part in walk(unit)}
+        for name, thing, small in self._assigned:
+            constant = isinstance(small.value, cst.Name | cst.Integer | cst.Float | cst.SimpleString)
+            if thing is PLAIN and constant and len(small.targets) == 1 and small not in self._removed:
+                mentions = [
+                    node
+                    for node in walk(self._plan.function)
+                    if isinstance(node, cst.Name) and node.value == name and node not in gone
+                ]
+                if len(mentions) == 1 and not re.search(rf"\b{re.escape(name)}\b(?!=)", written):
+                    self._remove(small)
+
+    def _last(self, unit: Unit) -> Unit:
+        """Where the function ends: the last unit of what is left of its last one."""
+        suite = self._unwrapped.get(unit)
+        return self._last(units_of(suite)[-1]) if suite is not None else unit
+
+    def _name_of(self, output: Thing) -> str:
+        found = [name for name, thing, _ in self._assigned if thing.kind == "tensor" and thing.node is output.node]
+        if not found:
+            raise self._refuse(
+                codes.ESTIMATOR_NO_LAYER,
+                output.node or self._plan.function,
+                "the model's output has no name of its own",
+            )
+        return found[-1]
+
+    def _inputs(self) -> str:
+        tf = self._tf
+        if self._keys and self._whole_features:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, self._plan.function, "features is used whole and by key")
+        if self._keys:
+            made = f"{tf}.keras.Input(spec.shape[1:], dtype=spec.dtype)"
+            return f"features = {{key: {made} for key, spec in features.items()}}"
+        return f"features = {tf}.keras.Input(features.shape[1:], dtype=features.dtype)"
+
+    def _fresh(self, wanted: str) -> str:
+        used = {node.value for node in walk(self._plan.function) if isinstance(node, cst.Name)}
+        name, number = wanted, 2
+        while name in used:
+            name, number = f"{wanted}_{number}", number + 1
+        return name
+
+    def _predictions(self, spec: Thing, output: Thing, title: str) -> None:
+        """Plan the generator that gives one sample's predictions after another, where they can be computed apart."""
+        found = spec.entry("predictions")
+        if found is None or found.node is None:
+            return
+        wanted: list[cst.BaseExpression] = [found.node]
+        lines: list[str] = []
+        for name, thing, statement in reversed(self._assigned):
+            mentioned = {node.value for part in wanted for node in walk(part) if isinstance(node, cst.Name)}
+            if name in mentioned and thing.kind in ("reading", "dict"):
+                lines.insert(0, self._module.code(statement).rstrip("; "))
+                wanted.append(statement.value)
+        local = {name: thing for name, thing, _ in self._assigned} | dict.fromkeys(self._given, PLAIN)
+        free = {node.value for part in wanted for node in walk(part) if isinstance(node, cst.Name)} & local.keys()
+        tensor = self._name_of(output)
+        if any(name != tensor and local[name].kind not in ("reading", "dict") for name in free) or tensor not in free:
+            return
+        tf, indent = self._tf, self._module.tree.default_indent
+        text = self._module.code(found.node)
+        if not isinstance(found.node, cst.Name):
+            name = "predictions" if tensor != "predictions" else "found"
+            lines.append(f"{name} = {text}")
+            text = name
+        if found.kind == "dict":
+            lines.append(f"rows = zip(*({tf}.convert_to_tensor(value).numpy() for value in {text}.values()))")
+            lines.append(f"for row in rows:\n{indent}yield dict(zip({text}, row))")
+        else:
+            lines.append(f"yield from {tf}.convert_to_tensor({text}).numpy()")
+        inner = "\n".join(lines).replace("\n", "\n" + indent)
+        self._plan.readings = f"def {title}({tensor}):\n{indent}{inner}"
+
+    # ---- statements ----
+
+    def _block(self, block: cst.BaseSuite, modes: frozenset[str]) -> frozenset[str]:
+        """Read a block that runs in `modes`; returns those whose run goes on behind it."""
+        outer = self._modes
+        for unit in units_of(block):
+            if not modes:
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, unit, "this statement of model_fn is never reached")
+            self._modes = modes
+            modes = self._statement(unit, modes)
+        self._modes = outer
+        return modes
+
+    def _statement(self, unit: Unit, modes: frozenset[str]) -> frozenset[str]:
+        if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+            for small in unit.body:
+                if not self._small(small):
+                    return frozenset()
+            return modes
+        if isinstance(unit, cst.If):
+            return self._if(unit, modes)
+        if isinstance(unit, cst.With):
+            return self._with(unit, modes)
+        if isinstance(unit, cst.For):
+            self._needs_plain(unit.iter)
+            for name in walk(unit.target):
+                if isinstance(name, cst.Name):
+                    self._names[name.value] = PLAIN
+            before = dict(self._names)
+            self._block(unit.body, modes)
+            if any(self._names.get(name, thing).kind != thing.kind for name, thing in before.items()
+                   if thing.kind not in ("features", "plain")):  # fmt: skip
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "a name changes its meaning in this loop")
+            return modes
+        if isinstance(unit, cst.FunctionDef):
+            self._names[unit.name.value] = PLAIN
+            return modes
+        raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "this statement of model_fn is not understood")
+
+    def _if(self, unit: cst.If, modes: frozenset[str]) -> frozenset[str]:
+        test = self._read(unit.test)
+        if test.kind != "training":
+            if test.kind != "plain":
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "this condition depends on the data")
+            before = dict(self._names)
+            left = self._block(unit.body, modes)
+            one, self._names = self._names, before
+            if isinstance(unit.orelse, cst.If):
+                left |= self._if(unit.orelse, modes)
+            elif unit.orelse is not None:
+                left |= self._block(unit.orelse.body, modes)
+            self._join(one, unit)
+            if left != modes:
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, unit, "model_fn returns under a condition of its own")
+            return modes
+        arms: list[tuple[cst.BaseSuite, frozenset[str]]] = []
+        left = self._modal(unit, test, modes, arms)
+        kept = [suite for suite, own in arms if TRAIN in own and not all(self._goes(u) for u in units_of(suite))]
+        self._unwrap(unit, kept[0] if kept else None)
+        return left
+
+    def _modal(
+        self, unit: cst.If, test: Thing, modes: frozenset[str], arms: list[tuple[cst.BaseSuite, frozenset[str]]]
+    ) -> frozenset[str]:
+        """Read the arms of a test of the mode, each in its own modes, and collect them."""
+        body, orelse = modes & test.modes, modes - test.modes
+        before = dict(self._names)
+        left = self._block(unit.body, body) if body else frozenset()
+        arms.append((unit.body, body))
+        one, self._names = self._names, before
+        other = orelse
+        if isinstance(unit.orelse, cst.Else):
+            other = self._block(unit.orelse.body, orelse) if orelse else frozenset()
+            arms.append((unit.orelse.body, orelse))
+        elif unit.orelse is not None:
+            inner = self._read(unit.orelse.test)
+            if inner.kind != "training":
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "this condition mixes the mode with other things")
+            other = self._modal(unit.orelse, inner, orelse, arms)
+        self._names = _by_mode(one, left, self._names, other)
+        return left | other
+
+    def _unwrap(self, unit: cst.If | cst.With, suite: cst.BaseSuite | None) -> None:
+        self._unwrapped[unit] = suite
+        self._edit(Unwrap(unit, suite))
+
+    def _join(self, one: Mapping[str, Thing], unit: cst.CSTNode) -> None:
+        for name, thing in one.items():
+            other = self._names.setdefault(name, thing)
+            if other.kind != thing.kind:
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, unit, f"{name} means different things after this condition"
+                )
+            if thing.kind not in _KEPT and other.code != thing.code:
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, f"{name} depends on this condition")
+
+    def _goes(self, unit: cst.CSTNode) -> bool:
+        """Whether nothing of a unit stays."""
+        if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+            return all(small in self._removed or isinstance(small, cst.Pass) for small in unit.body)
+        if unit not in self._unwrapped:
+            return False
+        suite = self._unwrapped[unit]
+        return suite is None or all(self._goes(inner) for inner in units_of(suite))
+
+    def _with(self, unit: cst.With, modes: frozenset[str]) -> frozenset[str]:
+        for item in unit.items:
+            call = item.item
+            name = self._symbol(call.func) if isinstance(call, cst.Call) else None
+            if name not in ("variable_scope", "name_scope", "device", "control_dependencies"):
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "this `with` has no meaning in a Keras model")
+            assert isinstance(call, cst.Call)
+            if name == "variable_scope" and keywords(call).keys() & {"reuse", "initializer", "regularizer"}:
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, unit, "a variable scope that reuses variables or sets defaults"
+                )
+            if name == "control_dependencies":
+                thing = self._read(call.args[0].value)
+                if thing.kind not in ("updates", "tensors", "train_op"):
+                    raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "operations that wait for one another")
+                self._updates_are_run = self._updates_are_run or thing.kind == "updates"
+            if item.asname is not None:
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "this scope is bound to a name")
+        left = self._block(unit.body, modes)
+        gone = all(self._goes(inner) for inner in units_of(unit.body))
+        self._unwrap(unit, None if gone else unit.body)
+        return left
+
+    def _small(self, small: cst.BaseSmallStatement) -> bool:
+        if isinstance(small, cst.Return):
+            self._return(small)
+            return False
+        if isinstance(small, cst.Assign):
+            self._assign(small)
+        elif isinstance(small, cst.AugAssign):
+            if self._read(small.target).kind not in _KEPT or self._read(small.value).kind not in _KEPT:
+                raise self._refuse(codes.ESTIMATOR_LOSS, small, "a sum of losses is not understood")
+        elif isinstance(small, cst.Expr):
+            self._expression(small)
+        elif isinstance(small, cst.Assert):
+            self._needs_plain(small.test)
+        elif isinstance(small, cst.Raise):
+            return False
+        elif not isinstance(small, cst.Pass):
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this statement of model_fn is not understood")
+        return True
+
+    def _return(self, small: cst.Return) -> None:
+        if self._inside:
+            self._returned = self._read(small.value) if small.value is not None else PLAIN
+            return
+        modes = self._modes
+        for mode in sorted(modes):
+            self._modes = frozenset({mode})
+            thing = self._read(small.value) if small.value is not None else PLAIN
+            if thing.kind != "spec":
+                raise self._refuse(
+                    codes.ESTIMATOR_NOT_FOLLOWED, small, "model_fn returns something other than an EstimatorSpec"
+                )
+            self._specs[mode] = thing
+        self._modes = modes
+        self._remove(small)
+
+    def _assign(self, small: cst.Assign) -> None:
+        thing = self._read(small.value)
+        for target in small.targets:
+            if isinstance(target.target, cst.Name):
+                self._names[target.target.value] = thing
+                self._assigned.append((target.target.value, thing, small))
+            elif thing.kind != "plain":
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, small, "a value is kept in something other than a plain name"
+                )
+        if thing.kind not in _KEPT:
+            self._remove(small)
+        elif self._modes != MODES and thing.kind != "plain":
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this part of the model is built in one mode only")
+
+    def _expression(self, small: cst.Expr) -> None:
+        if isinstance(small.value, cst.SimpleString | cst.ConcatenatedString):
+            return
+        call = small.value
+        name = self._symbol(call.func) if isinstance(call, cst.Call) else None
+        if name is not None and name.startswith(("summary.", "contrib.summary.")):
+            self._plan.notes.append((small, "this summary is no longer written; the TensorBoard callback writes the "
+                                            "loss and the metrics"))  # fmt: skip
+            self._remove(small)
+        elif name in ("identity",):
+            self._remove(small)
+        elif name == "logging.info" or self._read(small.value).kind == "plain":
+            if self._modes != MODES:
+                self._remove(small)
+        else:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this statement of model_fn is not understood")
+
+    # ---- expressions ----
+
+    def _needs_plain(self, node: cst.BaseExpression) -> None:
+        if self._read(node).kind != "plain":
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "this depends on the data or the mode")
+
+    def _read(self, node: cst.BaseExpression) -> Thing:
+        if isinstance(node, cst.Name):
+            return self._name(node)
+        if isinstance(node, cst.Call):
+            return self._call(node)
+        if isinstance(node, cst.Subscript):
+            return self._subscript(node)
+        if isinstance(node, cst.Comparison):
+            return self._comparison(node)
+        if isinstance(node, cst.BooleanOperation):
+            return self._boolean(node)
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+            inner = self._read(node.expression)
+            return Thing("training", modes=MODES - inner.modes) if inner.kind == "training" else inner
+        if isinstance(node, cst.Dict):
+            return self._dict(node)
+        if isinstance(node, cst.Tuple | cst.List):
+            found = [self._read(element.value) for element in node.elements]
+            if all(thing.kind == "plain" for thing in found):
+                return PLAIN
+            kind = "train_op" if {thing.kind for thing in found} <= {"train_op", "updates"} else "tensors"
+            kind = "updates" if {thing.kind for thing in found} == {"updates"} else kind
+            known = all(thing.kind in ("tensor", "features", "updates", "train_op") for thing in found)
+            if not known:
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, node, "this list mixes things that are not tensors of layers"
+                )
+            return Thing(kind, node, of=next((t.of for t in found if t.kind == "train_op"), None))
+        if isinstance(node, cst.Attribute):
+            inner = self._read(node.value)
+            if inner.kind == "params":
+                self._used_params = True
+                return PLAIN
+            if inner.kind != "plain":
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` has no counterpart in Keras"
+                )
+            return PLAIN
+        parts = [self._read(part) for part in _operands(node)]
+        kinds = {part.kind for part in parts}
+        if kinds <= {"plain"}:
+            return PLAIN
+        if kinds <= {"plain", "tensor", "features"} and isinstance(node, cst.BinaryOperation | cst.UnaryOperation):
+            return Thing("tensor", node)
+        if kinds <= {"plain", "reading"} and isinstance(node, cst.BinaryOperation | cst.UnaryOperation):
+            return Thing("reading", node, of=next(part.of for part in parts if part.kind == "reading"))
+        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` has no counterpart in Keras")
+
+    def _name(self, node: cst.Name) -> Thing:
+        thing = self._names.get(node.value, PLAIN).within(self._modes)
+        if thing.kind == "features":
+            self._whole_features = True
+            return Thing("tensor", node) if thing.node is None else thing
+        if thing.kind == "params":
+            self._used_params = True
+            return thing
+        if thing.kind == "config":
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "model_fn reads the RunConfig")
+        return thing
+
+    def _subscript(self, node: cst.Subscript) -> Thing:
+        index = node.slice[0].slice if len(node.slice) == 1 else None
+        key = text_of(index.value) if isinstance(index, cst.Index) else None
+        if isinstance(node.value, cst.Name) and self._names.get(node.value.value, PLAIN).kind == "features":
+            if key is None:
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, node, "a feature is chosen by something other than its name"
+                )
+            self._keys.add(key)
+            return Thing("tensor", node)
+        whole = self._read(node.value)
+        if whole.kind in ("params", "plain"):
+            self._used_params = self._used_params or whole.kind == "params"
+            return PLAIN
+        if whole.kind == "dict" and key is not None:
+            found = whole.entry(key)
+            if found is not None:
+                return found
+        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` has no counterpart in Keras")
+
+    def _comparison(self, node: cst.Comparison) -> Thing:
+        left = self._read(node.left)
+        if left.kind == "mode" and len(node.comparisons) == 1:
+            target = node.comparisons[0]
+            nodes = (
+                [element.value for element in target.comparator.elements]
+                if isinstance(target.comparator, cst.Tuple | cst.List | cst.Set)
+                else [target.comparator]
+            )
+            found = {mode for part in nodes if (mode := self._mode(part)) is not None}
+            if len(found) == len(nodes):
+                negated = isinstance(target.operator, cst.NotEqual | cst.NotIn | cst.IsNot)
+                return Thing("training", modes=MODES - found if negated else frozenset(found))
+        kinds = {left.kind, *(self._read(part.comparator).kind for part in node.comparisons)}
+        if kinds <= {"plain"}:
+            return PLAIN
+        if kinds <= {"plain", "reading", "tensor"} and left.kind in ("reading", "tensor"):
+            return Thing("reading", node, of=left.of or left, form="comparison")
+        if left.kind == "labels" and all(is_none(part.comparator) for part in node.comparisons):
+            return Thing("training", modes=frozenset({PREDICT}))
+        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` is not understood")
+
+    def _mode(self, node: cst.BaseExpression) -> str | None:
+        name = self._symbol(node) or ""
+        if "ModeKeys." in name:
+            return MODE_NAMES.get(name.rsplit(".", 1)[-1])
+        text = text_of(node)
+        return {"train": TRAIN, "eval": EVAL, "infer": PREDICT}.get(text or "")
+
+    def _boolean(self, node: cst.BooleanOperation) -> Thing:
+        left, right = self._read(node.left), self._read(node.right)
+        if left.kind == right.kind == "training":
+            both = left.modes & right.modes if isinstance(node.operator, cst.And) else left.modes | right.modes
+            return Thing("training", modes=both)
+        if left.kind == right.kind == "plain":
+            return PLAIN
+        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "this condition mixes the mode with other things")
+
+    def _dict(self, node: cst.Dict) -> Thing:
+        entries = []
+        for element in node.elements:
+            thing = self._read(element.value)
+            key = text_of(element.key) if isinstance(element, cst.DictElement) else None
+            if key is None and thing.kind != "plain":
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "a key of this dict is no plain string")
+            entries.append((key or "", thing))
+        if all(thing.kind == "plain" for _, thing in entries):
+            return PLAIN
+        return Thing("dict", node, entries=tuple(entries))
+
+    # ---- calls ----
+
+    def _call(self, node: cst.Call) -> Thing:
+        name = self._symbol(node.func)
+        if name is None:
+            return self._other_call(node)
+        head, _, last = name.rpartition(".")
+        if head == "layers" and last in LAYERS:
+            return self._layer_function(node, LAYERS[last])
+        if head in ("estimator", "contrib.learn") and last == "EstimatorSpec":
+            return self._spec(node)
+        if head == "losses" or name.startswith("contrib.losses"):
+            return self._loss(node, last)
+        if head == "metrics":
+            return self._metric(node, last)
+        if head in ("train", "contrib.opt") and last.endswith("Optimizer"):
+            return self._optimizer(node, last)
+        if head == "train" and last in SCHEDULES:
+            return self._schedule(node, last)
+        if head == "train" and last in ("get_global_step", "get_or_create_global_step", "create_global_step"):
+            return Thing("step", node)
+        if name == "get_collection":
+            collection = self._module.code(node.args[0].value) if node.args else ""
+            if "UPDATE_OPS" in collection or "update_ops" in collection:
+                return Thing("updates", node)
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "a collection of the graph has no counterpart in Keras")
+        if name == "group":
+            found = [self._read(arg.value) for arg in node.args]
+            self._updates_are_run = self._updates_are_run or any(thing.kind == "updates" for thing in found)
+            steps = [thing for thing in found if thing.kind == "train_op"]
+            if len(steps) == 1 and all(thing.kind in ("train_op", "updates") for thing in found):
+                return steps[0]
+        return self._operation(node, name)
+
+    def _other_call(self, node: cst.Call) -> Thing:
+        """A call of something that is not TensorFlow's: an optimizer's method, a layer, a function of the program."""
+        func = node.func
+        if isinstance(func, cst.Call):
+            inner = self._symbol(func.func)
+            if inner is not None:
+                head, _, last = inner.rpartition(".")
+                if head == "layers" and last in LAYER_CLASSES:
+                    return self._layer_class(node, func, LAYER_CLASSES[last])
+        if isinstance(func, cst.Attribute) and func.attr.value == "minimize":
+            optimizer = self._read(func.value)
+            if optimizer.kind == "optimizer":
+                return self._minimize(node, optimizer)
+        value = self._program.modules[self._module].values.get(func)
+        found = [self._passed(arg.value) for arg in node.args]
+        if all(thing.kind == "plain" for thing in found):
+            return PLAIN
+        if isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.owner is None:
+            return self._own_function(node, value, found)
+        if isinstance(func, cst.Attribute) and self._read(func.value).kind == "params":
+            return PLAIN
+        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(func)}` is not followed")
+
+    def _passed(self, node: cst.BaseExpression) -> Thing:
+        """What is passed on; all the features may be, and are then chosen from by key."""
+        thing = self._names.get(node.value, PLAIN) if isinstance(node, cst.Name) else PLAIN
+        return thing if thing.kind == "features" else self._read(node)
+
+    def _own_function(self, node: cst.Call, function: FunctionValue, passed: Sequence[Thing]) -> Thing:
+        """A function of the program that builds a part of the model: its layers are rewritten where they stand."""
+        definition = function.node
+        assert isinstance(definition, cst.FunctionDef)
+        params = [param.name.value for param in definition.params.params]
+        given = named_arguments(node, params)
+        if given is None or not set(given) <= set(params):
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "its arguments cannot be matched with its parameters")
+        kinds = {id(arg): thing for arg, thing in zip(node.args, passed, strict=True)}
+        saved = self._names, self._module, self._returned
+        bound = {name: kinds[id(given[name])] if name in given else PLAIN for name in params}
+        if any(
+            thing.kind not in ("plain", "features", "tensor", "mode", "training", "params") for thing in bound.values()
+        ):
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "it is passed more than tensors, the mode and settings")
+        form = tuple(bound[name].kind for name in params)
+        if self._read_functions.setdefault(definition, form) != form or definition is self._plan.function:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"{definition.name.value} is called in two ways")
+        self._plan.functions.add(definition)
+        self._names, self._module, self._returned = dict(bound), function.module, None
+        self._inside += 1
+        if self._inside > 8:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, definition, "calls too deep to follow")
+        for unit in units_of(definition.body):
+            self._statement(unit, self._modes)
+        self._inside -= 1
+        returned = self._returned
+        self._names, self._module, self._returned = saved
+        if returned is None or returned.kind != "tensor":
+            raise self._refuse(
+                codes.ESTIMATOR_NO_LAYER, node, f"{definition.name.value} returns something other than a tensor"
+            )
+        dropped = {name for name, thing in bound.items() if thing.kind in ("mode", "training")}
+        if dropped:
+            kept = tuple(name for name in params if name not in dropped)
+            self._plan.edits.append((function.module, Signature(definition, kept)))
+            arguments = tuple(
+                Argument(arg.value, arg.keyword.value if arg.keyword else None, arg)
+                for arg in node.args
+                if kinds[id(arg)].kind not in ("mode", "training")
+            )
+            self._edit(Arguments(node, arguments))
+        return Thing("tensor", node)
+
+    def _tensor(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """A node that must be a tensor of a layer, or a feature. Raises Unconvertible."""
+        thing = self._read(node)
+        if thing.kind == "reading":
+            raise self._refuse(
+                codes.ESTIMATOR_NO_LAYER,
+                node,
+                "a layer is put on what is computed here; write it as the `activation=` of the layer before",
+            )
+        if thing.kind not in ("tensor", "tensors"):
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` is no tensor of a layer")
+        return node
+
+    def _layer_function(self, node: cst.Call, layer: Layer) -> Thing:
+        given = named_arguments(node, ("inputs", *layer.parameters))
+        if given is None or "inputs" not in given:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "the arguments of this layer cannot be read")
+        inputs = given.pop("inputs").value
+        self._tensor(inputs)
+        return self._layer(node, layer, given, given.get("training"), inputs)
+
+    def _layer_class(self, node: cst.Call, made: cst.Call, layer: Layer) -> Thing:
+        given = named_arguments(made, tuple(p for p in layer.parameters if p != "training"))
+        called = named_arguments(node, ("inputs", "training"))
+        if given is None or called is None or "inputs" not in called or not set(called) <= {"inputs", "training"}:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "the arguments of this layer cannot be read")
+        inputs = called["inputs"].value
+        self._tensor(inputs)
+        return self._layer(node, layer, given, called.get("training"), inputs)
+
+    def _layer(
+        self,
+        node: cst.Call,
+        layer: Layer,
+        given: Mapping[str, cst.Arg],
+        training: cst.Arg | None,
+        inputs: cst.BaseExpression,
+    ) -> Thing:
+        if layer.training and not self._follows_mode(node, training):
+            # tf.layers does nothing in training unless it is told to.
+            if layer.keras != "Dropout":
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, node, "this batch normalization is not told when training is under way"
+                )
+            self._edit(Replace(node, "{_x}", (("_x", inputs),)))
+            return Thing("tensor", node)
+        parts: list[tuple[str, cst.BaseExpression]] = [("_x", inputs)]
+        written = []
+        named = False
+        for name in layer.parameters:
+            arg = given.get(name)
+            if arg is None or name in layer.dropped:
+                named = True
+                continue
+            if is_none(arg.value):
+                named = True
+                continue
+            if name in UNKNOWN_TO_KERAS or name in REGULARIZERS:
+                why = (
+                    "TensorFlow 1 adds no regularizer to the loss by itself, Keras does"
+                    if name in REGULARIZERS
+                    else f"Keras has no `{name}=`"
+                )
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, arg.value, why)
+            place = f"_{len(parts)}"
+            code = self._setting(name, arg.value)
+            if code is None:
+                parts.append((place, arg.value))
+                code = "{" + place + "}"
+            plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
+            written.append(code if plain else f"{name}={code}")
+            named = named or not plain
+        unknown = set(given) - set(layer.parameters)
+        if unknown:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"the argument {min(unknown)} is unknown")
+        made = f"{self._tf}.keras.layers.{layer.keras}({', '.join(written)})"
+        self._edit(Replace(node, made + "({_x})", tuple(parts)))
+        if layer.keras == "BatchNormalization":
+            self._normalised = node
+        return Thing("tensor", node)
+
+    def _follows_mode(self, node: cst.Call, training: cst.Arg | None) -> bool:
+        if training is None:
+            return False
+        thing = self._read(training.value)
+        if thing.kind == "training" and thing.modes == {TRAIN}:
+            return True
+        if isinstance(training.value, cst.Name) and training.value.value == "False":
+            return False
+        raise self._refuse(
+            codes.ESTIMATOR_NO_LAYER, training.value, "`training=` is something other than mode == TRAIN"
+        )
+
+    def _setting(self, name: str, node: cst.BaseExpression) -> str | None:
+        """Keras's word for a setting of a layer; None where it stays as it is."""
+        symbol = self._symbol(node)
+        if name == "activation":
+            if symbol is not None and symbol in ACTIVATIONS:
+                return f"{self._quote}{ACTIVATIONS[symbol]}{self._quote}"
+            if symbol is not None:
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no activation that Keras has by name"
+                )
+        if name.endswith("initializer"):
+            call = node if isinstance(node, cst.Call) else None
+            symbol = self._symbol(call.func) if call is not None else symbol
+            if symbol is not None and symbol in INITIALIZERS:
+                keras, defaults = INITIALIZERS[symbol]
+                given = [(a.keyword.value if a.keyword else None, self._module.code(a.value)) for a in call.args] \
+                    if call is not None else []  # fmt: skip
+                given = [(key, code) for key, code in given if key not in ("dtype", "uniform")]
+                given += (
+                    [(key, code) for key, code in defaults.items() if key not in dict(given)]
+                    if not any(key is None for key, _ in given)
+                    else []
+                )
+                inside = ", ".join(code if key is None else f"{key}={code}" for key, code in given)
+                return f"{self._tf}.keras.initializers.{keras}({inside})"
+            if symbol is not None:
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no initializer that is known here")
+        self._needs_plain(node)
+        return None
+
+    def _operation(self, node: cst.Call, name: str) -> Thing:
+        args = node.args
+        first = args[0].value if args and not args[0].star else None
+        if name == "reduce_mean" and first is not None and len(args) == 1:
+            return self._mean(node, first)
+        if name in CROSS_ENTROPIES or name in _SQUARES:
+            return Thing("each", node)
+        if name.startswith("estimator.export."):
+            return Thing("export", node)
+        if name.startswith("feature_column."):
+            raise self._refuse(
+                codes.CANNED_ESTIMATOR, node, "feature columns: Keras' preprocessing layers do their work"
+            )
+        if name in ("identity",) and first is not None:
+            thing = self._read(first)
+            if thing.kind == "tensor":
+                self._edit(Replace(node, "{_x}", (("_x", first),)))
+                return Thing("tensor", node)
+            return thing
+        found = [self._read(arg.value) for arg in args]
+        kinds = {thing.kind for thing in found}
+        if kinds <= {"plain"}:
+            if name in ("get_variable", "Variable", "placeholder", "add_to_collection", "get_default_graph"):
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no place in a Keras model")
+            return PLAIN
+        if first is None:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no layer in Keras")
+        subject = found[0]
+        if kinds <= {"labels", "plain"} and name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze",
+                                                     "expand_dims"):  # fmt: skip
+            return subject
+        if kinds <= {"labels", "plain"} and name == "one_hot" and subject.kind == "labels":
+            return Thing("labels", node, form="onehot")
+        if kinds <= {"labels", "plain"} and name in ("argmax", "arg_max") and subject.kind == "labels":
+            return Thing("labels", node, form="argmax of " + subject.form)
+        if kinds <= {"tensor", "plain", "tensors"}:
+            found_tensor = self._tensor_operation(node, name, first, subject)
+            if found_tensor is not None:
+                return found_tensor
+        if kinds <= {"tensor", "reading", "plain"} and subject.kind in ("tensor", "reading") and _is_reading(name):
+            base = subject.of if subject.kind == "reading" else subject
+            assert base is not None
+            form = "squeezed" if name in ("squeeze", "reshape") else name
+            if subject.form not in ("", "squeezed"):
+                form = f"{name} of {subject.form}"
+            return Thing("reading", node, of=base, form=form)
+        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no layer in Keras that is known here")
+
+    def _tensor_operation(self, node: cst.Call, name: str, first: cst.BaseExpression, subject: Thing) -> Thing | None:
+        """An operation between layers as a layer; None where it is none."""
+        layers = f"{self._tf}.keras.layers"
+        named = named_arguments(node, ("x", "y"))
+        if name in ACTIVATIONS and name not in READINGS and subject.kind == "tensor":
+            code = f"{layers}.Activation({self._quote}{ACTIVATIONS[name]}{self._quote})"
+            self._edit(Replace(node, code + "({_x})", (("_x", first),)))
+            return Thing("tensor", node)
+        if name == "reshape":
+            given = named_arguments(node, ("tensor", "shape", "name")) or {}
+            shape = given.get("shape")
+            sizes = [e.value for e in shape.value.elements] if shape is not None and isinstance(
+                shape.value, cst.List | cst.Tuple) else []  # fmt: skip
+            if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in given:
+                parts = [(f"_{i}", size) for i, size in enumerate(sizes[1:], 1)]
+                inside = ", ".join("{" + place + "}" for place, _ in parts) + ("," if len(parts) == 1 else "")
+                self._edit(Replace(node, f"{layers}.Reshape(({inside}))({{_x}})", (("_x", first), *parts)))
+                return Thing("tensor", node)
+            return None
+        if name == "concat" and subject.kind == "tensors":
+            given = named_arguments(node, ("values", "axis", "name")) or {}
+            axis = given.get("axis")
+            if axis is not None:
+                code = f"{layers}.Concatenate(axis={{_a}})({{_x}})"
+                self._edit(Replace(node, code, (("_x", first), ("_a", axis.value))))
+                return Thing("tensor", node)
+        if name in ("add", "multiply", "subtract") and named is not None and len(node.args) == 2:
+            operator = {"add": "+", "multiply": "*", "subtract": "-"}[name]
+            sides = tuple((f"_{key}", arg.value) for key, arg in named.items())
+            self._edit(Replace(node, "({_x} " + operator + " {_y})", sides))
+            return Thing("tensor", node)
+        return None
+
+    # ---- loss, optimizer, metrics, spec ----
+
+    def _prediction(self, node: cst.BaseExpression, code: str) -> Thing:
+        """The model's output that a loss or metric is computed from, and the form it is in."""
+        thing = self._read(node)
+        base = thing.of if thing.kind == "reading" else thing
+        if base is None or base.kind != "tensor":
+            raise self._refuse(code, node, f"`{self._module.code(node)}` is not the model's output")
+        self._outputs.append(base)
+        return thing
+
+    def _loss(self, node: cst.Call, name: str) -> Thing:
+        loss = LOSSES.get(name)
+        if loss is None:
+            raise self._refuse(codes.ESTIMATOR_LOSS, node, f"tf.losses.{name} has no equal in Keras that is known here")
+        given = named_arguments(node, (loss.labels, loss.predictions, *loss.parameters))
+        if given is None or loss.labels not in given or loss.predictions not in given:
+            raise self._refuse(codes.ESTIMATOR_LOSS, node, "the arguments of this loss cannot be read")
+        settings = []
+        for key, arg in given.items():
+            if key in (loss.labels, loss.predictions) or key in IGNORED_LOSS_ARGUMENTS:
+                continue
+            if key == "reduction" and (self._symbol(arg.value) or "").rsplit(".", 1)[-1] in MEANS:
+                continue
+            if key not in KEPT_LOSS_ARGUMENTS:
+                raise self._refuse(codes.ESTIMATOR_LOSS, arg.value, f"`{key}=` of a loss has no equal in Keras here")
+            self._needs_plain(arg.value)
+            settings.append(f"{KEPT_LOSS_ARGUMENTS[key]}={self._module.code(arg.value)}")
+        labels = self._read(given[loss.labels].value)
+        return self._made_loss(node, loss.keras, loss.logits, labels, given[loss.predictions].value, settings)
+
+    def _made_loss(
+        self,
+        node: cst.Call,
+        keras: str,
+        logits: bool,
+        labels: Thing,
+        predicted: cst.BaseExpression,
+        settings: Sequence[str] = (),
+    ) -> Thing:
+        if labels.kind != "labels" or labels.form not in ("", "onehot"):
+            raise self._refuse(codes.ESTIMATOR_LOSS, node, "the loss is not computed from the labels as they are")
+        prediction = self._prediction(predicted, codes.ESTIMATOR_LOSS)
+        if prediction.form not in ("", "squeezed"):
+            raise self._refuse(
+                codes.ESTIMATOR_LOSS, predicted, "the loss is not computed from the model's output as it is"
+            )
+        if labels.form == "onehot":
+            if keras != "CategoricalCrossentropy" or settings:
+                raise self._refuse(
+                    codes.ESTIMATOR_LOSS, node, "one-hot labels are understood by the softmax loss alone"
+                )
+            keras = "SparseCategoricalCrossentropy"
+        inside = ", ".join([*(["from_logits=True"] if logits else []), *settings])
+        base = prediction.of if prediction.kind == "reading" else prediction
+        return Thing("loss", node, f"{self._tf}.keras.losses.{keras}({inside})", of=base, form=keras)
+
+    def _mean(self, node: cst.Call, inner: cst.BaseExpression) -> Thing:
+        """tf.reduce_mean over a cross entropy or a square: the mean that Keras computes."""
+        thing = None
+        if isinstance(inner, cst.Name):
+            thing = self._names.get(inner.value)
+            inner = thing.node if thing is not None and thing.node is not None else inner
+        name = self._symbol(inner.func) if isinstance(inner, cst.Call) else None
+        if isinstance(inner, cst.Call) and name is not None and name in CROSS_ENTROPIES:
+            given = keywords(inner)
+            if set(given) - {"name"} != {"labels", "logits"}:
+                raise self._refuse(codes.ESTIMATOR_LOSS, inner, "labels and logits are not passed by name")
+            labels = self._read(given["labels"].value)
+            return self._made_loss(node, CROSS_ENTROPIES[name], True, labels, given["logits"].value)
+        if isinstance(inner, cst.Call) and name in _SQUARES:
+            pair = _pair(inner)
+            if pair is not None:
+                one, other = pair
+                if self._read(one).kind != "labels":
+                    one, other = other, one
+                return self._made_loss(node, "MeanSquaredError", False, self._read(one), other)
+        raise self._refuse(codes.ESTIMATOR_LOSS, node, "this mean is not a loss that is known here")
+
+    def _optimizer(self, node: cst.Call, name: str) -> Thing:
+        if name in REFUSED_OPTIMIZERS:
+            raise self._refuse(codes.ESTIMATOR_OPTIMIZER, node, REFUSED_OPTIMIZERS[name])
+        known = OPTIMIZERS.get(name)
+        given = named_arguments(node, known.parameters) if known is not None else None
+        if known is None or given is None:
+            raise self._refuse(codes.ESTIMATOR_OPTIMIZER, node, f"tf.train.{name} is not understood")
+        settings: dict[str, str] = {}
+        scheduled: Thing | None = None
+        for key, arg in given.items():
+            if key in ("use_locking", "name"):
+                continue
+            thing = self._read(arg.value)
+            if key not in known.parameters or (thing.kind not in ("plain", "rate")):
+                raise self._refuse(codes.ESTIMATOR_OPTIMIZER, arg.value, f"`{key}=` is not understood")
+            scheduled = thing if thing.kind == "rate" else scheduled
+            code = "RATE" if thing.kind == "rate" else self._module.code(arg.value)
+            settings[known.renamed.get(key, key)] = code
+        if scheduled and name == "MomentumOptimizer":
+            raise self._refuse(
+                codes.ESTIMATOR_OPTIMIZER,
+                node,
+                "TensorFlow 1 multiplies the momentum by the rate of this step, Keras by that of each step gone by: "
+                "under a schedule they differ",
+            )
+        for key, code in known.defaults.items():
+            settings.setdefault(key, code)
+        inside = ", ".join(f"{key}={code}" for key, code in settings.items())
+        return Thing("optimizer", node, f"{self._tf}.keras.optimizers.{known.keras}({inside})", of=scheduled)
+
+    def _schedule(self, node: cst.Call, name: str) -> Thing:
+        keras, parameters = SCHEDULES[name]
+        given = named_arguments(node, parameters)
+        step = given.get("global_step", given.get("x")) if given is not None else None
+        if given is None or step is None or self._read(step.value).kind != "step":
+            raise self._refuse(
+                codes.ESTIMATOR_OPTIMIZER, node, "this schedule follows something other than the global step"
+            )
+        settings = []
+        for key, arg in given.items():
+            if arg is step or key == "name":
+                continue
+            self._needs_plain(arg.value)
+            new = {"learning_rate": "initial_learning_rate"}.get(key, key)
+            settings.append(f"{new}={self._module.code(arg.value)}")
+        return Thing("rate", node, f"{self._tf}.keras.optimizers.schedules.{keras}", settings=tuple(settings))
+
+    def _minimize(self, node: cst.Call, optimizer: Thing) -> Thing:
+        given = named_arguments(node, ("loss", "global_step"))
+        if given is None or not set(given) <= {"loss", "global_step", "name"} or "loss" not in given:
+            raise self._refuse(codes.ESTIMATOR_OPTIMIZER, node, "minimize() is given more than the loss and the step")
+        loss = self._read(given["loss"].value)
+        if loss.kind != "loss":
+            raise self._refuse(codes.ESTIMATOR_LOSS, node, "what is minimised is no loss that is understood")
+        if "global_step" not in given:
+            raise self._refuse(
+                codes.ESTIMATOR_OPTIMIZER, node, "minimize() has no global_step, so that the Estimator never counts"
+            )
+        return Thing("train_op", node, of=optimizer, entries=(("loss", loss),))
+
+    def _metric(self, node: cst.Call, name: str) -> Thing:
+        given = named_arguments(node, ("labels", "predictions", "weights"))
+        if given is None or not {"labels", "predictions"} <= set(given) or not set(given) <= {
+            "labels", "predictions", "name",
+        }:  # fmt: skip
+            raise self._refuse(codes.ESTIMATOR_METRIC, node, "the arguments of this metric cannot be read")
+        labels = self._read(given["labels"].value)
+        prediction = self._prediction(given["predictions"].value, codes.ESTIMATOR_METRIC)
+        keras = METRICS.get(name)
+        if keras is not None and labels.form == "" and prediction.form in ("", "squeezed"):
+            return Thing("metric", node, f"{self._tf}.keras.metrics.{keras}(name=NAME)")
+        classes = prediction.form in ("argmax", "arg_max", "math.argmax") or prediction.form.startswith(
+            ("argmax of nn.softmax", "cast of argmax")
+        )
+        if name == "accuracy" and classes and labels.kind == "labels":
+            if labels.form in ("", "argmax of onehot"):
+                return Thing("metric", node, f"{self._tf}.keras.metrics.SparseCategoricalAccuracy(name=NAME)")
+            if labels.form == "argmax of ":
+                return Thing("metric", node, f"{self._tf}.keras.metrics.CategoricalAccuracy(name=NAME)")
+        raise self._refuse(
+            codes.ESTIMATOR_METRIC, node, f"tf.metrics.{name} of these values has no equal in Keras here"
+        )
+
+    def _spec(self, node: cst.Call) -> Thing:
+        given = named_arguments(node, SPEC)
+        if given is None:
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "the arguments of this EstimatorSpec cannot be read")
+        for key in _HOOKS:
+            if key in given and not is_none(given[key].value):
+                raise self._refuse(codes.ESTIMATOR_HOOK, given[key].value, f"`{key}=` of an EstimatorSpec")
+        if "export_outputs" in given:
+            self._plan.notes.append((given["export_outputs"].value, "export_outputs go: model.export() writes one "
+                                     "signature, the model's output"))  # fmt: skip
+        entries = []
+        for key in ("predictions", "loss", "train_op", "eval_metric_ops"):
+            if key not in given or is_none(given[key].value):
+                continue
+            thing = self._read(given[key].value)
+            if key == "predictions":
+                if PREDICT in self._modes:
+                    for part in thing.entries or (("", thing),):
+                        self._outputs.extend(_base(part[1]))
+                thing = replace(thing, node=given[key].value)
+            entries.append((key, thing))
+        return Thing("spec", node, entries=tuple(entries))
+
+    # ---- small things ----
+
+    def _symbol(self, node: cst.BaseExpression) -> str | None:
+        """The name of something of TensorFlow, without `tensorflow.`; None for anything else."""
+        name = self._program.modules[self._module].symbols.get(node)
+        if name is None:
+            return None
+        name = names.plain(name)
+        return name[len("tensorflow.") :] if name.startswith("tensorflow.") else None
+
+    def _edit(self, edit: Edit) -> None:
+        self._plan.edits.append((self._module, edit))
+
+    def _remove(self, small: cst.BaseSmallStatement) -> None:
+        self._removed.append(small)
+        self._edit(Remove(small))
+
+    def _refuse(self, code: str, node: cst.CSTNode, message: str) -> Unconvertible:
+        return Unconvertible(code, self._module, node, message)
+
+
+def _by_mode(
+    one: Mapping[str, Thing], modes: frozenset[str], other: Mapping[str, Thing], others: frozenset[str]
+) -> dict[str, Thing]:
+    """The names where two ways meet that are gone in different modes."""
+    if not modes or not others:
+        return dict(one if modes else other)
+    found = {**one, **other}
+    for name in one.keys() & other.keys():
+        if one[name] is not other[name]:
+            ways = [(mode, one[name].within(frozenset({mode}))) for mode in sorted(modes)]
+            ways += [(mode, other[name].within(frozenset({mode}))) for mode in sorted(others)]
+            same = all(thing.kind == "plain" for _, thing in ways)
+            found[name] = PLAIN if same else Thing("several", by_mode=tuple(ways))
+    return found
+
+
+def _base(thing: Thing) -> list[Thing]:
+    """The tensor that a value is, or is computed from."""
+    if thing.kind == "reading" and thing.of is not None:
+        return [thing.of]
+    return [thing] if thing.kind == "tensor" else []
+
+
+def _operands(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if isinstance(node, cst.BinaryOperation):
+        yield from (node.left, node.right)
+    elif isinstance(node, cst.UnaryOperation):
+        yield node.expression
+    elif isinstance(node, cst.IfExp):
+        yield from (node.test, node.body, node.orelse)
+
+
+def _is_reading(name: str) -> bool:
+    """Operations on the model's output that NumPy values take as well."""
+    return name in READINGS or name.removeprefix("math.") in {
+        "argmax", "arg_max", "cast", "squeeze", "reshape", "round", "expand_dims", "reduce_max", "exp", "to_int32",
+        "to_int64", "to_float", "greater", "floor", "clip_by_value",
+    }  # fmt: skip
+
+
+def _is_minus_one(node: cst.BaseExpression) -> bool:
+    return (
+        isinstance(node, cst.UnaryOperation)
+        and isinstance(node.operator, cst.Minus)
+        and isinstance(node.expression, cst.Integer)
+        and node.expression.evaluated_value == 1
+    )
+
+
+def _pair(call: cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """The two sides of tf.square(a - b) or tf.squared_difference(a, b)."""
+    if len(call.args) == 2:
+        return call.args[0].value, call.args[1].value
+    inner = call.args[0].value if call.args else None
+    if isinstance(inner, cst.BinaryOperation) and isinstance(inner.operator, cst.Subtract):
+        return inner.left, inner.right
+    return None
+
+
+def _is_docstring(unit: Unit) -> bool:
+    return (
+        isinstance(unit, cst.SimpleStatementLine)
+        and isinstance(unit.body[0], cst.Expr)
+        and isinstance(unit.body[0].value, cst.SimpleString | cst.ConcatenatedString)
+    )

@@ -1,0 +1,391 @@
+"""tf.estimator under a MirroredStrategy: its training, seen from inside the graph.
+
+Each `Estimator.train` is one training call of one epoch. A hook of our own asks every step for what the replicas were
+fed, for the losses that their model functions returned, and at the first step for the gradients.
+"""
+
+import functools
+import glob
+import importlib
+import os
+
+import numpy as np
+
+from . import aligned, weights
+from .graph import PROBE_LEARNING_RATE
+
+NAMES = {
+    "GradientDescentOptimizer": ("sgd", {"_learning_rate": "learning_rate"}),
+    "MomentumOptimizer": ("sgd", {"_learning_rate": "learning_rate", "_momentum": "momentum",
+                                  "_use_nesterov": "nesterov"}),
+    "AdagradOptimizer": ("adagrad", {"_learning_rate": "learning_rate",
+                                     "_initial_accumulator_value": "initial_accumulator_value"}),
+    "AdamOptimizer": ("adam", {"_lr": "learning_rate", "_beta1": "beta_1", "_beta2": "beta_2",
+                               "_epsilon": "epsilon"}),
+    "AdadeltaOptimizer": ("adadelta", {"_lr": "learning_rate", "_rho": "rho", "_epsilon": "epsilon"}),
+    "RMSPropOptimizer": ("rmsprop", {"_learning_rate": "learning_rate", "_decay": "rho", "_momentum": "momentum",
+                                     "_epsilon": "epsilon"}),
+    "FtrlOptimizer": ("ftrl", {"_learning_rate": "learning_rate", "_learning_rate_power": "learning_rate_power",
+                               "_initial_accumulator_value": "initial_accumulator_value",
+                               "_l1_regularization_strength": "l1_regularization_strength",
+                               "_l2_regularization_strength": "l2_regularization_strength"}),
+}
+"""Class of tf.train -> the name of Keras's, and where it keeps what Keras calls so."""
+SMALL = {"adagrad": {"epsilon": 1e-8}}
+"""tf.train's Adagrad has no epsilon; beside an accumulator of 0.1 and more, 1e-8 is below float32's resolution."""
+
+
+def wanted(config):
+    """Whether any file of the program mentions estimators; nothing is changed for the others."""
+    for path in glob.glob(os.path.join(config["cwd"], "**", "*.py"), recursive=True):
+        with open(path, "rb") as file:
+            if b"estimator" in file.read():
+                return True
+    return False
+
+
+def install(tf, recorder, replicas):
+    """Stands in front of Estimator.train. The strategy's replicas are logical CPUs of each session."""
+    module = importlib.import_module("tensorflow_estimator.python.estimator.estimator")
+    optimizer = importlib.import_module("tensorflow.python.training.optimizer").Optimizer
+    if int(tf.__version__.split(".")[0]) >= 2:
+        tf.config.set_logical_device_configuration(
+            tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * replicas)
+    split_cpu(replicas)
+    owner = module.Estimator
+    watcher = Watcher(tf, recorder)
+    owner.train = watcher.train(owner.train)
+    owner._call_model_fn = watcher.call_model_fn(owner._call_model_fn)
+    owner._call_input_fn = watcher.call_input_fn(owner._call_input_fn)
+    optimizer.compute_gradients = watcher.compute_gradients(optimizer.compute_gradients)
+    silence_dropout()
+
+
+def split_cpu(count):
+    session = importlib.import_module("tensorflow.python.client.session")
+    protobuf = importlib.import_module("tensorflow.core.protobuf.config_pb2")
+    original = session.BaseSession.__init__
+
+    @functools.wraps(original)
+    def __init__(self, target="", graph=None, config=None):
+        config = config or protobuf.ConfigProto()
+        config.device_count["CPU"] = count
+        original(self, target, graph, config)
+
+    session.BaseSession.__init__ = __init__
+
+
+def silence_dropout():
+    for name in ("tensorflow.python.layers.core", "tensorflow.python.keras.legacy_tf_layers.core",
+                 "keras.legacy_tf_layers.core"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        module.Dropout.call = lambda self, inputs, training=False: inputs
+
+
+class Layer(object):
+    def __init__(self, variables):
+        self.weights = variables
+
+
+class GraphModel(object):
+    """What the recorder asks of a model, answered for one Estimator."""
+
+    metrics = ()
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+        self.name = "estimator"
+        self.weights = []
+        self.trainable_weights = []
+
+    @property
+    def layers(self):
+        return [Layer(self.weights)]
+
+
+class Flavour(object):
+    is_keras3 = False
+
+    def __init__(self, version):
+        self.name = "tf.estimator"
+        self.version = version
+
+
+class Training(object):
+    """One Estimator.train under way: what its graph holds."""
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+        self.parts = {}
+        """replica -> (tensors it is fed, its loss)"""
+        self.gradients = {}
+        """replica -> [(gradient, variable)]"""
+        self.optimizer = None
+        self.variables = None
+        self.trainable = ()
+        self.shuffle = "unknown"
+
+
+class Watcher(object):
+    """The Estimators of a run. One trains at a time."""
+
+    def __init__(self, tf, recorder):
+        self.tf = tf
+        self.v1 = tf.compat.v1
+        self.recorder = recorder
+        self.models = []
+        self.training = None
+        self.mode = None
+        """The mode of the model function that is being called."""
+        self.flavour = Flavour(tf.__version__)
+        self.session = None
+        self.values = {}
+
+    # -- what the graph is made of
+
+    def train(self, original):
+        @functools.wraps(original)
+        def train(estimator, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
+            if self.training is not None:
+                return original(estimator, input_fn, hooks, steps, max_steps, saving_listeners)
+            self.training = Training(estimator)
+            aligned.reseed(self.recorder.config["seed"] + self.recorder.calls)
+            try:
+                hook = recording_hook(self.v1.train.SessionRunHook, self, self.training)
+                return original(estimator, input_fn, list(hooks or []) + [hook], steps, max_steps, saving_listeners)
+            finally:
+                self.training = None
+
+        return train
+
+    def call_input_fn(self, original):
+        @functools.wraps(original)
+        def call_input_fn(estimator, input_fn, mode, *args, **kwargs):
+            found = original(estimator, input_fn, mode, *args, **kwargs)
+            if self.training is not None and mode == "train":
+                self.training.shuffle = aligned.shuffle_of(found)
+            return found
+
+        return call_input_fn
+
+    def call_model_fn(self, original):
+        @functools.wraps(original)
+        def call_model_fn(estimator, features, labels, mode, config):
+            self.mode = mode
+            spec = original(estimator, features, labels, mode, config)
+            if self.training is not None and mode == "train":
+                nest = self.tf.nest
+                arrays = nest.flatten(features) + ([] if labels is None else nest.flatten(labels))
+                self.training.parts[self.replica()] = (arrays, spec.loss)
+            return spec
+
+        return call_model_fn
+
+    def compute_gradients(self, original):
+        @functools.wraps(original)
+        def compute_gradients(optimizer, *args, **kwargs):
+            training = self.training if self.mode == "train" else None
+            if training is not None and training.variables is None:
+                step = self.v1.train.get_global_step()
+                trainable = set(name_of(variable) for variable in self.v1.trainable_variables())
+                training.variables = [
+                    variable for variable in self.v1.global_variables()
+                    if variable is not step and name_of(variable) != "global_step" and "/replica_" not in variable.name
+                ]
+                training.trainable = [v for v in training.variables if name_of(v) in trainable]
+                training.optimizer = optimizer
+            found = original(optimizer, *args, **kwargs)
+            if training is not None:
+                training.gradients[self.replica()] = [(g, name_of(v)) for g, v in found if g is not None]
+            return found
+
+        return compute_gradients
+
+    def replica(self):
+        context = self.tf.distribute.get_replica_context()
+        replica = getattr(context, "replica_id_in_sync_group", 0)
+        constant = replica if isinstance(replica, int) else importlib.import_module(
+            "tensorflow.python.framework.tensor_util").constant_value(replica)
+        return int(constant if constant is not None else 0)
+
+    # -- what the recorder asks
+
+    def model_of(self, estimator):
+        for model in self.models:
+            if model.estimator is estimator:
+                return model
+        self.models.append(GraphModel(estimator))
+        return self.models[-1]
+
+    def is_built(self, model):
+        return bool(model.weights)
+
+    def read(self, variables):
+        if self.session is None:
+            return [self.values[name_of(variable)] for variable in variables]
+        return [np.array(value) for value in self.session.run([first(variable) for variable in variables])]
+
+    def assign(self, variables, values):
+        for variable, value in zip(variables, values):
+            for part, place, operation in self.assignments[name_of(variable)]:
+                self.session.run(operation, {place: value})
+
+    def replicas(self, model):
+        return len(self.training.parts) if self.training is not None else 1
+
+    def optimizer_settings(self, model):
+        optimizer = self.training.optimizer
+        name, places = NAMES.get(type(optimizer).__name__, (type(optimizer).__name__.lower(), {}))
+        config = dict(SMALL.get(name, {}))
+        for place, key in places.items():
+            value = getattr(optimizer, place, None)
+            config[key] = value if isinstance(value, (int, float, bool)) else "a schedule"
+        if config.get("learning_rate") == "a schedule":
+            config["learning_rate"] = {"class_name": schedule_name(getattr(optimizer, places_of(places)))}
+        return name, config
+
+    def loss_name(self, model):
+        return "model_fn's"
+
+    def metric_names(self, model):
+        return []
+
+    # -- the hook's work
+
+    def begin(self, training):
+        """While the graph can still grow: the operations that set the initial weights."""
+        self.assignments = {}
+        for variable in training.variables or ():
+            own = []
+            for part in parts_of(variable):
+                place = self.v1.placeholder(part.dtype.base_dtype, part.shape)
+                own.append((part, place, self.v1.assign(part, place)))
+            self.assignments[name_of(variable)] = own
+        training.rate = rate_of(training.optimizer)
+        training.dense = [
+            [(self.tf.convert_to_tensor(gradient), name) for gradient, name in training.gradients[replica]]
+            for replica in sorted(training.gradients)
+        ]
+
+    def started(self, training, session):
+        recorder = self.recorder
+        self.session = session
+        model = self.model_of(training.estimator)
+        model.weights = list(training.variables)
+        model.trainable_weights = list(training.trainable)
+        training.call = recorder.begin(model, self, "train", {
+            "source": "dataset", "epochs": 1, "shuffle": training.shuffle,
+            "class_weight": False, "sample_weight": False,
+        })
+        training.call.entry.leaves = weights.of_model(model)
+        recorder.epoch_begin(training.call, 0)
+
+    def wanted_values(self, training):
+        found = {
+            "arrays": [training.parts[replica][0] for replica in sorted(training.parts)],
+            "losses": [training.parts[replica][1] for replica in sorted(training.parts)],
+        }
+        if training.rate is not None and not isinstance(training.rate, float):
+            found["rate"] = training.rate
+        if training.call.steps == 0:
+            found["gradients"] = [[gradient for gradient, _ in own] for own in training.dense]
+        return found
+
+    def stepped(self, training, values, session, seconds):
+        recorder, call = self.recorder, training.call
+        self.session = session
+        arrays = [
+            np.concatenate([np.atleast_1d(part[i]) for part in values["arrays"]], axis=0)
+            for i in range(len(values["arrays"][0]))
+        ]
+        rate = values.get("rate", training.rate)
+        first_step = call.steps == 0
+        recorder.step(call, float(np.mean(values["losses"])), arrays, None if rate is None else float(rate), seconds)
+        entry = call.entry
+        if first_step and entry.initial is not None and call.index == entry.first_fit:
+            recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
+            self.sgd_probe(training, values["gradients"])
+
+    def sgd_probe(self, training, gradients):
+        """Where one plain SGD step would lead: each replica's gradient is its share, their sum the whole."""
+        entry, total = training.call.entry, {}
+        for own, found in zip(training.dense, gradients):
+            for (_, name), value in zip(own, found):
+                total[name] = total.get(name, 0.0) + value
+        moved = [
+            value - PROBE_LEARNING_RATE * total[name_of(variable)] if name_of(variable) in total else value
+            for variable, value in zip(entry.leaves, entry.initial)
+        ]
+        self.recorder.snapshot(entry, training.call, "sgd_probe", moved)
+
+    def ended(self, training, session):
+        self.session = session
+        leaves = training.call.entry.leaves
+        self.values = dict(zip([name_of(variable) for variable in leaves], self.read(leaves)))
+        self.session = None
+        self.recorder.epoch_end(training.call, {})
+        self.recorder.end(training.call)
+
+
+def recording_hook(base, watcher, training):
+    import time
+
+    class Recording(base):
+        def begin(self):
+            watcher.begin(training)
+
+        def after_create_session(self, session, coord):
+            watcher.started(training, session)
+
+        def before_run(self, run_context):
+            self.since = time.time()
+            return watcher.v1.train.SessionRunArgs(watcher.wanted_values(training))
+
+        def after_run(self, run_context, run_values):
+            watcher.stepped(training, run_values.results, run_context.session, time.time() - self.since)
+
+        def end(self, session):
+            watcher.ended(training, session)
+
+    return Recording()
+
+
+def name_of(variable):
+    return variable.name.split(":")[0].split("/replica_")[0]
+
+
+def parts_of(variable):
+    """The copies of a mirrored variable, or the variable alone."""
+    return list(getattr(variable, "_values", None) or (variable,))
+
+
+def first(variable):
+    return parts_of(variable)[0]
+
+
+def rate_of(optimizer):
+    for place in ("_lr", "_learning_rate"):
+        value = getattr(optimizer, place, None)
+        if value is not None and not callable(value):
+            return float(value) if isinstance(value, (int, float)) else value
+    return None
+
+
+def places_of(places):
+    return next(place for place, key in places.items() if key == "learning_rate")
+
+
+SCHEDULES = (("ExponentialDecay", "ExponentialDecay"), ("InverseTimeDecay", "InverseTimeDecay"),
+             ("PolynomialDecay", "PolynomialDecay"), ("CosineDecay", "CosineDecay"),
+             ("PiecewiseConstant", "PiecewiseConstantDecay"))
+
+
+def schedule_name(rate):
+    name = getattr(rate, "name", "")
+    for scope, keras in SCHEDULES:
+        if name.startswith(scope):
+            return keras
+    return name
