@@ -390,6 +390,55 @@ class TestOneFile:
         assert "TFM103" in codes(file, "refuse")
         assert not file.changed
 
+    def test_a_wrap_in_the_scope_of_a_strategy_leaves_one_strategy(self) -> None:
+        code = """
+            import tensorflow as tf
+            from tensorflow.keras.layers import Dense
+            from tensorflow.keras.models import Sequential
+            from tensorflow.keras.utils import multi_gpu_model
+            from settings import gpus
+
+            model = Sequential([Dense(1, input_shape=(4,))])
+            if gpus > 1:
+                strategy = tf.distribute.MirroredStrategy()
+                with strategy.scope():
+                    model = multi_gpu_model(model, gpus=gpus)
+            model.compile(loss="mse", optimizer="sgd")
+        """
+        (file,) = migrated({"train.py": code}).values()
+        assert file.after == text("""
+            import tensorflow as tf
+            from tensorflow.keras.layers import Dense
+            from tensorflow.keras.models import Sequential
+            from settings import gpus
+
+            strategy = (
+                tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(gpus)])
+                if gpus > 1
+                else tf.distribute.get_strategy()
+            )
+            with strategy.scope():
+                model = Sequential([Dense(1, input_shape=(4,))])
+                model.compile(loss="mse", optimizer="sgd")
+        """)
+
+    def test_a_strategy_that_something_else_uses_stays(self) -> None:
+        code = """
+            import tensorflow as tf
+            from tensorflow.keras.layers import Dense
+            from tensorflow.keras.models import Sequential
+            from tensorflow.keras.utils import multi_gpu_model
+
+            strategy = tf.distribute.MirroredStrategy()
+            with strategy.scope():
+                model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+            model.compile(loss="mse", optimizer="sgd")
+            print(strategy.num_replicas_in_sync)
+        """
+        (file,) = migrated({"train.py": code}).values()
+        assert "strategy = tf.distribute.MirroredStrategy()" in file.after
+        assert "strategy_2" in file.after
+
     def test_two_guards_with_the_same_devices_share_a_strategy(self) -> None:
         (file,) = migrated(
             {

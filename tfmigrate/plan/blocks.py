@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import libcst as cst
 
@@ -73,8 +73,11 @@ class Blocks:
         removed: frozenset[cst.CSTNode],
         renamed: Mapping[cst.Name, str],
         strategies: Mapping[cst.CSTNode, str],
+        scopes: Collection[cst.CSTNode] = (),
     ) -> None:
-        """`strategies`: the name of the strategy that decides instead of each `try` round a wrap."""
+        """`strategies`: the name of the strategy that decides instead of each `try` round a wrap; `scopes`: `with`
+        blocks that go because their strategy does."""
+        self._scopes = scopes
         self._facts = facts
         self._module: Module = facts.module
         self._wraps = wraps
@@ -115,7 +118,7 @@ class Blocks:
                 continue
             for suite in suites_of(unit):
                 self._settle(suite)
-            if is_cpu_device(unit, self._facts):
+            if is_cpu_device(unit, self._facts) or unit in self._scopes:
                 self._unwrap(unit)
             elif isinstance(unit, cst.If):
                 self._settle_if(unit)

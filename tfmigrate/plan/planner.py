@@ -32,6 +32,7 @@ from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.rescope import plan_rescoping
 from tfmigrate.plan.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy import ALL_WORKERS, Strategy, replicas, strategy_for
+from tfmigrate.plan.superseded import superseded
 from tfmigrate.plan.trail import trail_of
 from tfmigrate.plan.workers import devices_problem, header, place_of_strategy, saved_by_chief, saves
 from tfmigrate.rules import Rule
@@ -93,6 +94,8 @@ class _Remains:
     """One for each call."""
     merge: Merge
     blocks: Blocks
+    strategies: frozenset[cst.Assign]
+    """Statements that make a strategy which the new one takes the place of."""
 
 
 @dataclass
@@ -255,9 +258,10 @@ class _Planner:
             own = tuple(wrap for wrap in calls.values() if wrap.site.frame.module is module)
             exported = frozenset(name for source, name in self.facts.exported if source is module)
             merged = merge(module, draft.scopes, own, exported)
-            gone = frozenset((*merged.removed, *self._imports_of_the_name(module)))
-            blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), guards)
-            found[module] = _Remains(own, merged, blocks)
+            replaced = superseded(draft.facts, draft.scopes, own, self.facts)
+            gone = frozenset((*merged.removed, *replaced.assignments, *self._imports_of_the_name(module)))
+            blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), guards, replaced.blocks)
+            found[module] = _Remains(own, merged, blocks, replaced.assignments)
         return found
 
     def _homes(self, wraps: list[Wrap]) -> list[_Home]:
@@ -286,6 +290,10 @@ class _Planner:
         return self.drafts[module].settings.strategy == "multi-worker"
 
     def _strategy_name(self, module: Module, function: cst.Module | cst.FunctionDef) -> str:
+        wraps = [wrap for wrap in self.facts.wraps if wrap.site.frame.module is module]
+        draft = self.drafts[module]
+        if "strategy" in superseded(draft.facts, draft.scopes, wraps, self.facts).names(function):
+            return "strategy"
         return self._fresh(module, "strategy", module.tree if self._over_workers(module) else function)
 
     def _fresh(self, module: Module, wanted: str, function: cst.CSTNode) -> str:
@@ -479,7 +487,7 @@ class _Planner:
     def _migrate(self, homes: list[_Home], remains: Mapping[Module, _Remains]) -> None:
         for module, left in remains.items():
             draft = self.drafts[module]
-            draft.edits.extend(Remove(node) for node in left.merge.removed)
+            draft.edits.extend(Remove(node) for node in (*left.merge.removed, *left.strategies))
             draft.edits.extend(Replace(node, new) for node, new in left.merge.renamed)
             draft.edits.extend(left.blocks.edits)
             self._replace_calls(draft, left)
