@@ -284,8 +284,108 @@ class TestSeveralFiles:
             model.save("all.h5")
         """)
 
+    def test_what_is_loaded_together_is_mended_together(self) -> None:
+        """In the builder's file a default has changed; in the caller's a method is gone."""
+        files = migrated(
+            {
+                "nets.py": """
+                from keras.layers import GRU, Dense
+                from keras.models import Sequential
+                from keras.optimizers import Adagrad
+
+
+                def build():
+                    return Sequential([GRU(4, input_shape=(4, 3)), Dense(1)])
+
+
+                def compiled(model):
+                    model.compile(Adagrad(lr=0.1), 'mse')
+                """,
+                "train.py": """
+                from keras.utils import multi_gpu_model
+                from nets import build, compiled
+
+
+                def make(gpus):
+                    model = multi_gpu_model(build(), gpus)
+                    compiled(model)
+                    return model
+                """,
+                "main.py": """
+                from data import Batches
+                from train import make
+
+                make(4).fit_generator(Batches(), workers=4)
+                """,
+                "data.py": "from keras.utils import Sequence\n\nclass Batches(Sequence):\n    pass\n",
+                "stranger.py": "from keras.layers import GRU\n",
+            }
+        )
+        assert {path: file.status for path, file in files.items()} == {
+            "nets.py": "migrated",
+            "train.py": "migrated",
+            "main.py": "migrated",
+            "data.py": "migrated",
+            "stranger.py": "unchanged",
+        }
+        assert "reset_after=False" in files["nets.py"].after
+        assert "initial_accumulator_value=0.0" in files["nets.py"].after
+        assert "fit(Batches())" in files["main.py"].after
+        assert "from tensorflow.keras.utils import Sequence" in files["data.py"].after
+
 
 class TestOneFile:
+    def test_what_the_pipeline_reads_stays_imported(self) -> None:
+        (file,) = migrated(
+            {
+                "train.py": """
+                from data import batch, x, y
+                from tensorflow.keras.layers import Dense
+                from tensorflow.keras.models import Sequential
+                from tensorflow.keras.utils import multi_gpu_model
+
+                model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+                model.compile('sgd', 'mse')
+                model.fit(x, y, batch_size=batch)
+                """
+            }
+        ).values()
+        assert file.after.startswith("from data import batch, x, y\n")
+
+    def test_a_string_takes_the_defaults_of_the_keras_that_made_the_model(self) -> None:
+        """Also where the model comes out of a function, and the wrap out of a class that dresses it up."""
+        (file,) = migrated(
+            {
+                "train.py": """
+                from keras.layers import Dense, Input
+                from keras.models import Model
+                from keras.utils import multi_gpu_model
+
+
+                class Parallel(Model):
+                    def __init__(self, serial, gpus):
+                        parallel = multi_gpu_model(serial, gpus)
+                        self.__dict__.update(parallel.__dict__)
+                        self._serial = serial
+
+                    def __getattribute__(self, name):
+                        if 'load' in name or 'save' in name:
+                            return getattr(self._serial, name)
+                        return super(Parallel, self).__getattribute__(name)
+
+
+                def build():
+                    inputs = Input((4,))
+                    return Model(inputs, Dense(1)(inputs))
+
+
+                model = Parallel(build(), 2)
+                model.compile('adadelta', 'mse')
+                """
+            }
+        ).values()
+        assert "Adadelta(learning_rate=1.0" in file.after
+
     def test_the_model_lives_on_an_object(self) -> None:
         (file,) = migrated(
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -88,9 +89,8 @@ class _Plan:
 
 def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
     found = scan.search(paths, _needles(settings), settings.exclude, settings.root)
-    programs = _with_their_programs(found.found, paths, settings)
-    read, unreadable = _read(programs)
-    groups = related.components({path: one.found.data for path, one in read.items()})
+    read, unreadable = _read(_with_their_programs(found.found, paths, settings))
+    groups = related.components({path: _program(one.found) for path, one in read.items()})
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
     files = _with_projects(files, paths, settings, read, groups)
     hits = {one.path for one in found.found}
@@ -134,9 +134,8 @@ def _with_their_programs(hits: Sequence[scan.Found], paths: Sequence[str], setti
 
     def search(needles: Sequence[bytes], named: Callable[[str], bool] = scan.is_source) -> dict[str, bytes]:
         more = scan.search(paths, needles, settings.exclude, settings.root, named).found
-        python = {one.path: one for one in more if one.path.endswith(".py")}
-        found.update({path: one for path, one in python.items() if path not in found})
-        return {path: one.data for path, one in python.items()}
+        found.update({one.path: one for one in more if one.path not in found})
+        return {one.path: _program(one) for one in more}
 
     def find(wanted: Set[str]) -> dict[str, bytes]:
         names = {Path(path).name for path in wanted}
@@ -144,8 +143,18 @@ def _with_their_programs(hits: Sequence[scan.Found], paths: Sequence[str], setti
 
     if not hits:
         return []
-    known = related.with_importers({one.path: one.data for one in hits}, _needles(settings), search)
+    known = related.with_importers({one.path: _program(one) for one in hits}, _needles(settings), search)
     return [found[path] for path in related.with_imported(known, find)]
+
+
+def _program(file: scan.Found) -> bytes:
+    """The Python in a file, to look for imports in; nothing where it cannot be read."""
+    if not file.path.endswith(scan.NOTEBOOK):
+        return file.data
+    try:
+        return _cells(source.decode(file.data)).program.encode("utf-8", "replace")
+    except source.SourceError:
+        return b""
 
 
 def _needles(settings: Settings) -> tuple[bytes, ...]:
@@ -196,7 +205,7 @@ def _as_files(
     files: Sequence[FileResult], read: Mapping[str, _Read], settings: Mapping[str, Settings]
 ) -> list[FileResult]:
     """The outcome for one program; where one of its files cannot take its new text, all stay as they are."""
-    placed = [_as_file(file, read[file.path], settings[file.path]) for file in files]
+    placed = [_in_cells(_as_file(file, read[file.path], settings[file.path]), read) for file in files]
     failed = next((new.path for new, old in zip(placed, files, strict=True) if new.error and not old.error), None)
     if failed is None:
         return placed
@@ -216,6 +225,20 @@ def _as_file(file: FileResult, read: _Read, settings: Settings) -> FileResult:
     except source.SourceError as error:
         return FileResult(file.path, "error", error=str(error), encoding=read.source.encoding)
     return replace(file, encoding=read.source.encoding)
+
+
+def _in_cells(file: FileResult, read: Mapping[str, _Read]) -> FileResult:
+    """A result whose messages speak of lines of a notebook's program, speaking of its cells."""
+
+    def told(match: re.Match[str]) -> str:
+        notebook = read[match[2]].notebook if match[2] in read else None
+        return f"{notebook.place(int(match[1]))} of {match[2]}" if notebook else match[0]
+
+    findings = (
+        replace(finding, message=re.sub(r"\bline (\d+) of (\S+\.ipynb)", told, finding.message))
+        for finding in file.findings
+    )
+    return replace(file, findings=tuple(findings))
 
 
 def _migrate_group(group: Sequence[tuple[str, str, Settings]]) -> tuple[FileResult, ...]:

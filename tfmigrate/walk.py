@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
+from typing import Any
 
 import libcst as cst
 
@@ -38,6 +39,10 @@ def comments_in(node: cst.CSTNode) -> list[str]:
     return [found.value for found in _walk(node, True) if isinstance(found, cst.Comment)]
 
 
+_is_node: Callable[[Any], bool] = cache(lambda kind: issubclass(kind, cst.CSTNode))
+"""Asked of a class, once, because isinstance on an abstract class is slow."""
+
+
 def _walk(node: cst.CSTNode, layout: bool) -> Iterator[cst.CSTNode]:
     pending = [node]
     while pending:
@@ -50,8 +55,9 @@ def _below(node: cst.CSTNode, layout: bool) -> list[cst.CSTNode]:
     below: list[cst.CSTNode] = []
     for name in _parts(type(node), layout):
         value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
+        kind = type(value)
+        if _is_node(kind):
             below.append(value)
-        elif isinstance(value, list | tuple):
-            below.extend(item for item in value if isinstance(item, cst.CSTNode))
+        elif (kind is tuple or kind is list) and value:
+            below.extend(item for item in value if _is_node(type(item)))
     return below

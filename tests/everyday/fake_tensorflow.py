@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from typing import Any, Literal
 
 import numpy as np
@@ -87,6 +89,13 @@ class Sequence:
         pass
 
 
+class Callback:
+    model: Any = None
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        pass
+
+
 def leaves(columns: Any) -> list[Any]:
     if isinstance(columns, tuple | list):
         return [leaf for column in columns for leaf in leaves(column)]
@@ -103,6 +112,9 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
     run = Recorder(world)
 
     class Layer:
+        shared = 1
+        """Replicas of a parallel model that it is a part of."""
+
         def __init__(self, *arguments: Any, **options: Any) -> None:
             self.strategy = run.strategy
 
@@ -133,12 +145,14 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
         def __init__(self, inputs: Any = None, outputs: Any = None, **_: Any) -> None:
             super().__init__()
             self.number, run.models = run.models, run.models + 1
+            self.parts: list[Any] = []
             self.optimizer: Any = None
             self.distribute_strategy = self.strategy
             self._holds(layer for tensor in leaves(inputs) + leaves(outputs) for layer in tensor.layers)
 
         def _holds(self, layers: Any) -> None:
             for layer in layers:
+                self.parts.append(layer)
                 if layer.strategy is not self.strategy:
                     raise Untrue("a layer was made in another scope than its model")
 
@@ -150,9 +164,12 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
             if optimizer.strategy is not self.strategy:
                 raise Untrue("the optimizer was made in another scope than the model")
             self.optimizer, self.loss, self.metrics = optimizer, loss, tuple(metrics or ())
+            run.log.append(("compile", self.number, optimizer.told, loss, self.metrics))
 
         def _told(self, what: str, *more: Any) -> None:
-            replicas = self.replicas if world == "old" else self.strategy.num_replicas_in_sync
+            # A model that shares layers with a parallel one shares its scope, and so its replicas: the sum is the same.
+            shared = max([part.shared for part in self.parts], default=1)
+            replicas = max(self.replicas, shared) if world == "old" else self.strategy.num_replicas_in_sync
             if self.optimizer is None:
                 raise Untrue(f"{what} before compile()")
             run.log.append((what, self.number, replicas, self.optimizer.told, self.loss, self.metrics, *more))
@@ -188,6 +205,10 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
             elif held is not None:
                 validation = (batch_size, seen(held))
             self._told("fit", train, validation, epochs, str(more.get("class_weight")))
+            for callback in more.get("callbacks") or ():
+                callback.model = self
+                for epoch in range(epochs):
+                    callback.on_epoch_end(epoch, {})
 
         def fit_generator(self, generator: Any, **more: Any) -> None:
             if world == "new":
@@ -215,7 +236,7 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
             run.log.append(("load", self.number, path.split(".")[0]))
 
         def summary(self) -> None:
-            pass
+            run.log.append(("summary", self.number))
 
     class Sequential(Model):
         def __init__(self, layers: Any = (), **_: Any) -> None:
@@ -237,7 +258,15 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
         parallel = object.__new__(type(model))
         parallel.__dict__.update(model.__dict__)
         parallel.replicas = replicas
+        share(model, replicas)
         return parallel
+
+    def share(model: Any, replicas: int) -> None:
+        model.shared = replicas
+        for part in model.parts:
+            part.shared = replicas
+            if isinstance(part, Model):
+                share(part, replicas)
 
     def slices(columns: Any, part: slice) -> Any:
         if isinstance(columns, tuple | list):
@@ -250,11 +279,13 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
         layers = module(f"{root}.layers", Input=lambda *a, **k: Tensor())
         layers.__getattr__ = lambda name: layer(name)  # type: ignore[method-assign]
         utils = module(f"{root}.utils", Sequence=Sequence)
+        callbacks = module(f"{root}.callbacks", Callback=Callback)
         top = module(root, layers=layers, utils=utils, Model=model, Sequential=sequential, Input=layers.Input)
+        top.callbacks = callbacks  # type: ignore[attr-defined]
         top.models = module(f"{root}.models", Model=model, Sequential=sequential)  # type: ignore[attr-defined]
         optimizers = {c.__name__: c for c in kinds(standalone)}
         top.optimizers = module(f"{root}.optimizers", **optimizers)  # type: ignore[attr-defined]
-        found = {one.__name__: one for one in (top, layers, utils, top.models, top.optimizers)}
+        found = {one.__name__: one for one in (top, layers, utils, callbacks, top.models, top.optimizers)}
         if world == "old":
             utils.multi_gpu_model = multi_gpu_model  # type: ignore[attr-defined]
             if standalone:
@@ -296,16 +327,38 @@ def module(name: str, **members: Any) -> types.ModuleType:
     return made
 
 
-def trace(program: str, world: World) -> list[tuple[Any, ...]]:
-    """What `program` trains, on what, over how many replicas. Raises what the program raises, or Untrue."""
+class _Finder(MetaPathFinder, Loader):
+    """Imports the other files of a program out of memory."""
+
+    def __init__(self, files: Mapping[str, str], names: Mapping[str, Any]) -> None:
+        self.files, self.names = files, names
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if f"{fullname}.py" in self.files else None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__dict__.update(self.names)
+        exec(compile(self.files[f"{module.__name__}.py"], module.__name__, "exec"), module.__dict__)
+
+
+def trace(files: Mapping[str, str], main: str, world: World) -> list[tuple[Any, ...]]:
+    """What a program builds, compiles, trains, on what, over how many replicas, and what it prints.
+
+    Raises what the program raises, or Untrue.
+    """
     modules, run = build(world)
-    real = [name for name in sys.modules if name.split(".")[0] in ("tensorflow", "keras")]
+    own = {name.removesuffix(".py") for name in files}
+    real = [name for name in sys.modules if name.split(".")[0] in ("tensorflow", "keras") or name in own]
     before = {name: sys.modules.pop(name) for name in real}
     sys.modules.update(modules)
+    names = {"print": lambda *words: run.log.append(("print", *words))}
+    finder = _Finder(files, names)
+    sys.meta_path.insert(0, finder)
     try:
-        exec(compile(program, "program", "exec"), {"__name__": "__main__", "print": lambda *_: None})
+        exec(compile(files[main], main, "exec"), {"__name__": "__main__", **names})
     finally:
-        for name in modules:
+        sys.meta_path.remove(finder)
+        for name in (*modules, *own):
             sys.modules.pop(name, None)
         sys.modules.update(before)
     return run.log

@@ -72,6 +72,35 @@ def test_reports_name_the_cell(training: Path, tfmigrate: Tfmigrate) -> None:
     assert "findings at line 4:5, 8:1" in tfmigrate("explain", "train.ipynb:1:1").text
 
 
+def test_a_notebook_and_the_modules_it_imports_are_one_program(project: Path, tfmigrate: Tfmigrate) -> None:
+    (project / "nets.py").write_text(
+        "from keras.layers import Dense\n\n\ndef dense():\n    return Dense(1, input_shape=(4,))\n"
+    )
+    (project / "wrapping.py").write_text(
+        "from keras.utils import multi_gpu_model\n\n\ndef to_gpus(model, gpus):\n"
+        "    return multi_gpu_model(model, gpus)\n"
+    )
+    cells = [
+        "%matplotlib inline\nfrom keras.models import Sequential\nfrom nets import dense\nfrom wrapping import to_gpus"
+    ]
+    cells += ["model = Sequential([dense()])", "model = to_gpus(model, 2)\nmodel.compile('adagrad', 'mse')"]
+    cells += ["model.fit_generator(batches, workers=2)"]
+    path = project / "train.ipynb"
+    path.write_text(written(*map(lines, cells)), encoding="utf-8")
+    done = tfmigrate("fix")
+    assert (done.code, done.err) == (0, "")
+    for place in ("nets.py:1:", "wrapping.py:5:", "train.ipynb:cell 4:2:", "train.ipynb:cell 5:1:"):
+        assert f"\n{place}" in f"\n{done.text}"
+    assert "the model built at cell 3, line 1 of train.ipynb" in done.text
+    assert "tensorflow.keras.layers" in (project / "nets.py").read_text()
+    assert "multi_gpu_model" not in (project / "wrapping.py").read_text()
+    _, first, built, compiled, trained = sources(path)
+    assert first == cells[0].replace("from keras", "import tensorflow as tf\nfrom tensorflow.keras")
+    assert "with strategy.scope():\n    model = Sequential([dense()])" in built
+    assert "Adagrad(learning_rate=0.01" in compiled
+    assert trained == "model.fit(batches)"
+
+
 def test_outputs_can_be_cleared(training: Path, tfmigrate: Tfmigrate) -> None:
     tfmigrate("fix", "--clear-outputs", training.name)
     cells = json.loads(training.read_text())["cells"]

@@ -7,32 +7,41 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.everyday.fake_tensorflow import Untrue, trace
-from tests.everyday.programs import generate
-from tfmigrate.migrate import migrate_bytes
+from tests.everyday.programs import MAIN, generate
+from tfmigrate import migrate
+from tfmigrate.result import Result
 from tfmigrate.settings import Settings
 
 PROGRAMS = int(os.environ.get("TFMIGRATE_PROGRAMS", "60"))
 SETTINGS = Settings(from_version="keras==2.3.1, tensorflow==2.3.1")
 
 
-def outcome(seed: int) -> str:
+def migrated(folder: Path, files: dict[str, str]) -> tuple[Result, dict[str, str]]:
+    """What `tfmigrate fix` says about a program, and its files afterwards."""
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    result = migrate.fix([str(folder)], SETTINGS)
+    return result, {name: (folder / name).read_text() for name in files}
+
+
+def outcome(seed: int, folder: Path) -> str:
     """ "true", "refused", or what is wrong with the migration of one program."""
-    program = generate(seed)
-    old = trace(program, "old")
-    file = migrate_bytes(program.encode(), "program.py", SETTINGS)
-    if file.error:
-        return f"crash: {file.error}"
-    again = migrate_bytes(file.after.encode(), "program.py", SETTINGS)
-    if file.status == "refused":
-        return "refused" if again.after == file.after else "not idempotent"
-    if again.after != file.after:
+    before = generate(seed)
+    old = trace(before, MAIN, "old")
+    result, after = migrated(folder, before)
+    if result.errors:
+        return f"crash: {result.errors[0].error}"
+    if migrated(folder, after)[1] != after:
         return "not idempotent"
+    if any(file.status == "refused" for file in result.files):
+        return "refused"
     try:
-        new = trace(file.after, "new")
+        new = trace(after, MAIN, "new")
     except Untrue as error:
         return f"untrue: {error}"
     except Exception as error:
@@ -43,8 +52,12 @@ def outcome(seed: int) -> str:
     return "true" if len(old) == len(new) else "differs: another number of steps"
 
 
-def test_no_untruth() -> None:
-    outcomes = {seed: outcome(seed) for seed in range(PROGRAMS)}
+def test_no_untruth(tmp_path: Path) -> None:
+    outcomes = {}
+    for seed in range(PROGRAMS):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        outcomes[seed] = outcome(seed, folder)
     wrong = {seed: told for seed, told in outcomes.items() if told not in ("true", "refused")}
     assert not wrong
     assert Counter(outcomes.values())["true"] > 0.7 * PROGRAMS
@@ -76,8 +89,8 @@ with strategy.scope():
 x = np.zeros((256, 4))
 model.fit(tf.data.Dataset.from_tensor_slices((x, x)).shuffle(256).batch(32))
 """
-    ((what, _, replicas, *_),) = trace(program, "new")
+    _, (what, _, replicas, *_) = trace({MAIN: program}, MAIN, "new")
     assert (what, replicas) == ("fit", 8)
     assert right in program
     with pytest.raises(Untrue, match=why):
-        trace(program.replace(right, wrong), "new")
+        trace({MAIN: program.replace(right, wrong)}, MAIN, "new")

@@ -145,13 +145,13 @@ class Notebook:
                     yield self._place(cell, number), number, line
 
     def _in_cells(self, message: str) -> str:
-        """A message that speaks of lines of the program, speaking of cells."""
+        """A message that speaks of lines of the program, speaking of cells. Lines of other files stay."""
+        return re.sub(r"\bline (\d+)\b(?! of )", lambda match: self.place(int(match[1])), message)
 
-        def told(match: re.Match[str]) -> str:
-            cell, line = self._cell_at(int(match[1]))
-            return f"cell {cell.number}, line {line}"
-
-        return re.sub(r"\bline (\d+)\b", told, message)
+    def place(self, line: int) -> str:
+        """A line of the program, in words."""
+        cell, line = self._cell_at(line)
+        return f"cell {cell.number}, line {line}"
 
 
 def read(text: str) -> Notebook:

@@ -119,7 +119,7 @@ class _Keys:
         self._facts = facts
         self.found: list[cst.SimpleString] = []
         self.paths: list[cst.BaseExpression] = []
-        for node in walk(facts.module.tree):
+        for node in facts.module.nodes:
             if isinstance(node, cst.Call):
                 self._call(node)
             elif isinstance(node, cst.Subscript):

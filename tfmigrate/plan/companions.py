@@ -152,7 +152,7 @@ def import_tensorflow(draft: Draft) -> None:
                 return
             if draft.scope_round(unit) is draft.scopes.module:
                 conditional.append((statement, unit))
-    if not draft.writes(draft.tf):
+    if not draft.reaches_into(draft.tf):
         return
     place = _place_for_import(draft)
     if place is not None:

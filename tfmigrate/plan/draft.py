@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.edits import Arguments, Edit, Insert, Plan, Remove, Replace, Unwrap
+from tfmigrate.plan.edits import Arguments, Branch, Edit, Insert, Plan, Remove, Replace, Scope, Unwrap
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
@@ -44,7 +45,7 @@ class Draft:
     @cached_property
     def quote(self) -> str:
         """The quotation mark that the module uses most."""
-        strings = [part.value for part in walk(self.module.tree) if isinstance(part, cst.SimpleString)]
+        strings = [part.value for part in self.module.nodes if isinstance(part, cst.SimpleString)]
         single = sum(text.lstrip("bBrRuU").startswith("'") for text in strings)
         return "'" if single > len(strings) - single else '"'
 
@@ -118,14 +119,26 @@ class Draft:
                         kept.update(_names_in(argument.value))
         return frozenset(gone - kept)
 
+    def reaches_into(self, name: str) -> bool:
+        """Whether any edit so far writes code with an attribute of `name`."""
+        return any(re.search(rf"(?<![\w.]){re.escape(name)}\.", code) for code in self._written())
+
     def writes(self, name: str) -> bool:
         """Whether any edit so far writes code that reads `name`."""
-        codes_ = [edit.code for edit in self.edits if isinstance(edit, Insert)]
-        codes_ += [edit.template for edit in self.edits if isinstance(edit, Replace)]
+        return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!=)", code) for code in self._written())
+
+    def _written(self) -> Iterator[str]:
         for edit in self.edits:
-            if isinstance(edit, Arguments):
-                codes_ += [argument.value for argument in edit.arguments if isinstance(argument.value, str)]
-        return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!=)", code) for code in codes_)
+            if isinstance(edit, Insert):
+                yield edit.code
+            elif isinstance(edit, Replace):
+                yield edit.template
+            elif isinstance(edit, Scope):
+                yield edit.context
+            elif isinstance(edit, Branch):
+                yield edit.test
+            elif isinstance(edit, Arguments):
+                yield from (argument.value for argument in edit.arguments if isinstance(argument.value, str))
 
     def _tensorflow(self) -> str:
         for statement, unit in import_statements(self.module):

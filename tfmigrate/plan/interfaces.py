@@ -10,13 +10,13 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import FIT_GENERATOR, Revision, has_stars, is_none, keywords, named_arguments
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
-from tfmigrate.plan.imports import Moves
+from tfmigrate.plan.imports import Moves, import_statements
 from tfmigrate.result import Action
 from tfmigrate.rules import Default, Rename, Rule
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, imports_of
 from tfmigrate.understand.values import Parallel, options
 from tfmigrate.walk import walk
 
@@ -401,8 +401,10 @@ def _flavour_of(use: Use, facts: Facts) -> str:
     for option in options(use.receiver):
         if isinstance(option, Parallel):
             found.add(names.flavour(facts.symbols.get(option.wrap.call.func, "")))
-    for model in use.models:
-        if isinstance(model.node, cst.Call):
-            found.add(names.flavour(facts.symbols.get(model.node.func, "")))
+    found.update(names.flavour(model.maker) for model in use.models)
+    if not any(found):
+        # A model out of nowhere: then by the Keras that is imported beside the call.
+        imported = [full for statement, _ in import_statements(facts.module) for _, _, full in imports_of(statement)]
+        found.update(map(names.flavour, imported))
     found.discard("")
     return "keras" if "keras" in found else (found.pop() if found else "")

@@ -17,7 +17,6 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Literal, Made, Value, options
-from tfmigrate.walk import walk
 
 _FORMATS = {"tf": '"channels_last"', "th": '"channels_first"', "default": "None"}
 _CONVOLUTIONS = {
@@ -52,7 +51,7 @@ def _image_ordering(facts: Facts) -> Iterator[CallChange]:
     """`K.set_image_dim_ordering('tf')`, and `K.image_dim_ordering() == 'tf'`."""
     compared = {
         id(side): (node, target)
-        for node in walk(facts.module.tree)
+        for node in facts.module.nodes
         if isinstance(node, cst.Comparison) and len(node.comparisons) == 1
         for target in node.comparisons
         for side in (node.left, target.comparator)

@@ -198,7 +198,7 @@ class _Planner:
         return not any(
             isinstance(node, cst.Name) and node.value == dress.node.name.value and node not in allowed
             for draft in self.drafts.values()
-            for node in walk(draft.module.tree)
+            for node in draft.module.nodes
         )
 
     def _say_other_uses(self, draft: Draft) -> None:

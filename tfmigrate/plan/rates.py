@@ -14,7 +14,6 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.values import Instance, Made, Method, ModelObject, Opaque, Parallel, options
-from tfmigrate.walk import walk
 
 _SETTERS = frozenset({"keras.callbacks.ReduceLROnPlateau", "keras.callbacks.LearningRateScheduler"})
 
@@ -26,7 +25,7 @@ def optimizer_rates(facts: Facts) -> Iterator[CallChange]:
     """
     rates = [
         node
-        for node in walk(facts.module.tree)
+        for node in facts.module.nodes
         if isinstance(node, cst.Attribute)
         and node.attr.value in ("lr", "learning_rate")
         and _is_optimizer(node.value, facts)

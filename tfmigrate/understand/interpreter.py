@@ -500,7 +500,7 @@ class Interpreter:
         base = next((name for name in cls.outside_bases() if names.canonical(name) in names.MODEL_CLASSES), None)
         instance: Value
         if base is not None:
-            instance = self._model(cls.node, frozenset(), frozenset(), "an instance of a Model subclass")
+            instance = self._model(cls.node, frozenset(), frozenset(), "an instance of a Model subclass", base)
             instance.instance = Instance(cls)
         else:
             instance = Instance(cls)
@@ -611,7 +611,7 @@ class Interpreter:
             if old not in summary.made:
                 return old
             if old not in fresh:
-                fresh[old] = self._model(node, sites, frozenset(), old.origin)
+                fresh[old] = self._model(node, sites, frozenset(), old.origin, old.maker)
                 fresh[old].on = built_on(old.on)
                 fresh[old].instance = old.instance
             return fresh[old]
@@ -796,11 +796,11 @@ class Interpreter:
             self.program_facts.scopes_elsewhere = True
         if known in names.MODEL_CLASSES:
             flowing = frozenset().union(*(opaque_sites(value) for value in values))
-            return self._model(node, flowing, models, "constructed")
+            return self._model(node, flowing, models, "constructed", name)
         if known in names.MODEL_LOADERS:
-            return self._model(node, frozenset(), models, "loaded")
+            return self._model(node, frozenset(), models, "loaded", name)
         if names.is_pretrained(known):
-            return self._model(node, keras_sites, models, "a pretrained network")
+            return self._model(node, keras_sites, models, "a pretrained network", name)
         if known == "keras.layers.Input":
             return Made("tensor", known, here)
         if names.is_layer(known):
@@ -825,8 +825,10 @@ class Interpreter:
         self.program_facts.estimators.append(made)
         return made
 
-    def _model(self, node: cst.CSTNode, sites: Sites, on: frozenset[ModelObject], origin: str) -> ModelObject:
-        model = ModelObject(self._site, node, {self._site, *sites}, on, origin)
+    def _model(
+        self, node: cst.CSTNode, sites: Sites, on: frozenset[ModelObject], origin: str, maker: str = ""
+    ) -> ModelObject:
+        model = ModelObject(self._site, node, {self._site, *sites}, on, origin, maker)
         self.program_facts.models.append(model)
         return model
 
@@ -1222,7 +1224,7 @@ def _names_template(arguments: _Arguments) -> bool:
 
 def _mentioned_names(modules: Sequence[Module]) -> set[str]:
     """Every name that is mentioned other than by the `def` that makes it."""
-    nodes = [node for module in modules for node in walk(module.tree)]
+    nodes = [node for module in modules for node in module.nodes]
     defined = {node.name for node in nodes if isinstance(node, cst.FunctionDef)}
     return {node.value for node in nodes if isinstance(node, cst.Name) and node not in defined}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 MULTI_GPU_MODEL = "keras.utils.multi_gpu_model"
 
 _HOMES_OF_KERAS = (
@@ -33,6 +35,7 @@ _MOVED = {
 _LOWER_CASE_OPTIMIZERS = ("sgd", "rmsprop", "adagrad", "adadelta", "adam", "adamax", "nadam")
 
 
+@cache
 def canonical(name: str) -> str:
     """One name for one thing: `tensorflow.python.keras.utils.multi_gpu_model` and
     `keras.utils.training_utils.multi_gpu_model` both become `keras.utils.multi_gpu_model`.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Union
 import libcst as cst
 
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.walk import walk
+from tfmigrate.walk import children
 
 if TYPE_CHECKING:
     from tfmigrate.understand.lifecycle import Wrap
@@ -241,6 +241,8 @@ class ModelObject:
     sites: set[Site]
     on: frozenset[ModelObject] = frozenset()
     origin: str = "constructed"
+    maker: str = ""
+    """Qualified name of the class or function of Keras that made it."""
     instance: Instance | None = None
 
     def base_models(self) -> Iterator[ModelObject]:
@@ -384,10 +386,11 @@ def holds_model(value: Value) -> bool:
 
 def contains_yield(node: cst.FunctionDef) -> bool:
     """Whether a function is a generator; what a function inside it yields does not count."""
-    inner = {
-        part
-        for function in walk(node.body)
-        if isinstance(function, cst.FunctionDef | cst.Lambda)
-        for part in walk(function)
-    }
-    return any(isinstance(part, cst.Yield) and part not in inner for part in walk(node.body))
+    pending: list[cst.CSTNode] = [node.body]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.Yield):
+            return True
+        if not isinstance(part, cst.FunctionDef | cst.Lambda):
+            pending.extend(children(part))
+    return False
