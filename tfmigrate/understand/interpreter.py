@@ -7,7 +7,7 @@ proportion to the code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -60,6 +60,8 @@ _WALKS = 40
 _Arguments = tuple[tuple[str | None, Value], ...]
 _NO_DATASET = frozenset({"as_numpy_iterator", "cardinality", "get_single_element", "options", "reduce", "save"})
 """Methods of a dataset that return something else."""
+_PLAIN = frozenset({"shape", "ndim", "size", "dtype"})
+"""Attributes that are plain data, whatever they belong to."""
 NOTHING = Literal(None)
 WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
 
@@ -415,7 +417,7 @@ class Interpreter:
 
     def _item(self, value: Value, position: int, count: int) -> Value:
         found = []
-        for option in options(value):
+        for option in _filled(value):
             if isinstance(option, Items) and option.kind == "tuple" and len(option.values) == count:
                 found.append(option.values[position])
             elif isinstance(option, Items) and option.values:
@@ -426,7 +428,7 @@ class Interpreter:
 
     def _element(self, value: Value) -> Value:
         found = []
-        for option in options(value):
+        for option in _filled(value):
             if isinstance(option, Items) and option.values:
                 found.append(join(*option.values))
             elif isinstance(option, Mapping):
@@ -1030,7 +1032,7 @@ class Interpreter:
         if isinstance(value, Made):
             return Method(value, name) if value.kind != "tensor" else value
         if isinstance(value, Opaque | Parameter):
-            return Method(value, name)
+            return Opaque(f"the {name} of data") if name in _PLAIN else Method(value, name)
         if isinstance(value, Items | Mapping | Literal | Dataset | StrategyObject | EstimatorPart | ScopeOf):
             return Method(value, name)
         return Opaque(f"the attribute {name}")
@@ -1078,7 +1080,7 @@ class Interpreter:
         indices = [self._evaluate_slice(item.slice) for item in node.slice]
         index = indices[0] if len(indices) == 1 else None
         found = []
-        for option in options(value):
+        for option in _filled(value):
             position = index.value if isinstance(index, Literal) and isinstance(index.value, int) else None
             if (
                 isinstance(option, Items)
@@ -1158,6 +1160,12 @@ class Interpreter:
         if clause.inner_for_in is not None:
             self._comprehension(clause.inner_for_in)
         return iterable
+
+
+def _filled(value: Value) -> Iterable[Value]:
+    """The alternatives of what elements are taken from: a list that is empty on some paths has none there."""
+    found = options(value)
+    return [option for option in found if not isinstance(option, Items) or option.values] or found
 
 
 def _asks_for_gpus(node: cst.BaseComp) -> bool:
