@@ -154,6 +154,13 @@ def test_optimizers_have_their_defaults_written_out(optimizer: str, keras: str) 
         ("config=config)", "config=config, warm_start_from='x')", "TFM110"),
         ("eval_distribute=strategy", "device_fn=print", "TFM110"),
         ("steps=10)", "steps=10, hooks=[print])", "TFM117"),
+        (
+            "estimator.train(input_fn, steps=10)",
+            "if ready:\n    estimator.train(input_fn)\nestimator.evaluate(input_fn)",
+            "TFM110",
+        ),
+        ("(labels, outputs)", "(tf.one_hot(labels, 3, on_value=0.9), outputs)", "TFM11"),
+        ("features, 1)", "tf.concat([features, features], 0), 1)", "TFM112"),
         ("estimator.train(input_fn, steps=10)", "print(estimator)\nestimator.train(input_fn, steps=10)", "TFM110"),
         ("estimator.train(input_fn, steps=10)", "for _ in 1, 2:\n    estimator.train(input_fn, max_steps=1)", "TFM110"),
         ("estimator.train(input_fn, steps=10)", "estimator.train(input_fn, steps=10).evaluate(input_fn)", "TFM110"),
@@ -167,6 +174,27 @@ def test_what_is_not_provably_right_is_refused(old: str, new: str, code: str) ->
 def test_dropout_that_is_never_told_to_train_is_none() -> None:
     after = migrated(("features, 1)", "tf1.layers.dropout(features, 0.5), 1)")).after
     assert "outputs = tf.keras.layers.Dense(1)(features)\n" in after
+
+
+def test_dropout_has_its_rate_written_out() -> None:
+    training = "training=mode == tf.estimator.ModeKeys.TRAIN"
+    after = migrated(("features, 1)", f"tf1.layers.dropout(features, {training}), 1)")).after
+    assert "outputs = tf.keras.layers.Dense(1)(tf.keras.layers.Dropout(0.5)(features))\n" in after
+
+
+def test_features_that_are_named_anew_stay_the_inputs() -> None:
+    after = migrated(("    outputs", '    features = features["x"]\n    outputs')).after
+    assert "    inputs = {key: tf.keras.Input(" in after
+    assert '    features = inputs\n    features = features["x"]\n' in after
+    assert "tf.keras.Model(inputs, outputs)" in after
+
+
+def test_an_argmax_over_the_batch_is_no_accuracy() -> None:
+    metrics = "metrics = {'accuracy': tf1.metrics.accuracy(labels, tf.argmax(outputs))}\n    return"
+    told = refusal(
+        ("return tf.estimator", metrics + " tf.estimator"), ("loss=loss,", "loss=loss, eval_metric_ops=metrics,")
+    )
+    assert told.startswith("TFM114")
 
 
 def test_without_a_strategy_it_is_left_alone_and_told() -> None:

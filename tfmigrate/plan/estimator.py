@@ -229,6 +229,7 @@ class _Migration:
         trainings = [use for use in uses if use.method in ("train", "train_and_evaluate")]
         if not trainings:
             raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "no call that trains it is in sight")
+        self._trained_before_it_is_read(uses, trainings)
         self._escapes({use.call for use in uses})
         scope = self.strategy = self._scope_of(config, strategy)
         function = self._value(self._module, given["model_fn"].value)
@@ -313,6 +314,14 @@ class _Migration:
         if "contrib" in symbols.get(strategy.node.func, ""):
             tf = self.drafts[module].tf
             self.edits.append((module, Replace(strategy.node.func, f"{tf}.distribute.MirroredStrategy")))
+
+    def _trained_before_it_is_read(self, uses: list[Use], trainings: list[Use]) -> None:
+        """An Estimator reads its last checkpoint, a model what it was trained to: training may not be left out."""
+        conditions = [_conditions(use) for use in trainings]
+        for use in uses:
+            if use not in trainings and not any(own <= _conditions(use) for own in conditions):
+                message = f"{use.method}() also runs where train() did not, and read a checkpoint then"
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
 
     def _escapes(self, handled: set[cst.Call]) -> None:
         """Refuse where the Estimator goes to something that is not followed."""
@@ -645,4 +654,14 @@ def _is_statement(use: Use) -> bool:
         and len(unit.body) == 1
         and isinstance(unit.body[0], cst.Expr)
         and unit.body[0].value is use.call
+    )
+
+
+def _conditions(use: Use) -> frozenset[tuple[cst.CSTNode, cst.CSTNode]]:
+    """The arms of conditions that a use stands in, its callers' included."""
+    return frozenset(
+        arm
+        for site in use.site.chain()
+        for arm in site.frame.module.arms(site.unit)
+        if isinstance(arm[0], cst.If | cst.Try)
     )

@@ -226,7 +226,7 @@ class _Reader:
         compiled += [f"metrics=[{', '.join(metrics)}]"] if metrics else []
         model = self._fresh("model")
         indent = self._module.tree.default_indent
-        lines = [f"{model} = {tf}.keras.Model(features, {text})"]
+        lines = [f"{model} = {tf}.keras.Model({self._inputs_name}, {text})"]
         rate = step.of.of
         if rate is not None:
             name = self._fresh("learning_rate")
@@ -277,8 +277,19 @@ class _Reader:
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, self._plan.function, "features is used whole and by key")
         if self._keys:
             made = f"{tf}.keras.Input(spec.shape[1:], dtype=spec.dtype)"
-            return f"features = {{key: {made} for key, spec in features.items()}}"
-        return f"features = {tf}.keras.Input(features.shape[1:], dtype=features.dtype)"
+            made = f"{{key: {made} for key, spec in features.items()}}"
+        else:
+            made = f"{tf}.keras.Input(features.shape[1:], dtype=features.dtype)"
+        if self._inputs_name == "features":
+            return f"features = {made}"
+        return f"{self._inputs_name} = {made}\nfeatures = {self._inputs_name}"
+
+    @property
+    def _inputs_name(self) -> str:
+        """`features`, unless the function gives that name to something else."""
+        assigned = {node.value for part in walk(self._plan.function.body) if isinstance(part, cst.AssignTarget)
+                    for node in walk(part) if isinstance(node, cst.Name)}  # fmt: skip
+        return self._fresh("inputs") if "features" in assigned else "features"
 
     def _fresh(self, wanted: str) -> str:
         used = {node.value for node in walk(self._plan.function) if isinstance(node, cst.Name)}
@@ -830,6 +841,8 @@ class _Reader:
         unknown = set(given) - set(layer.parameters)
         if unknown:
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"the argument {min(unknown)} is unknown")
+        if layer.keras == "Dropout" and "rate" not in given:
+            written.insert(0, "0.5")
         made = f"{self._tf}.keras.layers.{layer.keras}({', '.join(written)})"
         self._edit(Replace(node, made + "({_x})", tuple(parts)))
         if layer.keras == "BatchNormalization":
@@ -910,9 +923,11 @@ class _Reader:
                                                      "expand_dims"):  # fmt: skip
             return subject
         if kinds <= {"labels", "plain"} and name == "one_hot" and subject.kind == "labels":
-            return Thing("labels", node, form="onehot")
-        if kinds <= {"labels", "plain"} and name in ("argmax", "arg_max") and subject.kind == "labels":
-            return Thing("labels", node, form="argmax of " + subject.form)
+            given = named_arguments(node, ("indices", "depth"))
+            if given is not None and set(given) <= {"indices", "depth", "dtype", "name"}:
+                return Thing("labels", node, form="onehot")
+        if kinds <= {"labels", "plain"} and name == "argmax" and subject.kind == "labels":
+            return Thing("labels", node, form=f"{self._argmax(node)} of {subject.form}")
         if kinds <= {"tensor", "plain", "tensors"}:
             found_tensor = self._tensor_operation(node, name, first, subject)
             if found_tensor is not None:
@@ -920,11 +935,21 @@ class _Reader:
         if kinds <= {"tensor", "reading", "plain"} and subject.kind in ("tensor", "reading") and _is_reading(name):
             base = subject.of if subject.kind == "reading" else subject
             assert base is not None
-            form = "squeezed" if name in ("squeeze", "reshape") else name
+            flat = name == "reshape" and len(args) == 2 and self._module.code(args[1].value) in ("[-1]", "(-1,)")
+            form = "squeezed" if name == "squeeze" or flat else name
+            if name.removeprefix("math.") == "argmax":
+                form = self._argmax(node)
             if subject.form not in ("", "squeezed"):
                 form = f"{name} of {subject.form}"
             return Thing("reading", node, of=base, form=form)
         raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no layer in Keras that is known here")
+
+    def _argmax(self, node: cst.Call) -> str:
+        """ "argmax" where it runs over the classes; the default runs over the batch."""
+        given = named_arguments(node, ("input", "axis")) or {}
+        axis = given.get("axis", given.get("dimension"))
+        over = self._module.code(axis.value) if axis is not None else "0"
+        return "argmax" if over in ("1", "-1") else f"argmax over axis {over}"
 
     def _tensor_operation(self, node: cst.Call, name: str, first: cst.BaseExpression, subject: Thing) -> Thing | None:
         """An operation between layers as a layer; None where it is none."""
@@ -948,7 +973,7 @@ class _Reader:
         if name == "concat" and subject.kind == "tensors":
             given = named_arguments(node, ("values", "axis", "name")) or {}
             axis = given.get("axis")
-            if axis is not None:
+            if axis is not None and self._module.code(axis.value) != "0":
                 code = f"{layers}.Concatenate(axis={{_a}})({{_x}})"
                 self._edit(Replace(node, code, (("_x", first), ("_a", axis.value))))
                 return Thing("tensor", node)
@@ -1109,9 +1134,7 @@ class _Reader:
         keras = METRICS.get(name)
         if keras is not None and labels.form == "" and prediction.form in ("", "squeezed"):
             return Thing("metric", node, f"{self._tf}.keras.metrics.{keras}(name=NAME)")
-        classes = prediction.form in ("argmax", "arg_max", "math.argmax") or prediction.form.startswith(
-            ("argmax of nn.softmax", "cast of argmax")
-        )
+        classes = prediction.form in ("argmax", "cast of argmax", "argmax of nn.softmax")
         if name == "accuracy" and classes and labels.kind == "labels":
             if labels.form in ("", "argmax of onehot"):
                 return Thing("metric", node, f"{self._tf}.keras.metrics.SparseCategoricalAccuracy(name=NAME)")
@@ -1200,8 +1223,8 @@ def _operands(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 def _is_reading(name: str) -> bool:
     """Operations on the model's output that NumPy values take as well."""
     return name in READINGS or name.removeprefix("math.") in {
-        "argmax", "arg_max", "cast", "squeeze", "reshape", "round", "expand_dims", "reduce_max", "exp", "to_int32",
-        "to_int64", "to_float", "greater", "floor", "clip_by_value",
+        "argmax", "cast", "squeeze", "reshape", "round", "expand_dims", "reduce_max", "exp", "greater", "floor",
+        "clip_by_value",
     }  # fmt: skip
 
 
