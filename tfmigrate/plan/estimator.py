@@ -17,8 +17,9 @@ from tfmigrate.plan.calls import has_stars, is_none, keywords, named_arguments
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Insert, Remove, Replace, Scope
 from tfmigrate.plan.estimator_inputs import Inputs
-from tfmigrate.plan.estimator_model import Build, Unconvertible, build
+from tfmigrate.plan.estimator_model import build
 from tfmigrate.plan.estimator_names import modernised, only_compat_import
+from tfmigrate.plan.estimator_reader import Build, Unconvertible
 from tfmigrate.plan.expressions import Carrier
 from tfmigrate.result import Action
 from tfmigrate.understand import names

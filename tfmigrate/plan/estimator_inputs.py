@@ -16,7 +16,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.calls import is_false, is_none, is_true, named_arguments
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
-from tfmigrate.plan.estimator_model import Unconvertible
+from tfmigrate.plan.estimator_reader import Unconvertible
 from tfmigrate.plan.expressions import Carrier, assigned
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit

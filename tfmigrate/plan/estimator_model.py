@@ -1,118 +1,30 @@
 """Reads a model function and plans the Keras model that it becomes.
 
 The function is read once, statement by statement, with what each name stands for and for which modes a statement runs.
-Layers stay where they are, as Keras layers; the loss, the optimizer, the metrics and the specs go, and become one
-compile() at the end.
+Layers stay where they are, as Keras layers (estimator_network); the loss, the optimizer, the metrics and the specs go,
+and become one compile() at the end (estimator_training).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import is_none, keywords, named_arguments, text_of
-from tfmigrate.plan.edits import Argument, Arguments, Edit, Insert, Remove, Replace, Signature, Unwrap
-from tfmigrate.plan.estimator_layers import (
-    ACTIVATIONS,
-    CROSS_ENTROPIES,
-    IGNORED_LOSS_ARGUMENTS,
-    INITIALIZERS,
-    KEPT_LOSS_ARGUMENTS,
-    LAYER_CLASSES,
-    LAYERS,
-    LOSSES,
-    MEANS,
-    METRICS,
-    OPTIMIZERS,
-    READINGS,
-    REFUSED_OPTIMIZERS,
-    REGULARIZERS,
-    SCHEDULES,
-    UNKNOWN_TO_KERAS,
-    Layer,
-)
-from tfmigrate.understand import names
+from tfmigrate.plan.edits import Argument, Arguments, Insert, Signature, Unwrap
+from tfmigrate.plan.estimator_layers import LAYER_CLASSES, LAYERS, SCHEDULES
+from tfmigrate.plan.estimator_network import NetworkReader
+from tfmigrate.plan.estimator_reader import EVAL, MODE_NAMES, MODES, PLAIN, PREDICT, TRAIN, Build, Thing
+from tfmigrate.plan.estimator_training import TrainingReader
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, units_of
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 
-TRAIN, EVAL, PREDICT = "TRAIN", "EVAL", "PREDICT"
-MODES = frozenset({TRAIN, EVAL, PREDICT})
-MODE_NAMES = {TRAIN: TRAIN, EVAL: EVAL, PREDICT: PREDICT, "INFER": PREDICT}
-SPEC = (
-    "mode", "predictions", "loss", "train_op", "eval_metric_ops", "export_outputs", "training_chief_hooks",
-    "training_hooks", "scaffold", "evaluation_hooks", "prediction_hooks",
-)  # fmt: skip
-_HOOKS = ("training_chief_hooks", "training_hooks", "evaluation_hooks", "prediction_hooks", "scaffold")
-
-
-class Unconvertible(Exception):
-    """Why an Estimator stays as it is: a code, the place, and words for the user."""
-
-    def __init__(self, code: str, module: Module, node: cst.CSTNode, message: str) -> None:
-        super().__init__(message)
-        self.code, self.module, self.node, self.message = code, module, node, message
-
-
-@dataclass(frozen=True)
-class Thing:
-    """What an expression of a model function stands for.
-
-    kind: plain (Python's own), features, labels, mode, training (a test of the mode), tensor (of a layer), reading
-    (computed from the model's output), each (the losses of
-    single samples), loss, optimizer, rate, train_op, step, updates, metric, spec, dict, tensors.
-    """
-
-    kind: str
-    node: cst.BaseExpression | None = None
-    code: str = ""
-    """For an optimizer, rate, loss or metric: the Keras expression."""
-    of: Thing | None = None
-    """The tensor that a reading, a loss or a metric is computed from."""
-    modes: frozenset[str] = frozenset()
-    """Of a test: the modes in which it holds."""
-    by_mode: tuple[tuple[str, Thing], ...] = ()
-    """Of a name that stands for other things in other modes: what it is in each."""
-    entries: tuple[tuple[str, Thing], ...] = ()
-    """Of a dict, and of a spec: its items."""
-    settings: tuple[str, ...] = ()
-    """Of a rate: the arguments of its class."""
-    form: str = ""
-    """Of labels and readings: "onehot", "argmax", "squeezed" or another operation's name."""
-
-    def within(self, modes: frozenset[str]) -> Thing:
-        """What it is in these modes."""
-        found = list({id(thing): thing for mode, thing in self.by_mode if mode in modes}.values())
-        return found[0] if len(found) == 1 else self
-
-    def entry(self, name: str) -> Thing | None:
-        return next((thing for key, thing in self.entries if key == name), None)
-
-
-PLAIN = Thing("plain")
-_SQUARES = frozenset({"square", "math.square", "squared_difference", "math.squared_difference"})
 _KEPT = frozenset({"plain", "tensor", "tensors"})
-
-
-@dataclass
-class Build:
-    """The plan for one model function."""
-
-    module: Module
-    function: cst.FunctionDef
-    edits: list[tuple[Module, Edit]] = field(default_factory=list)
-    parameters: tuple[str, ...] = ()
-    """Those that it keeps: features, and perhaps params."""
-    readings: str | None = None
-    """The body of the generator of predictions, None where nothing is predicted."""
-    notes: list[tuple[cst.CSTNode, str]] = field(default_factory=list)
-    functions: set[cst.FunctionDef] = field(default_factory=set)
-    """Every function that was read."""
 
 
 def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: str, quote: str, title: str) -> Build:
@@ -120,30 +32,8 @@ def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: st
     return _Reader(facts, Build(module, function), tf, quote).whole(title)
 
 
-class _Reader:
-    def __init__(self, facts: ProgramFacts, plan: Build, tf: str, quote: str) -> None:
-        self._program = facts
-        self._plan = plan
-        self._tf = tf
-        self._quote = quote
-        self._module = plan.module
-        self._names: dict[str, Thing] = {}
-        self._modes = MODES
-        self._specs: dict[str, Thing] = {}
-        self._removed: list[cst.BaseSmallStatement] = []
-        self._assigned: list[tuple[str, Thing, cst.Assign]] = []
-        self._keys: set[str] = set()
-        self._whole_features = False
-        self._used_params = False
-        self._outputs: list[Thing] = []
-        self._returned: Thing | None = None
-        self._updates_are_run = False
-        self._normalised: cst.Call | None = None
-        self._given: list[str] = []
-        self._read_functions: dict[cst.FunctionDef, tuple[str, ...]] = {}
-        self._inside = 0
-        """How many functions of the program are entered below the model function."""
-        self._unwrapped: dict[cst.CSTNode, cst.BaseSuite | None] = {}
+class _Reader(TrainingReader, NetworkReader):
+    """Reads statements and expressions; the base classes read the calls of TensorFlow."""
 
     # ---- the whole ----
 
@@ -526,10 +416,6 @@ class _Reader:
 
     # ---- expressions ----
 
-    def _needs_plain(self, node: cst.BaseExpression) -> None:
-        if self._read(node).kind != "plain":
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "this depends on the data or the mode")
-
     def _read(self, node: cst.BaseExpression) -> Thing:
         if isinstance(node, cst.Name):
             return self._name(node)
@@ -766,427 +652,6 @@ class _Reader:
             self._edit(Arguments(node, arguments))
         return Thing("tensor", node)
 
-    def _tensor(self, node: cst.BaseExpression) -> cst.BaseExpression:
-        """A node that must be a tensor of a layer, or a feature. Raises Unconvertible."""
-        thing = self._read(node)
-        if thing.kind == "reading":
-            raise self._refuse(
-                codes.ESTIMATOR_NO_LAYER,
-                node,
-                "a layer is put on what is computed here; write it as the `activation=` of the layer before",
-            )
-        if thing.kind not in ("tensor", "tensors"):
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` is no tensor of a layer")
-        return node
-
-    def _layer_function(self, node: cst.Call, layer: Layer) -> Thing:
-        given = named_arguments(node, ("inputs", *layer.parameters))
-        if given is None or "inputs" not in given:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "the arguments of this layer cannot be read")
-        inputs = given.pop("inputs").value
-        self._tensor(inputs)
-        return self._layer(node, layer, given, given.get("training"), inputs)
-
-    def _layer_class(self, node: cst.Call, made: cst.Call, layer: Layer) -> Thing:
-        given = named_arguments(made, tuple(p for p in layer.parameters if p != "training"))
-        called = named_arguments(node, ("inputs", "training"))
-        if given is None or called is None or "inputs" not in called or not set(called) <= {"inputs", "training"}:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "the arguments of this layer cannot be read")
-        inputs = called["inputs"].value
-        self._tensor(inputs)
-        return self._layer(node, layer, given, called.get("training"), inputs)
-
-    def _layer(
-        self,
-        node: cst.Call,
-        layer: Layer,
-        given: Mapping[str, cst.Arg],
-        training: cst.Arg | None,
-        inputs: cst.BaseExpression,
-    ) -> Thing:
-        if layer.training and not self._follows_mode(node, training):
-            # tf.layers does nothing in training unless it is told to.
-            if layer.keras != "Dropout":
-                raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, node, "this batch normalization is not told when training is under way"
-                )
-            self._edit(Replace(node, "{_x}", (("_x", inputs),)))
-            return Thing("tensor", node)
-        parts: list[tuple[str, cst.BaseExpression]] = [("_x", inputs)]
-        written = []
-        named = False
-        for name in layer.parameters:
-            arg = given.get(name)
-            if arg is None or name in layer.dropped:
-                named = True
-                continue
-            if is_none(arg.value):
-                named = True
-                continue
-            if name in UNKNOWN_TO_KERAS or name in REGULARIZERS:
-                why = (
-                    "TensorFlow 1 adds no regularizer to the loss by itself, Keras does"
-                    if name in REGULARIZERS
-                    else f"Keras has no `{name}=`"
-                )
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, arg.value, why)
-            place = f"_{len(parts)}"
-            code = self._setting(name, arg.value)
-            if code is None:
-                parts.append((place, arg.value))
-                code = "{" + place + "}"
-            plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
-            written.append(code if plain else f"{name}={code}")
-            named = named or not plain
-        unknown = set(given) - set(layer.parameters)
-        if unknown:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"the argument {min(unknown)} is unknown")
-        if layer.keras == "Dropout" and "rate" not in given:
-            written.insert(0, "0.5")
-        made = f"{self._tf}.keras.layers.{layer.keras}({', '.join(written)})"
-        self._edit(Replace(node, made + "({_x})", tuple(parts)))
-        if layer.keras == "BatchNormalization":
-            self._normalised = node
-        return Thing("tensor", node)
-
-    def _follows_mode(self, node: cst.Call, training: cst.Arg | None) -> bool:
-        if training is None:
-            return False
-        thing = self._read(training.value)
-        if thing.kind == "training" and thing.modes == {TRAIN}:
-            return True
-        if isinstance(training.value, cst.Name) and training.value.value == "False":
-            return False
-        raise self._refuse(
-            codes.ESTIMATOR_NO_LAYER, training.value, "`training=` is something other than mode == TRAIN"
-        )
-
-    def _setting(self, name: str, node: cst.BaseExpression) -> str | None:
-        """Keras's word for a setting of a layer; None where it stays as it is."""
-        symbol = self._symbol(node)
-        if name == "activation":
-            if symbol is not None and symbol in ACTIVATIONS:
-                return f"{self._quote}{ACTIVATIONS[symbol]}{self._quote}"
-            if symbol is not None:
-                raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no activation that Keras has by name"
-                )
-        if name.endswith("initializer"):
-            call = node if isinstance(node, cst.Call) else None
-            symbol = self._symbol(call.func) if call is not None else symbol
-            if symbol is not None and symbol in INITIALIZERS:
-                keras, defaults = INITIALIZERS[symbol]
-                given = [(a.keyword.value if a.keyword else None, self._module.code(a.value)) for a in call.args] \
-                    if call is not None else []  # fmt: skip
-                given = [(key, code) for key, code in given if key not in ("dtype", "uniform")]
-                given += (
-                    [(key, code) for key, code in defaults.items() if key not in dict(given)]
-                    if not any(key is None for key, _ in given)
-                    else []
-                )
-                inside = ", ".join(code if key is None else f"{key}={code}" for key, code in given)
-                return f"{self._tf}.keras.initializers.{keras}({inside})"
-            if symbol is not None:
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no initializer that is known here")
-        self._needs_plain(node)
-        return None
-
-    def _operation(self, node: cst.Call, name: str) -> Thing:
-        args = node.args
-        first = args[0].value if args and not args[0].star else None
-        if name == "reduce_mean" and first is not None and len(args) == 1:
-            return self._mean(node, first)
-        if name in CROSS_ENTROPIES or name in _SQUARES:
-            return Thing("each", node)
-        if name.startswith("estimator.export."):
-            return Thing("export", node)
-        if name.startswith("feature_column."):
-            raise self._refuse(
-                codes.CANNED_ESTIMATOR, node, "feature columns: Keras' preprocessing layers do their work"
-            )
-        if name in ("identity",) and first is not None:
-            thing = self._read(first)
-            if thing.kind == "tensor":
-                self._edit(Replace(node, "{_x}", (("_x", first),)))
-                return Thing("tensor", node)
-            return thing
-        found = [self._read(arg.value) for arg in args]
-        kinds = {thing.kind for thing in found}
-        if kinds <= {"plain"}:
-            if name in ("get_variable", "Variable", "placeholder", "add_to_collection", "get_default_graph"):
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no place in a Keras model")
-            return PLAIN
-        if first is None:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no layer in Keras")
-        subject = found[0]
-        if kinds <= {"labels", "plain"} and name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze",
-                                                     "expand_dims"):  # fmt: skip
-            return subject
-        if kinds <= {"labels", "plain"} and name == "one_hot" and subject.kind == "labels":
-            given = named_arguments(node, ("indices", "depth"))
-            if given is not None and set(given) <= {"indices", "depth", "dtype", "name"}:
-                return Thing("labels", node, form="onehot")
-        if kinds <= {"labels", "plain"} and name == "argmax" and subject.kind == "labels":
-            return Thing("labels", node, form=f"{self._argmax(node)} of {subject.form}")
-        if kinds <= {"tensor", "plain", "tensors"}:
-            found_tensor = self._tensor_operation(node, name, first, subject)
-            if found_tensor is not None:
-                return found_tensor
-        if kinds <= {"tensor", "reading", "plain"} and subject.kind in ("tensor", "reading") and _is_reading(name):
-            base = subject.of if subject.kind == "reading" else subject
-            assert base is not None
-            flat = name == "reshape" and len(args) == 2 and self._module.code(args[1].value) in ("[-1]", "(-1,)")
-            form = "squeezed" if name == "squeeze" or flat else name
-            if name.removeprefix("math.") == "argmax":
-                form = self._argmax(node)
-            if subject.form not in ("", "squeezed"):
-                form = f"{name} of {subject.form}"
-            return Thing("reading", node, of=base, form=form)
-        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no layer in Keras that is known here")
-
-    def _argmax(self, node: cst.Call) -> str:
-        """ "argmax" where it runs over the classes; the default runs over the batch."""
-        given = named_arguments(node, ("input", "axis")) or {}
-        axis = given.get("axis", given.get("dimension"))
-        over = self._module.code(axis.value) if axis is not None else "0"
-        return "argmax" if over in ("1", "-1") else f"argmax over axis {over}"
-
-    def _tensor_operation(self, node: cst.Call, name: str, first: cst.BaseExpression, subject: Thing) -> Thing | None:
-        """An operation between layers as a layer; None where it is none."""
-        layers = f"{self._tf}.keras.layers"
-        named = named_arguments(node, ("x", "y"))
-        if name in ACTIVATIONS and name not in READINGS and subject.kind == "tensor":
-            code = f"{layers}.Activation({self._quote}{ACTIVATIONS[name]}{self._quote})"
-            self._edit(Replace(node, code + "({_x})", (("_x", first),)))
-            return Thing("tensor", node)
-        if name == "reshape":
-            given = named_arguments(node, ("tensor", "shape", "name")) or {}
-            shape = given.get("shape")
-            sizes = [e.value for e in shape.value.elements] if shape is not None and isinstance(
-                shape.value, cst.List | cst.Tuple) else []  # fmt: skip
-            if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in given:
-                parts = [(f"_{i}", size) for i, size in enumerate(sizes[1:], 1)]
-                inside = ", ".join("{" + place + "}" for place, _ in parts) + ("," if len(parts) == 1 else "")
-                self._edit(Replace(node, f"{layers}.Reshape(({inside}))({{_x}})", (("_x", first), *parts)))
-                return Thing("tensor", node)
-            return None
-        if name == "concat" and subject.kind == "tensors":
-            given = named_arguments(node, ("values", "axis", "name")) or {}
-            axis = given.get("axis")
-            if axis is not None and self._module.code(axis.value) != "0":
-                code = f"{layers}.Concatenate(axis={{_a}})({{_x}})"
-                self._edit(Replace(node, code, (("_x", first), ("_a", axis.value))))
-                return Thing("tensor", node)
-        if name in ("add", "multiply", "subtract") and named is not None and len(node.args) == 2:
-            operator = {"add": "+", "multiply": "*", "subtract": "-"}[name]
-            sides = tuple((f"_{key}", arg.value) for key, arg in named.items())
-            self._edit(Replace(node, "({_x} " + operator + " {_y})", sides))
-            return Thing("tensor", node)
-        return None
-
-    # ---- loss, optimizer, metrics, spec ----
-
-    def _prediction(self, node: cst.BaseExpression, code: str) -> Thing:
-        """The model's output that a loss or metric is computed from, and the form it is in."""
-        thing = self._read(node)
-        base = thing.of if thing.kind == "reading" else thing
-        if base is None or base.kind != "tensor":
-            raise self._refuse(code, node, f"`{self._module.code(node)}` is not the model's output")
-        self._outputs.append(base)
-        return thing
-
-    def _loss(self, node: cst.Call, name: str) -> Thing:
-        loss = LOSSES.get(name)
-        if loss is None:
-            raise self._refuse(codes.ESTIMATOR_LOSS, node, f"tf.losses.{name} has no equal in Keras that is known here")
-        given = named_arguments(node, (loss.labels, loss.predictions, *loss.parameters))
-        if given is None or loss.labels not in given or loss.predictions not in given:
-            raise self._refuse(codes.ESTIMATOR_LOSS, node, "the arguments of this loss cannot be read")
-        settings = []
-        for key, arg in given.items():
-            if key in (loss.labels, loss.predictions) or key in IGNORED_LOSS_ARGUMENTS:
-                continue
-            if key == "reduction" and (self._symbol(arg.value) or "").rsplit(".", 1)[-1] in MEANS:
-                continue
-            if key not in KEPT_LOSS_ARGUMENTS:
-                raise self._refuse(codes.ESTIMATOR_LOSS, arg.value, f"`{key}=` of a loss has no equal in Keras here")
-            self._needs_plain(arg.value)
-            settings.append(f"{KEPT_LOSS_ARGUMENTS[key]}={self._module.code(arg.value)}")
-        labels = self._read(given[loss.labels].value)
-        return self._made_loss(node, loss.keras, loss.logits, labels, given[loss.predictions].value, settings)
-
-    def _made_loss(
-        self,
-        node: cst.Call,
-        keras: str,
-        logits: bool,
-        labels: Thing,
-        predicted: cst.BaseExpression,
-        settings: Sequence[str] = (),
-    ) -> Thing:
-        if labels.kind != "labels" or labels.form not in ("", "onehot"):
-            raise self._refuse(codes.ESTIMATOR_LOSS, node, "the loss is not computed from the labels as they are")
-        prediction = self._prediction(predicted, codes.ESTIMATOR_LOSS)
-        if prediction.form not in ("", "squeezed"):
-            raise self._refuse(
-                codes.ESTIMATOR_LOSS, predicted, "the loss is not computed from the model's output as it is"
-            )
-        if labels.form == "onehot":
-            if keras != "CategoricalCrossentropy" or settings:
-                raise self._refuse(
-                    codes.ESTIMATOR_LOSS, node, "one-hot labels are understood by the softmax loss alone"
-                )
-            keras = "SparseCategoricalCrossentropy"
-        inside = ", ".join([*(["from_logits=True"] if logits else []), *settings])
-        base = prediction.of if prediction.kind == "reading" else prediction
-        return Thing("loss", node, f"{self._tf}.keras.losses.{keras}({inside})", of=base, form=keras)
-
-    def _mean(self, node: cst.Call, inner: cst.BaseExpression) -> Thing:
-        """tf.reduce_mean over a cross entropy or a square: the mean that Keras computes."""
-        thing = None
-        if isinstance(inner, cst.Name):
-            thing = self._names.get(inner.value)
-            inner = thing.node if thing is not None and thing.node is not None else inner
-        name = self._symbol(inner.func) if isinstance(inner, cst.Call) else None
-        if isinstance(inner, cst.Call) and name is not None and name in CROSS_ENTROPIES:
-            given = keywords(inner)
-            if set(given) - {"name"} != {"labels", "logits"}:
-                raise self._refuse(codes.ESTIMATOR_LOSS, inner, "labels and logits are not passed by name")
-            labels = self._read(given["labels"].value)
-            return self._made_loss(node, CROSS_ENTROPIES[name], True, labels, given["logits"].value)
-        if isinstance(inner, cst.Call) and name in _SQUARES:
-            pair = _pair(inner)
-            if pair is not None:
-                one, other = pair
-                if self._read(one).kind != "labels":
-                    one, other = other, one
-                return self._made_loss(node, "MeanSquaredError", False, self._read(one), other)
-        raise self._refuse(codes.ESTIMATOR_LOSS, node, "this mean is not a loss that is known here")
-
-    def _optimizer(self, node: cst.Call, name: str) -> Thing:
-        if name in REFUSED_OPTIMIZERS:
-            raise self._refuse(codes.ESTIMATOR_OPTIMIZER, node, REFUSED_OPTIMIZERS[name])
-        known = OPTIMIZERS.get(name)
-        given = named_arguments(node, known.parameters) if known is not None else None
-        if known is None or given is None:
-            raise self._refuse(codes.ESTIMATOR_OPTIMIZER, node, f"tf.train.{name} is not understood")
-        settings: dict[str, str] = {}
-        scheduled: Thing | None = None
-        for key, arg in given.items():
-            if key in ("use_locking", "name"):
-                continue
-            thing = self._read(arg.value)
-            if key not in known.parameters or (thing.kind not in ("plain", "rate")):
-                raise self._refuse(codes.ESTIMATOR_OPTIMIZER, arg.value, f"`{key}=` is not understood")
-            scheduled = thing if thing.kind == "rate" else scheduled
-            code = "RATE" if thing.kind == "rate" else self._module.code(arg.value)
-            settings[known.renamed.get(key, key)] = code
-        if scheduled and name == "MomentumOptimizer":
-            raise self._refuse(
-                codes.ESTIMATOR_OPTIMIZER,
-                node,
-                "TensorFlow 1 multiplies the momentum by the rate of this step, Keras by that of each step gone by: "
-                "under a schedule they differ",
-            )
-        for key, code in known.defaults.items():
-            settings.setdefault(key, code)
-        inside = ", ".join(f"{key}={code}" for key, code in settings.items())
-        return Thing("optimizer", node, f"{self._tf}.keras.optimizers.{known.keras}({inside})", of=scheduled)
-
-    def _schedule(self, node: cst.Call, name: str) -> Thing:
-        keras, parameters = SCHEDULES[name]
-        given = named_arguments(node, parameters)
-        step = given.get("global_step", given.get("x")) if given is not None else None
-        if given is None or step is None or self._read(step.value).kind != "step":
-            raise self._refuse(
-                codes.ESTIMATOR_OPTIMIZER, node, "this schedule follows something other than the global step"
-            )
-        settings = []
-        for key, arg in given.items():
-            if arg is step or key == "name":
-                continue
-            self._needs_plain(arg.value)
-            new = {"learning_rate": "initial_learning_rate"}.get(key, key)
-            settings.append(f"{new}={self._module.code(arg.value)}")
-        return Thing("rate", node, f"{self._tf}.keras.optimizers.schedules.{keras}", settings=tuple(settings))
-
-    def _minimize(self, node: cst.Call, optimizer: Thing) -> Thing:
-        given = named_arguments(node, ("loss", "global_step"))
-        if given is None or not set(given) <= {"loss", "global_step", "name"} or "loss" not in given:
-            raise self._refuse(codes.ESTIMATOR_OPTIMIZER, node, "minimize() is given more than the loss and the step")
-        loss = self._read(given["loss"].value)
-        if loss.kind != "loss":
-            raise self._refuse(codes.ESTIMATOR_LOSS, node, "what is minimised is no loss that is understood")
-        if "global_step" not in given:
-            raise self._refuse(
-                codes.ESTIMATOR_OPTIMIZER, node, "minimize() has no global_step, so that the Estimator never counts"
-            )
-        return Thing("train_op", node, of=optimizer, entries=(("loss", loss),))
-
-    def _metric(self, node: cst.Call, name: str) -> Thing:
-        given = named_arguments(node, ("labels", "predictions", "weights"))
-        if given is None or not {"labels", "predictions"} <= set(given) or not set(given) <= {
-            "labels", "predictions", "name",
-        }:  # fmt: skip
-            raise self._refuse(codes.ESTIMATOR_METRIC, node, "the arguments of this metric cannot be read")
-        labels = self._read(given["labels"].value)
-        prediction = self._prediction(given["predictions"].value, codes.ESTIMATOR_METRIC)
-        keras = METRICS.get(name)
-        if keras is not None and labels.form == "" and prediction.form in ("", "squeezed"):
-            return Thing("metric", node, f"{self._tf}.keras.metrics.{keras}(name=NAME)")
-        classes = prediction.form in ("argmax", "cast of argmax", "argmax of nn.softmax")
-        if name == "accuracy" and classes and labels.kind == "labels":
-            if labels.form in ("", "argmax of onehot"):
-                return Thing("metric", node, f"{self._tf}.keras.metrics.SparseCategoricalAccuracy(name=NAME)")
-            if labels.form == "argmax of ":
-                return Thing("metric", node, f"{self._tf}.keras.metrics.CategoricalAccuracy(name=NAME)")
-        raise self._refuse(
-            codes.ESTIMATOR_METRIC, node, f"tf.metrics.{name} of these values has no equal in Keras here"
-        )
-
-    def _spec(self, node: cst.Call) -> Thing:
-        given = named_arguments(node, SPEC)
-        if given is None:
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "the arguments of this EstimatorSpec cannot be read")
-        for key in _HOOKS:
-            if key in given and not is_none(given[key].value):
-                raise self._refuse(codes.ESTIMATOR_HOOK, given[key].value, f"`{key}=` of an EstimatorSpec")
-        if "export_outputs" in given:
-            self._plan.notes.append((given["export_outputs"].value, "export_outputs go: model.export() writes one "
-                                     "signature, the model's output"))  # fmt: skip
-        entries = []
-        for key in ("predictions", "loss", "train_op", "eval_metric_ops"):
-            if key not in given or is_none(given[key].value):
-                continue
-            thing = self._read(given[key].value)
-            if key == "predictions":
-                if PREDICT in self._modes:
-                    for part in thing.entries or (("", thing),):
-                        self._outputs.extend(_base(part[1]))
-                thing = replace(thing, node=given[key].value)
-            entries.append((key, thing))
-        return Thing("spec", node, entries=tuple(entries))
-
-    # ---- small things ----
-
-    def _symbol(self, node: cst.BaseExpression) -> str | None:
-        """The name of something of TensorFlow, without `tensorflow.`; None for anything else."""
-        name = self._program.modules[self._module].symbols.get(node)
-        if name is None:
-            return None
-        name = names.plain(name)
-        return name[len("tensorflow.") :] if name.startswith("tensorflow.") else None
-
-    def _edit(self, edit: Edit) -> None:
-        self._plan.edits.append((self._module, edit))
-
-    def _remove(self, small: cst.BaseSmallStatement) -> None:
-        self._removed.append(small)
-        self._edit(Remove(small))
-
-    def _refuse(self, code: str, node: cst.CSTNode, message: str) -> Unconvertible:
-        return Unconvertible(code, self._module, node, message)
-
 
 def _by_mode(
     one: Mapping[str, Thing], modes: frozenset[str], other: Mapping[str, Thing], others: frozenset[str]
@@ -1204,13 +669,6 @@ def _by_mode(
     return found
 
 
-def _base(thing: Thing) -> list[Thing]:
-    """The tensor that a value is, or is computed from."""
-    if thing.kind == "reading" and thing.of is not None:
-        return [thing.of]
-    return [thing] if thing.kind == "tensor" else []
-
-
 def _operands(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     if isinstance(node, cst.BinaryOperation):
         yield from (node.left, node.right)
@@ -1218,33 +676,6 @@ def _operands(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         yield node.expression
     elif isinstance(node, cst.IfExp):
         yield from (node.test, node.body, node.orelse)
-
-
-def _is_reading(name: str) -> bool:
-    """Operations on the model's output that NumPy values take as well."""
-    return name in READINGS or name.removeprefix("math.") in {
-        "argmax", "cast", "squeeze", "reshape", "round", "expand_dims", "reduce_max", "exp", "greater", "floor",
-        "clip_by_value",
-    }  # fmt: skip
-
-
-def _is_minus_one(node: cst.BaseExpression) -> bool:
-    return (
-        isinstance(node, cst.UnaryOperation)
-        and isinstance(node.operator, cst.Minus)
-        and isinstance(node.expression, cst.Integer)
-        and node.expression.evaluated_value == 1
-    )
-
-
-def _pair(call: cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-    """The two sides of tf.square(a - b) or tf.squared_difference(a, b)."""
-    if len(call.args) == 2:
-        return call.args[0].value, call.args[1].value
-    inner = call.args[0].value if call.args else None
-    if isinstance(inner, cst.BinaryOperation) and isinstance(inner.operator, cst.Subtract):
-        return inner.left, inner.right
-    return None
 
 
 def _is_docstring(unit: Unit) -> bool:

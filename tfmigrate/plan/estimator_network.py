@@ -1,0 +1,265 @@
+"""The network of a model function: layers and operations of TensorFlow 1, and the Keras layers they become."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.calls import is_none, named_arguments
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.estimator_layers import (
+    ACTIVATIONS,
+    CROSS_ENTROPIES,
+    INITIALIZERS,
+    READINGS,
+    REGULARIZERS,
+    UNKNOWN_TO_KERAS,
+    Layer,
+)
+from tfmigrate.plan.estimator_reader import PLAIN, SQUARES, TRAIN, Reader, Thing
+
+
+class NetworkReader(Reader):
+    """Reads the calls that build the network; each is rewritten where it stands."""
+
+    @abstractmethod
+    def _mean(self, node: cst.Call, inner: cst.BaseExpression) -> Thing:
+        """The loss that a mean is."""
+
+    def _tensor(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """A node that must be a tensor of a layer, or a feature. Raises Unconvertible."""
+        thing = self._read(node)
+        if thing.kind == "reading":
+            raise self._refuse(
+                codes.ESTIMATOR_NO_LAYER,
+                node,
+                "a layer is put on what is computed here; write it as the `activation=` of the layer before",
+            )
+        if thing.kind not in ("tensor", "tensors"):
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` is no tensor of a layer")
+        return node
+
+    def _layer_function(self, node: cst.Call, layer: Layer) -> Thing:
+        given = named_arguments(node, ("inputs", *layer.parameters))
+        if given is None or "inputs" not in given:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "the arguments of this layer cannot be read")
+        inputs = given.pop("inputs").value
+        self._tensor(inputs)
+        return self._layer(node, layer, given, given.get("training"), inputs)
+
+    def _layer_class(self, node: cst.Call, made: cst.Call, layer: Layer) -> Thing:
+        given = named_arguments(made, tuple(p for p in layer.parameters if p != "training"))
+        called = named_arguments(node, ("inputs", "training"))
+        if given is None or called is None or "inputs" not in called or not set(called) <= {"inputs", "training"}:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "the arguments of this layer cannot be read")
+        inputs = called["inputs"].value
+        self._tensor(inputs)
+        return self._layer(node, layer, given, called.get("training"), inputs)
+
+    def _layer(
+        self,
+        node: cst.Call,
+        layer: Layer,
+        given: Mapping[str, cst.Arg],
+        training: cst.Arg | None,
+        inputs: cst.BaseExpression,
+    ) -> Thing:
+        if layer.training and not self._follows_mode(node, training):
+            # tf.layers does nothing in training unless it is told to.
+            if layer.keras != "Dropout":
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, node, "this batch normalization is not told when training is under way"
+                )
+            self._edit(Replace(node, "{_x}", (("_x", inputs),)))
+            return Thing("tensor", node)
+        parts: list[tuple[str, cst.BaseExpression]] = [("_x", inputs)]
+        written = []
+        named = False
+        for name in layer.parameters:
+            arg = given.get(name)
+            if arg is None or name in layer.dropped:
+                named = True
+                continue
+            if is_none(arg.value):
+                named = True
+                continue
+            if name in UNKNOWN_TO_KERAS or name in REGULARIZERS:
+                why = (
+                    "TensorFlow 1 adds no regularizer to the loss by itself, Keras does"
+                    if name in REGULARIZERS
+                    else f"Keras has no `{name}=`"
+                )
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, arg.value, why)
+            place = f"_{len(parts)}"
+            code = self._setting(name, arg.value)
+            if code is None:
+                parts.append((place, arg.value))
+                code = "{" + place + "}"
+            plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
+            written.append(code if plain else f"{name}={code}")
+            named = named or not plain
+        unknown = set(given) - set(layer.parameters)
+        if unknown:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"the argument {min(unknown)} is unknown")
+        if layer.keras == "Dropout" and "rate" not in given:
+            written.insert(0, "0.5")
+        made = f"{self._tf}.keras.layers.{layer.keras}({', '.join(written)})"
+        self._edit(Replace(node, made + "({_x})", tuple(parts)))
+        if layer.keras == "BatchNormalization":
+            self._normalised = node
+        return Thing("tensor", node)
+
+    def _follows_mode(self, node: cst.Call, training: cst.Arg | None) -> bool:
+        if training is None:
+            return False
+        thing = self._read(training.value)
+        if thing.kind == "training" and thing.modes == {TRAIN}:
+            return True
+        if isinstance(training.value, cst.Name) and training.value.value == "False":
+            return False
+        raise self._refuse(
+            codes.ESTIMATOR_NO_LAYER, training.value, "`training=` is something other than mode == TRAIN"
+        )
+
+    def _setting(self, name: str, node: cst.BaseExpression) -> str | None:
+        """Keras's word for a setting of a layer; None where it stays as it is."""
+        symbol = self._symbol(node)
+        if name == "activation":
+            if symbol is not None and symbol in ACTIVATIONS:
+                return f"{self._quote}{ACTIVATIONS[symbol]}{self._quote}"
+            if symbol is not None:
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no activation that Keras has by name"
+                )
+        if name.endswith("initializer"):
+            call = node if isinstance(node, cst.Call) else None
+            symbol = self._symbol(call.func) if call is not None else symbol
+            if symbol is not None and symbol in INITIALIZERS:
+                keras, defaults = INITIALIZERS[symbol]
+                given = [(a.keyword.value if a.keyword else None, self._module.code(a.value)) for a in call.args] \
+                    if call is not None else []  # fmt: skip
+                given = [(key, code) for key, code in given if key not in ("dtype", "uniform")]
+                given += (
+                    [(key, code) for key, code in defaults.items() if key not in dict(given)]
+                    if not any(key is None for key, _ in given)
+                    else []
+                )
+                inside = ", ".join(code if key is None else f"{key}={code}" for key, code in given)
+                return f"{self._tf}.keras.initializers.{keras}({inside})"
+            if symbol is not None:
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no initializer that is known here")
+        self._needs_plain(node)
+        return None
+
+    def _operation(self, node: cst.Call, name: str) -> Thing:
+        args = node.args
+        first = args[0].value if args and not args[0].star else None
+        if name == "reduce_mean" and first is not None and len(args) == 1:
+            return self._mean(node, first)
+        if name in CROSS_ENTROPIES or name in SQUARES:
+            return Thing("each", node)
+        if name.startswith("estimator.export."):
+            return Thing("export", node)
+        if name.startswith("feature_column."):
+            raise self._refuse(
+                codes.CANNED_ESTIMATOR, node, "feature columns: Keras' preprocessing layers do their work"
+            )
+        if name in ("identity",) and first is not None:
+            thing = self._read(first)
+            if thing.kind == "tensor":
+                self._edit(Replace(node, "{_x}", (("_x", first),)))
+                return Thing("tensor", node)
+            return thing
+        found = [self._read(arg.value) for arg in args]
+        kinds = {thing.kind for thing in found}
+        if kinds <= {"plain"}:
+            if name in ("get_variable", "Variable", "placeholder", "add_to_collection", "get_default_graph"):
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no place in a Keras model")
+            return PLAIN
+        if first is None:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no layer in Keras")
+        subject = found[0]
+        if kinds <= {"labels", "plain"} and name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze",
+                                                     "expand_dims"):  # fmt: skip
+            return subject
+        if kinds <= {"labels", "plain"} and name == "one_hot" and subject.kind == "labels":
+            given = named_arguments(node, ("indices", "depth"))
+            if given is not None and set(given) <= {"indices", "depth", "dtype", "name"}:
+                return Thing("labels", node, form="onehot")
+        if kinds <= {"labels", "plain"} and name == "argmax" and subject.kind == "labels":
+            return Thing("labels", node, form=f"{self._argmax(node)} of {subject.form}")
+        if kinds <= {"tensor", "plain", "tensors"}:
+            found_tensor = self._tensor_operation(node, name, first, subject)
+            if found_tensor is not None:
+                return found_tensor
+        if kinds <= {"tensor", "reading", "plain"} and subject.kind in ("tensor", "reading") and _is_reading(name):
+            base = subject.of if subject.kind == "reading" else subject
+            assert base is not None
+            flat = name == "reshape" and len(args) == 2 and self._module.code(args[1].value) in ("[-1]", "(-1,)")
+            form = "squeezed" if name == "squeeze" or flat else name
+            if name.removeprefix("math.") == "argmax":
+                form = self._argmax(node)
+            if subject.form not in ("", "squeezed"):
+                form = f"{name} of {subject.form}"
+            return Thing("reading", node, of=base, form=form)
+        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no layer in Keras that is known here")
+
+    def _argmax(self, node: cst.Call) -> str:
+        """ "argmax" where it runs over the classes; the default runs over the batch."""
+        given = named_arguments(node, ("input", "axis")) or {}
+        axis = given.get("axis", given.get("dimension"))
+        over = self._module.code(axis.value) if axis is not None else "0"
+        return "argmax" if over in ("1", "-1") else f"argmax over axis {over}"
+
+    def _tensor_operation(self, node: cst.Call, name: str, first: cst.BaseExpression, subject: Thing) -> Thing | None:
+        """An operation between layers as a layer; None where it is none."""
+        layers = f"{self._tf}.keras.layers"
+        named = named_arguments(node, ("x", "y"))
+        if name in ACTIVATIONS and name not in READINGS and subject.kind == "tensor":
+            code = f"{layers}.Activation({self._quote}{ACTIVATIONS[name]}{self._quote})"
+            self._edit(Replace(node, code + "({_x})", (("_x", first),)))
+            return Thing("tensor", node)
+        if name == "reshape":
+            given = named_arguments(node, ("tensor", "shape", "name")) or {}
+            shape = given.get("shape")
+            sizes = [e.value for e in shape.value.elements] if shape is not None and isinstance(
+                shape.value, cst.List | cst.Tuple) else []  # fmt: skip
+            if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in given:
+                parts = [(f"_{i}", size) for i, size in enumerate(sizes[1:], 1)]
+                inside = ", ".join("{" + place + "}" for place, _ in parts) + ("," if len(parts) == 1 else "")
+                self._edit(Replace(node, f"{layers}.Reshape(({inside}))({{_x}})", (("_x", first), *parts)))
+                return Thing("tensor", node)
+            return None
+        if name == "concat" and subject.kind == "tensors":
+            given = named_arguments(node, ("values", "axis", "name")) or {}
+            axis = given.get("axis")
+            if axis is not None and self._module.code(axis.value) != "0":
+                code = f"{layers}.Concatenate(axis={{_a}})({{_x}})"
+                self._edit(Replace(node, code, (("_x", first), ("_a", axis.value))))
+                return Thing("tensor", node)
+        if name in ("add", "multiply", "subtract") and named is not None and len(node.args) == 2:
+            operator = {"add": "+", "multiply": "*", "subtract": "-"}[name]
+            sides = tuple((f"_{key}", arg.value) for key, arg in named.items())
+            self._edit(Replace(node, "({_x} " + operator + " {_y})", sides))
+            return Thing("tensor", node)
+        return None
+
+
+def _is_reading(name: str) -> bool:
+    """Operations on the model's output that NumPy values take as well."""
+    return name in READINGS or name.removeprefix("math.") in {
+        "argmax", "cast", "squeeze", "reshape", "round", "expand_dims", "reduce_max", "exp", "greater", "floor",
+        "clip_by_value",
+    }  # fmt: skip
+
+
+def _is_minus_one(node: cst.BaseExpression) -> bool:
+    return (
+        isinstance(node, cst.UnaryOperation)
+        and isinstance(node.operator, cst.Minus)
+        and isinstance(node.expression, cst.Integer)
+        and node.expression.evaluated_value == 1
+    )
