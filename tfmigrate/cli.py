@@ -269,7 +269,11 @@ def _page(markdown: str) -> str:
 @click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
 @click.option("--new-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with TensorFlow 2.16+.")
 @click.option("--report", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html and more.")
-@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Form of the verdict.")
+@click.option(
+    "--format", "form", type=click.Choice(("text", "json", "junit")), default="text", help="Form of the verdict."
+)
+@click.option("--pull-request", is_flag=True, help="Print the verdict as Markdown to paste in a pull request.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Spread NEW over N processes.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=900, metavar="SECONDS", help="Limit of each run.")
 @click.option("--args", "arguments", default="", metavar="ARGS", help="Command line of both scripts, in one string.")
 @click.option(
@@ -278,10 +282,19 @@ def _page(markdown: str) -> str:
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set for both scripts; may be repeated.")
 @click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Train so many epochs at most.")
 @click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Train so many steps an epoch at most.")
+@click.option("--subset", type=click.IntRange(min=1), metavar="N", help="Train on so many samples an epoch at most.")
 @click.option("--as-written", is_flag=True, help="Neutralise nothing; compare runs under many seeds by statistics.")
 @click.option("--pairs", type=click.IntRange(min=1), metavar="N", help="With --as-written: so many seeds (default 20).")
 @click.option("--synthetic-data", is_flag=True, help="Made-up data in the place of keras.datasets downloads.")
-def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tuple[str, ...], **options: Any) -> int:
+def verify(
+    old: Path,
+    new: Path | None,
+    folder: Path | None,
+    form: str,
+    pull_request: bool,
+    env: tuple[str, ...],
+    **options: Any,
+) -> int:
     """Run OLD and NEW and compare their training step by step; without NEW, a migrated copy of OLD.
 
     Exit code: 0 equivalent, 1 different, 2 could not run, 3 inconclusive.
@@ -289,6 +302,8 @@ def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tup
     import shlex
     import tempfile
 
+    if pull_request and form != "text":
+        raise click.UsageError(f"--pull-request prints Markdown; leave --format {form} out")
     try:
         from tfmigrate.verify import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
         from tfmigrate.verify.experiment import Limits, copy_program
@@ -324,29 +339,37 @@ def verify(old: Path, new: Path | None, folder: Path | None, form: str, env: tup
             args=tuple(shlex.split(options["arguments"])),
             program=program,
             replicas=options["replicas"],
+            workers=options["workers"],
             old_python=options["old_python"],
             new_python=options["new_python"],
             seconds=options["timeout"],
             epochs=options["epochs"],
             steps=options["steps"],
+            subset=options["subset"],
             synthetic_data=options["synthetic_data"],
             environment=dict(map(_variable, env)),
             keep=folder / "runs" if folder else None,
         )
         report = replace(_judged(chosen, options["as_written"], options["pairs"]), title=title)
-    _show_verdict(report, folder, form)
+    _show_verdict(report, folder, "pull request" if pull_request else form)
     return report.exit_code
 
 
 def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None) -> Report:
+    """Verifies; on a terminal the losses are shown as they come."""
+    from functools import partial
+
+    from rich.console import Console
+
     from tfmigrate.verify import verdict, written
+    from tfmigrate.verify.experiment import run_all
+    from tfmigrate.verify.progress import Progress
 
-    def tell(line: str) -> None:
-        click.echo(line, err=True)
-
-    if not as_written:
-        return verdict.verify(chosen, tell)
-    return written.verify_as_written(chosen, pairs or written.PAIRS, tell)
+    verify = partial(written.verify_as_written, pairs=pairs or written.PAIRS) if as_written else verdict.verify
+    if not sys.stderr.isatty():
+        return verify(chosen, tell=lambda line: click.echo(line, err=True))
+    with Progress(Console(stderr=True)) as live:
+        return verify(chosen, tell=live.tell, execute=partial(run_all, watch=live.step))
 
 
 def _as_script(path: Path, folder: Path, copy_program: Callable[[Path, Path, int], object], largest: int) -> Path:
@@ -370,7 +393,7 @@ def _as_script(path: Path, folder: Path, copy_program: Callable[[Path, Path, int
 def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
     from rich.console import Console
 
-    from tfmigrate.verify import page, terminal
+    from tfmigrate.verify import junit, page, pull_request, terminal
 
     try:
         html = page.write(report, folder) if folder else None
@@ -378,6 +401,12 @@ def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
         raise UserError(f"--report {folder}: cannot be written: {error.strerror}") from None
     if form == "json":
         _write_json(report.to_json())
+        return
+    if form == "junit":
+        _write(junit.render(report))
+        return
+    if form == "pull request":
+        _write(pull_request.render(report, [file.name for file in sorted(folder.glob("*.png"))] if folder else ()))
         return
     # In a log or a pipe nothing says how wide the page is, and 80 columns would break the tables.
     terminal.show(report, Console(width=None if sys.stdout.isatty() else 140))

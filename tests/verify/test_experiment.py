@@ -17,6 +17,7 @@ import pytest
 from tfmigrate.verify import experiment
 from tfmigrate.verify.experiment import Limits, Run, World, copy_program
 from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.trace import End, Trace
 
 Fake = Callable[[str], Runtime]
 
@@ -119,7 +120,7 @@ def test_a_runtime_that_is_gone(program: Path, tmp_path: Path) -> None:
 def test_too_much_on_the_disk_ends_the_run(program: Path, fake: Fake, tmp_path: Path) -> None:
     runtime = fake("head -c 3000000 /dev/zero > big\nsleep 600\n")
     result = start(runtime, program, tmp_path, Limits(seconds=60, disk_bytes=1 << 20))
-    assert result.outcome == "too much output"
+    assert result.outcome == "over a limit"
     assert "1 MiB" in result.message
 
 
@@ -192,6 +193,7 @@ import sys
 from pathlib import Path
 from tfmigrate.verify.experiment import Limits, World, run_all
 from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.trace import End, Trace
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are started ignoring it
 interpreter, program, results = map(Path, sys.argv[1:])
 runtime = Runtime(interpreter, (3, 8, 1), "2.3.4", None)
@@ -241,6 +243,47 @@ def test_an_interruption_between_two_starts_ends_the_first(
             [(world, None), (world, None)], Limits(seconds=60), [tmp_path / "one", tmp_path / "two"], jobs=2
         )
     assert not alive(int(pids.read_text()))
+
+
+def test_each_step_is_told_while_the_run_goes_on(program: Path, fake: Fake, tmp_path: Path) -> None:
+    line = '{"event": "step", "fit": 0, "epoch": 0, "step": %d, "loss": %s}'
+    trace, go = tmp_path / "results" / "trace" / "trace.jsonl", tmp_path / "go"
+    first, second = line % (0, 0.5), line % (1, 0.25)
+    runtime = fake(
+        f"printf '%s\\n%s' '{first}' '{second[:20]}' > {trace}\n"
+        f"while [ ! -e {go} ]; do sleep 0.1; done\nprintf '%s\\n' '{second[20:]}' >> {trace}\n"
+    )
+    told: list[tuple[str, float]] = []
+
+    def watch(role: str, loss: float) -> None:
+        told.append((role, loss))
+        go.touch()
+
+    world = World("old", "genuine", runtime, program, "train.py")
+    experiment.run(world, Limits(seconds=60), folder=tmp_path / "results", watch=watch)
+    assert told == [("old", 0.5), ("old", 0.25)]
+
+
+@pytest.mark.parametrize(("available", "gpus", "at_once"), [(100, 0, 1), (250, 0, 2), (10_000, 0, 4), (10_000, 2, 1)])
+def test_no_more_runs_at_once_than_memory_and_gpus_hold(
+    program: Path, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, available: int, gpus: int, at_once: int
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(experiment.devices, "gpus", lambda: ("a card",) * gpus)
+    memory = type("Memory", (), {"available": available, "total": 1 << 34})
+    monkeypatch.setattr(experiment.psutil, "virtual_memory", lambda: memory)
+    pools: list[int] = []
+
+    class Counted(ThreadPoolExecutor):
+        def __init__(self, max_workers: int) -> None:
+            pools.append(max_workers)
+            super().__init__(max_workers)
+
+    monkeypatch.setattr(experiment, "ThreadPoolExecutor", Counted)
+    initial = Trace(tmp_path, end=End(True, None, 1.0, 1.0, 1.0, peak_memory_bytes=100))
+    world = World("new", "migrated", fake("exit 0\n"), program, "train.py")
+    experiment.run_all([(world, initial)] * 4, Limits(seconds=60), [tmp_path / str(i) for i in range(4)], jobs=4)
+    assert pools == [at_once]
 
 
 # With TensorFlow

@@ -3,14 +3,17 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
 
-from tfmigrate.verify import cause, page, terminal
+from tfmigrate.verify import cause, junit, page, terminal
 from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import compare
 from tfmigrate.verify.report import ControlResult, Pair, Report, Verdict, summarize
@@ -156,3 +159,92 @@ def test_the_terminal_table_names_each_pair_and_control(tmp_path: Path) -> None:
     terminal.show(build(tmp_path, Training(), migrated(Training())), Console(file=out, width=160))
     for word in ("genuine", "restored on Keras 3", "migrated on Keras 2", "learning rate x2", "samples/s"):
         assert word in out.getvalue()
+
+
+def test_tensorboard_reads_the_event_files(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    report = build(tmp_path, Training(), migrated(Training()))
+    for _ in range(2):  # written anew, the curves are not there twice
+        page.write(report, tmp_path / "report")
+    comparison = report.pairs[0].comparison
+    assert comparison is not None
+
+    def curve(run: str, tag: str) -> list[float]:
+        accumulator = EventAccumulator(str(tmp_path / "report" / "events" / run))
+        accumulator.Reload()
+        return [scalar.value for scalar in accumulator.Scalars(tag)]
+
+    assert curve("genuine", "loss") == pytest.approx([pair.old for pair in comparison.steps])
+    assert curve("migrated on Keras 3", "loss") == pytest.approx([pair.new for pair in comparison.steps])
+    assert len(curve("genuine", "validation loss")) == len(comparison.epochs) == 3
+    assert len(curve("genuine vs migrated on Keras 3", "relative loss difference")) == len(comparison.steps)
+
+
+@pytest.mark.parametrize(("rate", "failures"), [(0.5, 0), (0.1, 3)])
+def test_junit_has_a_case_for_each_pair_and_control(tmp_path: Path, rate: float, failures: int) -> None:
+    verdict: Verdict = "DIFFERENT" if failures else "EQUIVALENT"
+    report = build(tmp_path, Training(), replace(migrated(Training()), learning_rate=rate), verdict)
+    suite = ElementTree.fromstring(junit.render(report)).find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("7", str(failures), "0")
+    assert len(suite.findall("testcase")) == 7
+    failed = [case.get("name") for case in suite.findall("testcase") if case.find("failure") is not None]
+    deciding = ["genuine vs migrated on Keras 3", "genuine vs migrated on Keras 2"]
+    assert failed == ([report.title, *deciding] if failures else [])
+
+
+def test_a_verdict_that_says_nothing_is_an_error_for_junit() -> None:
+    suite = ElementTree.fromstring(junit.render(Report("INCONCLUSIVE", "too short", "train.py"))).find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "0", "1")
+
+
+def test_the_pull_request_text_is_whole_markdown(tmp_path: Path) -> None:
+    old = Training(samples=256 - 64 + 29)
+    report = build(tmp_path, old, migrated(old))
+    folder = page.write(report, tmp_path / "report").parent
+    text = (folder / "pull-request.md").read_text(encoding="utf-8")
+    assert text.startswith("### \u2705 EQUIVALENT: ")
+    for name in re.findall(r"!\[\w+\]\((.*?)\)", text):
+        assert (folder / name).is_file()
+    assert "remainder batch" in text
+    assert "2 of 2 wrong migrations were told apart" in text
+    assert "<Strategy>" not in text, "what scripts say is no HTML"
+    assert text.count("<details>") == text.count("</details>") >= 2
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        assert len({line.replace("\\|", "").count("|") for line in table.splitlines()}) == 1
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def test_a_real_browser_shows_the_page(tmp_path: Path) -> None:
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        pytest.skip(f"no browser on PATH: {', '.join(BROWSERS)}")
+    report = build(tmp_path, Training(), migrated(Training()))
+    html = page.write(report, tmp_path / "report")
+    # What the page looks like once loaded, told by the browser itself.
+    asked = html.read_text(encoding="utf-8").replace("</body>", ASK_THE_BROWSER + "</body>")
+    html.write_text(asked, encoding="utf-8")
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1200,2000", "--virtual-time-budget=5000"]
+    done = subprocess.run([*command, "--dump-dom", html.as_uri()], capture_output=True, text=True, timeout=120)
+    found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert found, done.stderr[-2000:]
+    told = json.loads(found[1])
+    assert [width > 0 for width in told["pictures"]] == [True, True]
+    assert told["requests"] == [], "the page asks for nothing"
+    assert told["verdict"] is True
+    assert told["overflow"] <= 0, "nothing hangs over the right edge"
+
+
+ASK_THE_BROWSER = """<pre id="told"></pre><script>
+document.getElementById("told").textContent = JSON.stringify({
+  pictures: Array.from(document.images, picture => picture.naturalWidth),
+  requests: performance.getEntriesByType("resource").map(one => one.name).filter(name => !name.startsWith("data:")),
+  verdict: document.body.innerText.includes("EQUIVALENT"),
+  overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+});
+</script>"""

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+
+
+def shared() -> bool:
+    """Whether runs that go on at once would share a GPU. TensorFlow takes the whole memory of each that it sees."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "all") not in ("", "-1") and bool(gpus())
 
 
 def gpus() -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """Runs training scripts in child processes, each in its own world: an interpreter, a copy of the program, devices.
 
 The user's files are read and never written: the program's folder is copied to a scratch folder that goes when the run
-ends. What stays is the trace, the script's output, and what was made of them here.
+ends. What stays is the trace, the script's output, and what was made of them here. On Linux the kernel keeps the
+script from writing elsewhere (see probe/confine.py); where it cannot, the run's notes say so. Not prevented: what a
+script does over the network, and a process that gave itself a session and an environment of its own outliving the run.
 """
 
 from __future__ import annotations
@@ -10,26 +12,38 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Literal
 
+import psutil
+
+from tfmigrate.verify import devices
 from tfmigrate.verify import trace as traces
 from tfmigrate.verify.runtimes import KERAS_2, Runtime
 from tfmigrate.verify.trace import Trace
 
 Kind = Literal["genuine", "restored", "migrated"]
-Outcome = Literal["trained", "crashed", "timed out", "too much output", "trained nothing", "missing runtime"]
+Outcome = Literal["trained", "crashed", "timed out", "over a limit", "trained nothing", "missing runtime"]
+
+Watch = Callable[[str, float], None]
+"""Told each step that a run takes: the run's role, and the loss."""
 
 PROBE = Path(__file__).parent / "probe" / "run.py"
 SKIPPED = frozenset([".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".mypy_cache", ".ruff_cache"])
 POLL_SECONDS = 0.1
+LOOK_SECONDS = 0.5
+MARK = "TFMIGRATE_RUN"
+"""Set for each run to a value of its own, so that what the script starts is known even when it leaves the session."""
 GRACE_SECONDS = 5.0
 SEED = 20200401
 
@@ -55,9 +69,15 @@ class Limits:
     seconds: float = 900.0
     disk_bytes: int = 4 << 30
     output_bytes: int = 8 << 20
+    """Of stdout and of stderr so much is kept; the rest is read and dropped."""
+    memory_bytes: int = field(default_factory=lambda: psutil.virtual_memory().total * 4 // 5)
+    """Resident, of all the script's processes."""
+    processes: int = 512
     largest_copied_file: int = 1 << 30
     epochs: int | None = None
     steps_per_epoch: int | None = None
+    samples: int | None = None
+    """Of each training call's data so many samples an epoch at most, in whole batches."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +105,8 @@ class World:
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Old default values for the restored world, by class name."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    workers: int = 1
+    """Processes that train together over loopback, each told by TF_CONFIG which it is; the replicas are shared out."""
     overlay: Mapping[str, str] = field(default_factory=dict)
     """Files written into the copy, relative path to text: a wrong migration to be told apart, say."""
 
@@ -102,6 +124,10 @@ class Run:
     seconds: float
     message: str
     notes: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    """Files that the script made or changed in its copy of the program, by relative path."""
+    workers: tuple[Run, ...] = ()
+    """Of several workers, each one's own run, the chief's first; `trace` is then that of all together."""
 
     @property
     def ok(self) -> bool:
@@ -118,6 +144,7 @@ def run(
     initial_weights: Trace | None = None,
     folder: Path | None = None,
     stop: threading.Event | None = None,
+    watch: Watch | None = None,
 ) -> Run:
     """Runs one world to its end and reads its trace.
 
@@ -126,16 +153,35 @@ def run(
     all that it started.
     """
     results = folder or Path(tempfile.mkdtemp(prefix="tfmigrate-"))
+    if not world.runtime.python.exists():
+        message = f"{world.role}: the interpreter {world.runtime.python} does not exist; see `tfmigrate runtimes`"
+        paths = results / "stdout.txt", results / "stderr.txt"
+        results.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            path.touch()
+        return Run(world, Trace(results / "trace"), "missing runtime", None, *paths, 0.0, message)
+    stops = [stop] if stop else []
+    look = _Steps(results / "trace", world.role, watch).look if watch else _no_look
+    if world.workers > 1:
+        return _run_workers(world, limits, initial_weights, results, stops, look)
+    return _run_one(world, limits, initial_weights, results, stops, look)
+
+
+def _run_one(
+    world: World,
+    limits: Limits,
+    initial_weights: Trace | None,
+    results: Path,
+    stops: Sequence[threading.Event],
+    look: Callable[[], None],
+    task: Mapping[str, Any] | None = None,
+) -> Run:
+    """`task`: which worker of which cluster this is, as TF_CONFIG says it."""
     output = results / "trace"
     output.mkdir(parents=True, exist_ok=True)
     for leftover in output.iterdir():
         leftover.unlink()
     stdout_path, stderr_path = results / "stdout.txt", results / "stderr.txt"
-    if not world.runtime.python.exists():
-        message = f"{world.role}: the interpreter {world.runtime.python} does not exist; see `tfmigrate runtimes`"
-        stdout_path.touch()
-        stderr_path.touch()
-        return Run(world, Trace(output), "missing runtime", None, stdout_path, stderr_path, 0.0, message)
     scratch = Path(tempfile.mkdtemp(prefix="tfmigrate-scratch-"))
     try:
         program = scratch / "program"
@@ -144,35 +190,108 @@ def run(
             (program / name).parent.mkdir(parents=True, exist_ok=True)
             (program / name).write_text(text, encoding="utf-8")
         config = results / "config.json"
-        config.write_text(json.dumps(_config(world, limits, program, output, initial_weights)), encoding="utf-8")
-        command = [str(world.runtime.python), str(PROBE), str(config)]
-        started = time.monotonic()
-        ended = _Child(command, program, _environment(world, scratch), scratch, stdout_path, stderr_path).wait(
-            limits, stop
+        config.write_text(
+            json.dumps(_config(world, limits, scratch, program, output, initial_weights)), encoding="utf-8"
         )
+        command = [str(world.runtime.python), str(PROBE), str(config)]
+        before = _state(program)
+        started = time.monotonic()
+        child = _Child(command, program, _environment(world, scratch, task), scratch, stdout_path, stderr_path)
+        ended = child.wait(limits, stops, look)
         seconds = time.monotonic() - started
+        written = tuple(sorted(name for name, state in _state(program).items() if before.get(name) != state))
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        _remove(scratch)
     recorded = _trace(output)
     outcome, message = _outcome(world, recorded, ended, limits, stderr_path)
-    return Run(
-        world, recorded, outcome, ended.exit_code, stdout_path, stderr_path, seconds, message, (*notes, *recorded.notes)
+    remarks = (*notes, *recorded.notes)
+    return Run(world, recorded, outcome, ended.exit_code, stdout_path, stderr_path, seconds, message, remarks, written)
+
+
+def _run_workers(
+    world: World,
+    limits: Limits,
+    initial_weights: Trace | None,
+    results: Path,
+    stops: Sequence[threading.Event],
+    look: Callable[[], None],
+) -> Run:
+    """Starts the workers side by side; when one of them fails the others, who would wait for it, are ended."""
+    failed = threading.Event()
+
+    def work(index: int) -> Run:
+        place = results if index == 0 else results / f"worker {index}"
+        task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+        seen = look if index == 0 else _no_look
+        done = _run_one(world, limits, initial_weights, place, (*stops, failed), seen, task)
+        if not done.ok:
+            failed.set()
+        return done
+
+    addresses = _free_addresses(world.workers)
+    with ThreadPoolExecutor(world.workers) as pool:
+        try:
+            workers = list(pool.map(work, range(world.workers)))
+        except BaseException:
+            failed.set()
+            raise
+    chief = workers[0]
+    bad = [run for run in workers if not run.ok]
+    cause = min(bad, key=lambda run: run.message.endswith(STOPPED), default=chief)
+    message = f"worker {workers.index(cause)} of {world.workers}: {cause.message}" if bad else ""
+    notes = [f"worker {i}: {note}" for i, run in enumerate(workers) for note in run.notes]
+    notes += () if bad else map(_work_of, range(world.workers), workers)
+    return replace(
+        chief,
+        trace=traces.together([run.trace for run in workers]),
+        outcome=cause.outcome,
+        exit_code=cause.exit_code,
+        seconds=max(run.seconds for run in workers),
+        message=message,
+        notes=tuple(notes),
+        workers=tuple(workers),
     )
 
 
-def run_all(
-    worlds: Sequence[tuple[World, Trace | None]], limits: Limits, folders: Sequence[Path], jobs: int | None = None
-) -> list[Run]:
-    """Runs worlds that do not wait for one another, `jobs` at a time (by default one for every two cores).
+def _work_of(index: int, run: Run) -> str:
+    samples = sum(step.samples or 0 for step in run.trace.steps)
+    who = f"worker {index}{', the chief,' if index == 0 else ''}"
+    return f"{who} trained on {samples} samples and wrote {', '.join(run.written) or 'no file'}"
 
-    Each comes with the trace it takes its initial weights from. Ctrl-C ends every child before it is raised on.
+
+def _free_addresses(count: int) -> list[str]:
+    """Loopback addresses that nobody listens on. They are let go before TensorFlow binds them: another process could
+    take one in between, and the run then fails with TensorFlow's own words."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    addresses = ["{}:{}".format(*one.getsockname()) for one in sockets]
+    for one in sockets:
+        one.close()
+    return addresses
+
+
+def run_all(
+    worlds: Sequence[tuple[World, Trace | None]],
+    limits: Limits,
+    folders: Sequence[Path],
+    jobs: int | None = None,
+    watch: Watch | None = None,
+) -> list[Run]:
+    """Runs worlds that do not wait for one another, `jobs` at a time (by default one for every two cores), or as many
+    as have room: each is expected to need as much memory as the run it takes its initial weights from.
+
+    Each comes with that run's trace, or None. Ctrl-C ends every child before it is raised on.
     """
     stop = threading.Event()
-    workers = jobs or max(1, (os.cpu_count() or 2) // 2)
+    needed = max((trace.end.peak_memory_bytes or 0 for _, trace in worlds if trace and trace.end), default=0)
+    room = psutil.virtual_memory().available // needed if needed else len(worlds)
+    on_gpus = any(world.kind != "genuine" for world, _ in worlds) and devices.shared()
+    workers = 1 if on_gpus else max(1, min(jobs or (os.cpu_count() or 2) // 2, room))
     pool = ThreadPoolExecutor(max_workers=workers)
     try:
         futures = [
-            pool.submit(run, world, limits, initial, folder, stop)
+            pool.submit(run, world, limits, initial, folder, stop, watch)
             for (world, initial), folder in zip(worlds, folders, strict=True)
         ]
         wait(futures, return_when=FIRST_EXCEPTION)
@@ -211,8 +330,13 @@ def copy_program(source: Path, target: Path, largest: int) -> list[str]:
     return notes
 
 
-def _config(world: World, limits: Limits, program: Path, output: Path, initial_weights: Trace | None) -> dict[str, Any]:
+def _config(
+    world: World, limits: Limits, scratch: Path, program: Path, output: Path, initial_weights: Trace | None
+) -> dict[str, Any]:
     return {
+        "scratch": str(scratch),
+        "largest_file": limits.disk_bytes,
+        "workers": world.workers,
         "script": str(program / world.script),
         "args": list(world.args),
         "cwd": str(program),
@@ -223,6 +347,7 @@ def _config(world: World, limits: Limits, program: Path, output: Path, initial_w
         "synthetic_data": world.synthetic_data,
         "epochs": limits.epochs,
         "steps_per_epoch": limits.steps_per_epoch,
+        "samples": limits.samples,
         "threads": world.threads,
         "aligned": world.aligned,
         "shares_evenly": world.shares_evenly,
@@ -234,11 +359,17 @@ def _config(world: World, limits: Limits, program: Path, output: Path, initial_w
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "CUDA_HOME")
 
 
-def _environment(world: World, scratch: Path) -> dict[str, str]:
+CACHES = (".keras/datasets", ".keras/models", "tensorflow_datasets")
+"""What frameworks downloaded before, below the home folder."""
+
+
+def _environment(world: World, scratch: Path, task: Mapping[str, Any] | None = None) -> dict[str, str]:
     """The child's variables: few of ours, so that two runs differ by their worlds alone."""
     home, temporary = scratch / "home", scratch / "tmp"
     home.mkdir()
     temporary.mkdir()
+    for cache in CACHES:
+        _show(Path.home() / cache, home / cache)
     values = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     values.update(
         HOME=str(home),
@@ -251,30 +382,47 @@ def _environment(world: World, scratch: Path) -> dict[str, str]:
         TF_CPP_MIN_LOG_LEVEL="2",
         TF_ENABLE_ONEDNN_OPTS="0",
     )
-    values["CUDA_VISIBLE_DEVICES"] = "-1" if world.kind == "genuine" else _first_gpus(world.replicas)
+    index = task["task"]["index"] if task else 0
+    share = world.replicas // world.workers
+    values["CUDA_VISIBLE_DEVICES"] = "-1" if world.kind == "genuine" else _gpus(index * share, share)
     if world.legacy_keras:
         values[KERAS_2] = "1"
     if world.threads:
         values.update(OMP_NUM_THREADS=str(world.threads), TF_NUM_INTRAOP_THREADS=str(world.threads))
+    if task:
+        values["TF_CONFIG"] = json.dumps(task)
     values.update(world.environment)
+    values[MARK] = uuid.uuid4().hex
     return values
 
 
-def _first_gpus(count: int) -> str:
+def _show(real: Path, place: Path) -> None:
+    """The files under `real` as links under `place`: they can be read, and new ones beside them go with the scratch."""
+    for folder, _, names in os.walk(real):
+        here = place / Path(folder).relative_to(real)
+        here.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            (here / name).symlink_to(Path(folder) / name)
+
+
+def _gpus(first: int, count: int) -> str:
     """As many cards as replicas, so that "all visible" means them; numbers that no card has are ignored by CUDA."""
     allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
-    names = allowed.split(",") if allowed is not None else [str(i) for i in range(count)]
-    return ",".join(names[:count])
+    names = allowed.split(",") if allowed is not None else [str(i) for i in range(first + count)]
+    return ",".join(names[first : first + count])
+
+
+Reason = Literal["by itself", "time", "disk", "memory", "processes", "stopped"]
 
 
 @dataclass(frozen=True)
 class _Ended:
     exit_code: int | None
-    reason: Literal["by itself", "time", "disk", "stopped"]
+    reason: Reason
 
 
 class _Child:
-    """One child in a process group of its own, so that whatever it starts ends with it."""
+    """One child in a session of its own; whatever it starts ends with it."""
 
     def __init__(
         self, command: Sequence[str], cwd: Path, env: Mapping[str, str], scratch: Path, stdout: Path, stderr: Path
@@ -282,7 +430,7 @@ class _Child:
         self.command, self.cwd, self.env, self.scratch = command, cwd, env, scratch
         self.paths = (stdout, stderr)
 
-    def wait(self, limits: Limits, stop: threading.Event | None) -> _Ended:
+    def wait(self, limits: Limits, stops: Sequence[threading.Event], look: Callable[[], None]) -> _Ended:
         process = subprocess.Popen(
             self.command,
             cwd=self.cwd,
@@ -299,48 +447,119 @@ class _Child:
         try:
             for pump in pumps:
                 pump.start()
-            reason = self._watch(process, limits, stop)
+            reason = self._watch(process, limits, stops, look)
         finally:
-            _end_group(process)
+            self._end(process)
+            look()
             for pump in pumps:
                 if pump.is_alive():
                     pump.join(GRACE_SECONDS)
         return _Ended(process.returncode if reason == "by itself" else None, reason)
 
     def _watch(
-        self, process: subprocess.Popen[bytes], limits: Limits, stop: threading.Event | None
-    ) -> Literal["by itself", "time", "disk", "stopped"]:
+        self,
+        process: subprocess.Popen[bytes],
+        limits: Limits,
+        stops: Sequence[threading.Event],
+        look: Callable[[], None],
+    ) -> Reason:
         deadline = time.monotonic() + limits.seconds
-        next_look = time.monotonic() + 2.0
+        next_look = 0.0
         while process.poll() is None:
             now = time.monotonic()
             if now > deadline:
                 return "time"
-            if stop is not None and stop.is_set():
+            if any(stop.is_set() for stop in stops):
                 return "stopped"
             if now > next_look:
-                if _size(self.scratch) > limits.disk_bytes:
-                    return "disk"
-                next_look = now + 2.0
-            try:
+                look()
+                over = self._over(process, limits)
+                if over is not None:
+                    return over
+                # A folder of many files takes long to look through: never more than a twentieth of the time.
+                next_look = now + max(LOOK_SECONDS, 20 * (time.monotonic() - now))
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(POLL_SECONDS)
-            except subprocess.TimeoutExpired:
-                continue
         return "by itself"
 
+    def _over(self, process: subprocess.Popen[bytes], limits: Limits) -> Reason | None:
+        """Which limit the run is over."""
+        if _size(self.scratch) > limits.disk_bytes:
+            return "disk"
+        family = list(self._family(process))
+        if len(family) > limits.processes:
+            return "processes"
+        return "memory" if sum(map(_resident, family)) > limits.memory_bytes else None
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Ends the child and everything in its group: politely, then not."""
-    for how, patience in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GRACE_SECONDS)):
-        try:
-            os.killpg(process.pid, how)
-        except (ProcessLookupError, PermissionError):
-            break
-        try:
-            process.wait(patience)
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait()
+    def _family(self, process: subprocess.Popen[bytes]) -> Iterator[psutil.Process]:
+        """The child and what it started: in its session, or marked as this run's."""
+        for one in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                ours = os.getsid(one.pid) == process.pid or one.environ().get(MARK) == self.env[MARK]
+                if ours and one.status() != psutil.STATUS_ZOMBIE:
+                    yield one
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """Ends the child and everything it started: politely, then not."""
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            family = list(self._family(process))
+            for one in family:
+                with suppress(psutil.Error):
+                    one.send_signal(how)
+            psutil.wait_procs([one for one in family if one.pid != process.pid], GRACE_SECONDS)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE_SECONDS if family else None)
+        process.wait()
+
+
+def _no_look() -> None:
+    """Nobody watches."""
+
+
+class _Steps:
+    """Reads a trace while it is written, and tells of each step."""
+
+    def __init__(self, output: Path, role: str, watch: Watch) -> None:
+        self.path, self.role, self.watch = output / "trace.jsonl", role, watch
+        self.read = 0
+
+    def look(self) -> None:
+        with suppress(OSError), self.path.open("rb") as file:
+            file.seek(self.read)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                self.read += len(line)
+                with suppress(ValueError):
+                    event = json.loads(line)
+                    if event.get("event") == "step":
+                        self.watch(self.role, float(event["loss"]))
+
+
+def _resident(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+def _remove(scratch: Path) -> None:
+    for work in scratch.glob("layers/*/work/work"):  # the kernel's, which nobody may enter
+        with suppress(OSError):
+            work.chmod(0o700)
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _state(folder: Path) -> dict[str, tuple[int, int]]:
+    """Relative path -> (time of change in ns, bytes) of each file."""
+    found = {}
+    for root, _, names in os.walk(folder):
+        for name in names:
+            path = Path(root) / name
+            with suppress(OSError):
+                state = path.lstat()
+                found[str(path.relative_to(folder))] = (state.st_mtime_ns, state.st_size)
+    return found
 
 
 def _keep(pipe: IO[bytes], path: Path, limit: int) -> None:
@@ -374,6 +593,9 @@ def _trace(output: Path) -> Trace:
         return Trace(output)
 
 
+STOPPED = "was stopped"
+
+
 def _outcome(world: World, recorded: Trace, ended: _Ended, limits: Limits, stderr: Path) -> tuple[Outcome, str]:
     """Which of the ways a run can end this was, and what to tell the user."""
     who = f"{world.role}: {world.script}"
@@ -381,15 +603,28 @@ def _outcome(world: World, recorded: Trace, ended: _Ended, limits: Limits, stder
         step = f"after {len(recorded.steps)} training steps" if recorded.steps else "before its first training step"
         return "timed out", f"{who} was ended after {limits.seconds:g} seconds, {step}; allow more time or fewer epochs"
     if ended.reason == "disk":
-        return "too much output", f"{who} wrote more than {limits.disk_bytes >> 20} MiB and was ended"
+        return "over a limit", f"{who} wrote more than {limits.disk_bytes >> 20} MiB and was ended"
+    if ended.reason == "memory":
+        return "over a limit", f"{who} took more than {limits.memory_bytes >> 20} MiB of memory and was ended"
+    if ended.reason == "processes":
+        return "over a limit", f"{who} started more than {limits.processes} processes and was ended"
     if ended.reason == "stopped":
-        return "crashed", f"{who} was stopped"
+        return "crashed", f"{who} {STOPPED}"
     error = recorded.end.error if recorded.end else None
     if error or ended.exit_code or recorded.end is None:
-        return "crashed", f"{who} {f'died: {error}' if error else _died(ended.exit_code, stderr)}"
+        return "crashed", f"{who} {f'died: {error}{_hint(error)}' if error else _died(ended.exit_code, stderr)}"
     if not recorded.steps:
         return "trained nothing", f"{who} ran to its end but never trained a model with fit or train_on_batch"
     return "trained", ""
+
+
+def _hint(error: str) -> str:
+    """What an error may have to do with the place the script was run in."""
+    if error.startswith(("PermissionError", "OSError: [Errno 30]")):
+        return "; verify lets a script write only in its own copy of the program, a home folder and a /tmp of its own"
+    if error.startswith("FileNotFoundError"):
+        return "; verify runs a script in a copy of its folder, with an empty home folder (see --cwd, --env)"
+    return ""
 
 
 def _died(exit_code: int | None, stderr: Path) -> str:

@@ -1,29 +1,32 @@
-"""report.html, report.json and the pictures; report.html holds everything and needs no other file."""
+"""The folder of a report: report.html, which holds everything and needs no other file, and the same for programs."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections import Counter
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import jinja2
 
-from . import figures
+from . import events, figures, junit, pull_request
 from .report import Report
+from .words import devices, figure, margin, memory, size
 
 TEMPLATE = "report.html.jinja"
 
 
 def write(report: Report, folder: Path) -> Path:
-    """Writes report.html, report.json, curves.png and residuals.png into `folder`, made if need be; returns the path of
-    report.html. Raises OSError when the folder cannot be written."""
+    """Writes report.html, report.json, report.xml (JUnit), pull-request.md, the pictures and TensorBoard's events/ into
+    `folder`, made if need be; returns the path of report.html. Raises OSError when the folder cannot be written."""
     folder.mkdir(parents=True, exist_ok=True)
     pictures = figures.draw(report, folder)
     text = json.dumps(report.to_json(), indent=2, allow_nan=False)
     (folder / "report.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "report.xml").write_text(junit.render(report), encoding="utf-8")
+    summary = pull_request.render(report, [picture.file for picture in pictures])
+    (folder / "pull-request.md").write_text(summary, encoding="utf-8")
+    events.write(report, folder / "events")
     page = folder / "report.html"
     page.write_text(html(report, pictures), encoding="utf-8")
     return page
@@ -42,38 +45,3 @@ def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
         shown=shown,
         pictures=[(p.caption, base64.b64encode(p.png).decode("ascii")) for p in pictures],
     )
-
-
-def figure(value: Any) -> str:
-    """A value for people: six digits, thousands separated, a dash for what is not known."""
-    if value is None:
-        return "\N{EN DASH}"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return str(value)
-
-
-def size(value: float | None) -> str:
-    """A difference for people: three digits."""
-    return figure(None) if value is None else f"{value:.3g}"
-
-
-def devices(values: tuple[str, ...]) -> str:
-    """`("logical CPU: /cpu:0", "logical CPU: /cpu:1")` as `2 x logical CPU`."""
-    kinds = Counter(value.split(":")[0] for value in values)
-    return ", ".join(f"{count} x {kind}" for kind, count in kinds.items()) or figure(None)
-
-
-def memory(value: int | None) -> str:
-    return figure(None) if value is None else f"{value / 2**20:,.0f} MiB"
-
-
-def margin(difference: float | None, tolerance: float | None) -> str:
-    """How many tolerances a difference is."""
-    if difference is None or not tolerance:
-        return figure(None)
-    return f"{difference / tolerance:,.3g} x"

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .page import figure, margin, memory
 from .report import CONTROL, Report, Written
+from .words import figure, margin, memory
 
 COLOURS = {
     "EQUIVALENT": "bold green",

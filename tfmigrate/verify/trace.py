@@ -7,11 +7,12 @@ weight snapshots as `.npz` beside it; `load` reads them back. A run that died ha
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+T = TypeVar("T", int, float)
 Moment = Literal["initial", "after_first_update", "sgd_probe", "final"]
 
 
@@ -195,6 +196,54 @@ def load(folder: Path) -> Trace:
         end=found["end"][0] if found["end"] else None,
         notes=tuple(notes),
     )
+
+
+def together(workers: Sequence[Trace]) -> Trace:
+    """One trace of several workers that trained together: the chief's, with everyone's samples counted.
+
+    Each worker saw its part of a batch, so that a step's samples are the sum; the parts have no common fingerprint.
+    A step that not all of them took is left out and noted.
+    """
+    chief, *others = workers
+    parts: dict[tuple[int, int, int], list[Step]] = {}
+    for trace in workers:
+        for step in trace.steps:
+            parts.setdefault((step.fit, step.epoch, step.step), []).append(step)
+    whole = [found for found in parts.values() if len(found) == len(workers)]
+    counts = sorted({len(trace.steps) for trace in workers})
+    notes = (f"the workers took {' and '.join(map(str, counts))} steps",) if len(counts) > 1 else ()
+    fits = []
+    for fit in chief.fits:
+        same = [fit, *(other for trace in others for other in trace.fits if other.index == fit.index)]
+        fits.append(
+            replace(
+                fit,
+                global_batch_size=_sum(one.global_batch_size for one in same),
+                samples=_sum(one.samples for one in same),
+                validation_samples=_sum(one.validation_samples for one in same),
+            )
+        )
+    end = chief.end
+    if end is not None:
+        ends = [trace.end for trace in workers if trace.end is not None]
+        end = replace(
+            end,
+            samples_per_second=_sum(one.samples_per_second for one in ends),
+            peak_memory_bytes=_sum(one.peak_memory_bytes for one in ends),
+        )
+    return replace(
+        chief,
+        fits=tuple(fits),
+        steps=tuple(replace(found[0], samples=_sum(s.samples for s in found), fingerprint=None) for found in whole),
+        end=end,
+        notes=(*chief.notes, *notes),
+    )
+
+
+def _sum(counts: Iterable[T | None]) -> T | None:
+    """None where one of them is not known."""
+    known = list(counts)
+    return None if any(count is None for count in known) else sum(known)  # type: ignore[arg-type]
 
 
 def _read(kind: type[Event], event: dict[str, Any]) -> Event:

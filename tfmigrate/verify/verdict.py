@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import UserError
-from . import adjustments, cause, controls, runtimes
+from . import adjustments, cause, controls, devices, runtimes
 from .align import noise, pair_steps, tolerance
 from .cause import Divergence
 from .compare import Comparison, compare, same_run, through_epoch
@@ -30,6 +30,11 @@ ENOUGH_CONTROLS = 3
 DEFAULT_REPLICAS = 4
 
 OTHER_VALIDATION = (LAST_BATCH, CLASS_WEIGHTED)
+
+NO_WORKERS = (
+    "Keras 3 was left out: its fit does not run under MultiWorkerMirroredStrategy (3.15.1: ValueError, Attempt to "
+    "convert a value (PerReplica...) with an unsupported type); Keras 2 does (TF_USE_LEGACY_KERAS=1)"
+)
 
 DRIFT = "version drift"
 DRIFT_BAND = 1e-3
@@ -55,6 +60,8 @@ class VerifyOptions:
     """The folder that holds the whole program and becomes the working directory; the script's own by default."""
     replicas: int | None = None
     """Devices that the scripts find; by default the largest number of GPUs the old script writes out, else 4."""
+    workers: int = 1
+    """Processes over which the migrated script is spread, by MultiWorkerMirroredStrategy over loopback."""
     old_python: Path | None = None
     """Interpreter for the genuine run; by default found (see `runtimes`)."""
     new_python: Path | None = None
@@ -64,7 +71,9 @@ class VerifyOptions:
     epochs: int | None = None
     """Train so many epochs at most."""
     steps: int | None = None
-    """Train so many steps an epoch at most, where the script gives steps_per_epoch."""
+    """Train so many steps an epoch at most."""
+    subset: int | None = None
+    """Train on so many samples an epoch at most, in whole batches."""
     synthetic_data: bool = False
     """Answer keras.datasets.*.load_data() with made-up data of the right shape."""
     kerases: tuple[Keras, ...] = (3, 2)
@@ -109,7 +118,7 @@ class Plan:
     @property
     def limits(self) -> Limits:
         o = self.options
-        return Limits(seconds=o.seconds, epochs=o.epochs, steps_per_epoch=o.steps)
+        return Limits(seconds=o.seconds, epochs=o.epochs, steps_per_epoch=o.steps, samples=o.subset)
 
     @classmethod
     def of(cls, options: VerifyOptions) -> Plan:
@@ -147,7 +156,18 @@ class Plan:
             else:
                 package = "tensorflow>=2.16" if keras == 3 else "tf-keras"
                 notes.append(f"Keras {keras} was left out: no interpreter has it (pip install '{package}')")
-        replicas = options.replicas or replicas_written(tree) or DEFAULT_REPLICAS
+        several = options.workers > 1
+        replicas = options.replicas or replicas_written(tree) or (options.workers if several else DEFAULT_REPLICAS)
+        if replicas % options.workers:
+            raise UserError(f"--workers {options.workers}: {replicas} replicas cannot be shared out among them")
+        if several and replicas != options.workers and not devices.gpus():
+            raise UserError(
+                f"--workers {options.workers}: a worker without GPUs has one replica, and {options.old} trains on "
+                f"{replicas}; use --workers {replicas}"
+            )
+        if several and 3 in modern:
+            del modern[3]
+            notes.append(NO_WORKERS)
         return cls(options, flavour, replicas, genuine, modern, tuple(notes))
 
     def world(self, kind: Literal["genuine", "restored", "migrated"], keras: Keras | None = None) -> World:
@@ -170,6 +190,7 @@ class Plan:
             replicas=self.replicas,
             legacy_keras=keras == 2,
             synthetic_data=o.synthetic_data,
+            workers=o.workers if kind == "migrated" else 1,
             defaults=OLD_KERAS_DEFAULTS if self.flavour == "keras" else OLD_TF_KERAS_DEFAULTS,
             environment=o.environment,
         )
@@ -418,7 +439,7 @@ def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:
             return "COULD NOT RUN", f"{run.message}; install {missing[1]} in {run.world.runtime.python}"
         if run.outcome == "missing runtime":
             return "COULD NOT RUN", run.message
-        if run.outcome in ("timed out", "too much output"):
+        if run.outcome in ("timed out", "over a limit"):
             return "INCONCLUSIVE", run.message
     return None
 

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from . import aligned
+from . import aligned, limits
 from .eager import EagerKeras
 from .graph import GraphKeras
 
@@ -47,6 +47,9 @@ def training_call(original, name, adapter, recorder):
         if settle:
             aligned.reseed(seed)
         asked = what_was_asked(arguments, signature, data, recorder.config)
+        remark = limits.shorten(arguments, signature, asked["source"], recorder.config)
+        if remark:
+            recorder.note(remark)
         adapter.ensure_built(self, data)
         call = recorder.begin(self, adapter, name, asked)
         try:
@@ -110,8 +113,6 @@ def what_was_asked(arguments, signature, data, config):
     epochs = int(given("epochs")) - int(given("initial_epoch") or 0)
     if config.get("epochs") and given("epochs") > config["epochs"] + (given("initial_epoch") or 0):
         arguments["epochs"] = config["epochs"] + (given("initial_epoch") or 0)
-    if config.get("steps_per_epoch") and (given("steps_per_epoch") or 0) > config["steps_per_epoch"]:
-        arguments["steps_per_epoch"] = config["steps_per_epoch"]
     shuffle = given("shuffle")
     if source == "dataset":
         asked = aligned.shuffle_of(data)

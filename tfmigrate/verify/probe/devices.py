@@ -18,9 +18,13 @@ class Machine(object):
         self.replicas = replicas
 
 
-def configure(tf, world, replicas, threads):
+def configure(tf, world, replicas, threads, workers=1):
     """Sets the devices up, before anything else is done with TensorFlow: as many physical GPUs as replicas; else
-    logical GPUs on one card; else logical CPUs. A genuine old TensorFlow runs all its towers on the one CPU."""
+    logical GPUs on one card; else logical CPUs. A genuine old TensorFlow runs all its towers on the one CPU.
+
+    Each of several workers has its share of the replicas here. MultiWorkerMirroredStrategy takes all the GPUs of a
+    worker, or else the first CPU alone.
+    """
     if world == "genuine":
         soften_sessions(threads)
         if threads and int(tf.__version__.split(".")[0]) >= 2:
@@ -30,6 +34,9 @@ def configure(tf, world, replicas, threads):
         limit_threads(tf, threads)
     config = tf.config
     gpus = config.list_physical_devices("GPU")
+    if workers > 1 and not gpus:
+        return Machine("logical CPU", names("cpu", 1), replicas)
+    replicas = replicas // workers
     if len(gpus) >= replicas:
         return Machine("physical GPU", names("gpu", replicas), replicas)
     device, kind, limit = (gpus[0], "gpu", memory_share(replicas)) if gpus else (

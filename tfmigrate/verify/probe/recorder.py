@@ -65,6 +65,7 @@ class Recorder(object):
         if not os.path.isdir(self.folder):
             os.makedirs(self.folder)
         self.file = io.open(os.path.join(self.folder, "trace.jsonl"), "a", encoding="utf-8")
+        self.process = os.getpid()
         self.machine = None
         self.entries = []
         self.active = []
@@ -81,6 +82,8 @@ class Recorder(object):
     # -- lines
 
     def write(self, event, **fields):
+        if os.getpid() != self.process:  # a child the script forked; it has this file open too
+            return
         fields["event"] = event
         self.file.write(json.dumps(clean(fields), sort_keys=True) + u"\n")
         self.file.flush()

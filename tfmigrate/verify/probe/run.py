@@ -1,14 +1,21 @@
-"""Entry point. Loads the probe as one private package, so that no module of it can shadow one of the script's."""
+"""Entry point. Loads the probe as one private package, so that no module of it can shadow one of the script's.
+
+The script runs in a child of this process: what a script does to its parent it does to a process that only waits.
+"""
 
 import importlib.util
 import json
 import os
+import signal
 import sys
 
 PACKAGE = "_tfmigrate_probe"
 
 
 def main(path):
+    child = os.fork()
+    if child:
+        return follow(child)
     with open(path) as file:
         config = json.load(file)
     folder = os.path.dirname(os.path.abspath(__file__))
@@ -18,8 +25,21 @@ def main(path):
     package = importlib.util.module_from_spec(spec)
     sys.modules[PACKAGE] = package
     spec.loader.exec_module(package)
+    confine = importlib.import_module(PACKAGE + ".confine")
+    config["unconfined"] = confine.install(config["scratch"], [config["output"]], config["largest_file"])
     session = importlib.import_module(PACKAGE + ".session")
     return session.run(config)
+
+
+def follow(child):
+    """Waits for the script's process and ends as it ended."""
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        how = os.WTERMSIG(status)
+        if how != signal.SIGKILL:
+            signal.signal(how, signal.SIG_DFL)
+        os.kill(os.getpid(), how)
+    return os.WEXITSTATUS(status)
 
 
 if __name__ == "__main__":

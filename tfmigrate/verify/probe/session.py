@@ -14,6 +14,8 @@ CRASHED = 1
 def run(config):
     """Runs the script; returns its exit code. Everything that was seen is in the trace, however the script ended."""
     recorder = Recorder(config)
+    for remark in config["unconfined"]:
+        recorder.note(remark)
     try:
         prepare(config, recorder)
     except Exception as error:
@@ -22,6 +24,9 @@ def run(config):
                         % (sys.executable, type(error).__name__, error))
         return CRASHED
     code, error = execute(config)
+    if os.getpid() != recorder.process:  # the script forked and its child came to the end too
+        sys.stdout.flush()
+        os._exit(code)
     try:
         recorder.close_calls()
     except Exception as failure:  # the script may have torn its session down
@@ -37,7 +42,7 @@ def prepare(config, recorder):
     import tensorflow as tf
 
     estimated = config["world"] == "genuine" and estimators.wanted(config)
-    machine = devices.configure(tf, config["world"], config["replicas"], config.get("threads"))
+    machine = devices.configure(tf, config["world"], config["replicas"], config.get("threads"), config["workers"])
     if estimated:
         machine = devices.Machine("logical CPU", devices.names("cpu", config["replicas"]), config["replicas"])
     recorder.machine = machine

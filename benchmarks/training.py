@@ -1,0 +1,230 @@
+"""Measure what migrating and verifying cost in training time: `python benchmarks/training.py > docs/throughput.md`.
+
+Four tables: the migrated program against the old and a hand-tuned one; ways to feed arrays; the probe against the bare
+script; a whole verification against its longest run. Programs are run in turns, and the best of each counts, so that
+the ratios hold on a busy machine too. GPUs are used where there are as many as replicas, else logical devices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tfmigrate.rewrite import migrate_sources  # noqa: E402 - the checkout's own
+from tfmigrate.settings import Settings  # noqa: E402
+from tfmigrate.verify import devices, runtimes  # noqa: E402
+from tfmigrate.verify.experiment import Limits, World  # noqa: E402
+from tfmigrate.verify.experiment import run as run_world  # noqa: E402
+from tfmigrate.verify.runtimes import KERAS_2, Runtime  # noqa: E402
+
+PROGRAMS = ROOT / "benchmarks" / "programs"
+BARE = ROOT / "benchmarks" / "bare.py"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The best of several runs of one program."""
+
+    samples_per_second: float = 0.0
+    start: float = float("inf")
+    """Seconds until its first training step."""
+
+    def better(self, printed: str, began: float) -> Measured:
+        speed = re.search(r"samples per second: ([\d.]+)", printed)
+        start = re.search(r"training since ([\d.]+)", printed)
+        if speed is None or start is None:
+            raise SystemExit(f"a program of the benchmark failed:\n{printed[-3000:]}")
+        return Measured(max(self.samples_per_second, float(speed[1])), min(self.start, float(start[1]) - began))
+
+
+Runner = Callable[[], tuple[str, float]]
+
+
+def in_turns(runners: Mapping[str, Runner], times: int) -> dict[str, Measured]:
+    best = {name: Measured() for name in runners}
+    for _ in range(times):
+        for name, run in runners.items():
+            best[name] = best[name].better(*run())
+    return best
+
+
+def bare(runtime: Runtime, world: str, script: Path, *arguments: object, keras_2: bool = False) -> Runner:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TF_"))}
+    environment.update(TF_CPP_MIN_LOG_LEVEL="2", TF_ENABLE_ONEDNN_OPTS="0", REPLICAS="2")
+    if len(devices.gpus()) < 2 or world == "genuine":
+        environment["CUDA_VISIBLE_DEVICES"] = "-1" if world == "genuine" else "0"
+    if keras_2:
+        environment[KERAS_2] = "1"
+
+    def run() -> tuple[str, float]:
+        began = time.time()
+        command = [str(runtime.python), str(BARE), world, str(script), *map(str, arguments)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200)
+        return done.stdout + (done.stderr if done.returncode else ""), began
+
+    return run
+
+
+def probed(runtime: Runtime, script: Path, epochs: int, keras_2: bool) -> Runner:
+    world = World(
+        "migrated", "migrated", runtime, script.parent, script.name, (str(epochs),), replicas=2, legacy_keras=keras_2
+    )
+
+    def run() -> tuple[str, float]:
+        with tempfile.TemporaryDirectory() as folder:
+            began = time.time()
+            done = run_world(world, Limits(seconds=1200), folder=Path(folder))
+            return done.stdout_path.read_text() + done.message, began
+
+    return run
+
+
+def migrated(name: str, scratch: Path) -> Path:
+    """What tfmigrate makes of the program, in a folder of its own."""
+    (result,) = migrate_sources({"before.py": (PROGRAMS / name / "before.py").read_text()}, Settings())
+    folder = scratch / name
+    folder.mkdir()
+    (folder / "after.py").write_text(result.after)
+    return folder / "after.py"
+
+
+def throughput(scratch: Path, modern: Runtime, old: Runtime | None, epochs: int, times: int) -> None:
+    print("## Migrated against old and hand-tuned\n")
+    print("Samples a second, 2 replicas, a global batch of 256, the best epoch after the first. *Hand-tuned* is the")
+    print("same training with the fastest pipeline known for arrays: shuffled row numbers, gathered batch by batch in")
+    print("parallel. The programs are in `benchmarks/programs`.\n")
+    print("| program | Keras | old, genuine | old, restored | migrated | hand-tuned | migrated / hand-tuned |")
+    print("|---|---|---|---|---|---|---|")
+    for name in ("mlp", "convnet"):
+        before, tuned, after = PROGRAMS / name / "before.py", PROGRAMS / name / "hand_tuned.py", migrated(name, scratch)
+        for keras_2 in (False, True):
+            runners = {
+                "restored": bare(modern, "restored", before, epochs, keras_2=keras_2),
+                "migrated": bare(modern, "migrated", after, epochs, keras_2=keras_2),
+                "tuned": bare(modern, "migrated", tuned, epochs, keras_2=keras_2),
+            }
+            if old is not None and not keras_2:
+                runners["genuine"] = bare(old, "genuine", before, epochs)
+            best = in_turns(runners, times)
+            speed = {key: f"{value.samples_per_second:,.0f}" for key, value in best.items()}
+            ratio = best["migrated"].samples_per_second / best["tuned"].samples_per_second
+            print(
+                f"| {name} | {2 if keras_2 else 3} | {speed.get('genuine', '')} | {speed['restored']} | "
+                f"{speed['migrated']} | {speed['tuned']} | {ratio:.3f} |",
+                flush=True,
+            )
+
+
+def pipelines(modern: Runtime, times: int) -> None:
+    print("\n## The pipeline\n")
+    print(
+        "`fit` on arrays under MirroredStrategy with Keras 3: the arrays themselves (`arrays`), what tfmigrate writes,"
+    )
+    print("`from_tensor_slices().shuffle(n).batch()` (`slices`), and row numbers shuffled and gathered (`rows`). The")
+    print("processor seconds an epoch, the least of the runs, and resident memory above that before, the most.\n")
+    print("| data | arrays | slices | rows | arrays, MiB | slices, MiB | rows, MiB |")
+    print("|---|---|---|---|---|---|---|")
+    for count, columns in ((100_000, 1000), (300_000, 20)):
+        cpu: dict[str, float] = {}
+        extra: dict[str, float] = {}
+        size = 0.0
+        for _ in range(times):
+            for idiom in ("arrays", "slices", "rows"):
+                run = bare(modern, "migrated", PROGRAMS / "pipelines.py", idiom, count, columns)
+                found = re.search(r"cpu ([\d.]+) extra ([\d.-]+) data ([\d.]+)", run()[0])
+                if found is None:
+                    raise SystemExit(f"the pipeline {idiom} failed")
+                seconds, memory, size = map(float, found.groups())
+                cpu[idiom] = min(seconds, cpu.get(idiom, seconds))
+                extra[idiom] = max(memory, extra.get(idiom, memory))
+        row = [f"{value:.2f}" for value in cpu.values()] + [f"{value:,.0f}" for value in extra.values()]
+        print(f"| {count:,} x {columns} float32, {size:,.0f} MiB | {' | '.join(row)} |", flush=True)
+
+
+def probe(scratch: Path, modern: Runtime, epochs: int, times: int) -> None:
+    print("\n## What the probe costs\n")
+    print("The migrated program alone, and under the probe, which fingerprints each batch and records each step.\n")
+    print("| program | Keras | ms a step | with the probe | more | start, s | with the probe | more |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name in ("mlp", "convnet"):
+        after = scratch / name / "after.py"
+        script = after if after.exists() else migrated(name, scratch)
+        for keras_2 in (False, True):
+            best = in_turns(
+                {
+                    "bare": bare(modern, "migrated", script, epochs, keras_2=keras_2),
+                    "probed": probed(modern, script, epochs, keras_2),
+                },
+                times,
+            )
+            alone, watched = (256e3 / best[key].samples_per_second for key in ("bare", "probed"))
+            start, later = (best[key].start for key in ("bare", "probed"))
+            print(
+                f"| {name} | {2 if keras_2 else 3} | {alone:.2f} | {watched:.2f} | {watched / alone - 1:+.1%} | "
+                f"{start:.2f} | {later:.2f} | {later - start:+.2f} |",
+                flush=True,
+            )
+
+
+def verification(scratch: Path) -> None:
+    print("\n## A whole verification\n")
+    folder, fixture = scratch / "report", ROOT / "fixtures" / "base_parallel"
+    command = [sys.executable, "-m", "tfmigrate", "verify", str(fixture / "before" / "train.py")]
+    command += [str(fixture / "after" / "train.py"), "--report", str(folder)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    began = time.time()
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+    wall = time.time() - began
+    runs = json.loads((folder / "report.json").read_text())["runs"]
+    chief = [run for run in runs if not run["role"].startswith("control")]
+    longest = max(run["seconds"] for run in chief)
+    everything = sum(run["seconds"] for run in runs)
+    print(f"`fixtures/base_parallel` took {wall:.0f} s for {len(chief)} runs and {len(runs) - len(chief)} controls on")
+    print(
+        f"{os.cpu_count()} processors. Its longest run took {longest:.0f} s, so the whole is {wall / longest:.1f} times"
+    )
+    print(f"that. All runs one after the other take {everything:.0f} s.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--times", type=int, default=3, help="how often each program is run")
+    parser.add_argument("--only", choices=["throughput", "pipelines", "probe", "verification"], nargs="+")
+    options = parser.parse_args()
+    found = runtimes.discover()
+    modern = runtimes.modern(found, 2)
+    if modern is None:
+        raise SystemExit("this needs TensorFlow 2.16 or later with tf-keras: pip install 'tfmigrate[verify]'")
+    old = runtimes.genuine_for("tf.keras", found)
+    print("# Speed of the training\n")
+    print("Made by `python benchmarks/training.py`, which runs everything in turns on one machine:")
+    kind = ", ".join(devices.gpus()) or "no GPU, logical CPUs stand in"
+    print(f"{os.cpu_count()} processors, {kind}, load {os.getloadavg()[0]:.1f}; {modern.label};")
+    print(f"old: {old.label if old else 'none found'}.\n", flush=True)
+    with tempfile.TemporaryDirectory(prefix="tfmigrate-bench-") as folder:
+        scratch = Path(folder)
+        steps: dict[str, Callable[[], None]] = {
+            "throughput": lambda: throughput(scratch, modern, old, options.epochs, options.times),
+            "pipelines": lambda: pipelines(modern, options.times),
+            "probe": lambda: probe(scratch, modern, options.epochs, options.times),
+            "verification": lambda: verification(scratch),
+        }
+        for name in options.only or steps:
+            steps[name]()
+
+
+if __name__ == "__main__":
+    main()

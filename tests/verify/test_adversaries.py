@@ -1,0 +1,235 @@
+"""Scripts that misbehave: each leaves a clear report, and nothing behind. A few names stand in for TensorFlow."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.verify import experiment
+from tfmigrate.verify.experiment import Limits, Run, World
+from tfmigrate.verify.runtimes import Runtime
+
+from .test_experiment import alive, wait_for
+
+TENSORFLOW = """
+import sys, types
+
+__version__ = '1.15.0'
+__path__ = []
+
+
+def module(name, **names):
+    found = sys.modules[name] = types.ModuleType(name)
+    vars(found).update(names, __path__=[])
+    parent, _, last = name.rpartition('.')
+    setattr(sys.modules[parent], last, found)
+    return found
+
+
+class Layer(object):
+    pass
+
+
+class Model(Layer):
+    def _make_train_function(self):
+        pass
+
+    def _make_test_function(self):
+        pass
+
+    def fit(self, x=None):
+        pass
+
+
+class BaseSession(object):
+    pass
+
+
+for name in ('compat', 'compat.v1', 'python', 'python.client', 'python.keras', 'python.keras.engine', 'core',
+             'core.protobuf', 'core.protobuf.config_pb2', 'core.framework', 'core.framework.device_attributes_pb2'):
+    module(__name__ + '.' + name)
+keras = module(__name__ + '.keras', __version__='2.2.4-tf', backend=None)
+compat.v1.keras = keras
+module(__name__ + '.python.client.session', BaseSession=BaseSession)
+module(__name__ + '.python.client.device_lib', list_local_devices=lambda: [])
+module(__name__ + '.python.keras.engine.training', Model=Model)
+module(__name__ + '.python.keras.engine.base_layer', Layer=Layer)
+module(__name__ + '.random', set_seed=lambda seed: None)
+module(__name__ + '.nn', dropout=lambda x: x)
+"""
+
+ELSEWHERE = Path(__file__).parent
+"""A folder that is not in /tmp."""
+
+Attempt = Callable[..., Run]
+
+
+@pytest.fixture
+def attempt(tmp_path: Path) -> Attempt:
+    """Runs a script under the probe, with few limits but those given."""
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "tensorflow.py").write_text(TENSORFLOW)
+    (packages / "keras.py").write_text("raise ImportError\n")
+    runtime = Runtime(Path(sys.executable), (3, 12, 0), "1.15.0", None)
+
+    def run(script: str, **limits: float) -> Run:
+        program = tmp_path / "program"
+        program.mkdir()
+        (program / "train.py").write_text(script)
+        world = World("old", "genuine", runtime, program, "train.py", environment={"PYTHONPATH": str(packages)})
+        return experiment.run(world, Limits(**{"seconds": 60, **limits}), folder=tmp_path / "results")  # type: ignore
+
+    return run
+
+
+def printed(run: Run) -> str:
+    return run.stdout_path.read_text()
+
+
+def test_a_quiet_script(attempt: Attempt) -> None:
+    run = attempt("print('hello')\n")
+    assert (run.outcome, run.exit_code) == ("trained nothing", 0), run.stderr_path.read_text()
+    assert printed(run) == "hello\n"
+
+
+def test_one_that_forks(attempt: Attempt) -> None:
+    run = attempt("import os, sys\nif os.fork() == 0:\n    sys.exit(7)\nos.wait()\nif os.fork():\n    os.wait()\n")
+    assert (run.outcome, run.exit_code) == ("trained nothing", 0)
+    assert run.trace.end is not None
+    assert sum('"end"' in line for line in (run.trace.folder / "trace.jsonl").read_text().splitlines()) == 1
+
+
+def test_one_whose_daemon_lives_on(attempt: Attempt) -> None:
+    run = attempt(
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork():\n"
+        "        os._exit(0)\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    os.close(1), os.close(2)\n"
+        "    time.sleep(600)\n"
+        "os.wait(), time.sleep(1)\n"
+    )
+    assert run.outcome == "trained nothing"
+    assert wait_for(lambda: not alive(int(printed(run))))
+
+
+def test_one_that_hangs(attempt: Attempt) -> None:
+    run = attempt("while True:\n    pass\n", seconds=3)
+    assert run.timed_out
+    assert "after 3 seconds, before its first training step" in run.message
+
+
+def test_one_that_starts_ever_more_processes(attempt: Attempt) -> None:
+    script = (
+        "import os, time\nfor i in range(100):\n    if os.fork() == 0:\n        time.sleep(600)\n"
+        "print('done', flush=True)\ntime.sleep(600)\n"
+    )
+    run = attempt(script, processes=20)
+    assert run.outcome == "over a limit"
+    assert "started more than 20 processes" in run.message
+
+
+def test_one_that_takes_all_memory(attempt: Attempt) -> None:
+    run = attempt("import time\nheld = b'1' * (600 << 20)\ntime.sleep(600)\n", memory_bytes=300 << 20)
+    assert run.outcome == "over a limit"
+    assert "took more than 300 MiB of memory" in run.message
+
+
+def test_one_that_writes_a_huge_file(attempt: Attempt) -> None:
+    run = attempt("with open('big', 'wb') as file:\n    file.write(b'0' * (20 << 20))\n", disk_bytes=10 << 20)
+    assert run.outcome in ("crashed", "over a limit")
+    assert "File too large (train.py:" in run.message or "wrote more than 10 MiB" in run.message
+
+
+def test_one_that_writes_many_files(attempt: Attempt) -> None:
+    script = "import time\nfor i in range(30):\n    open(str(i), 'wb').write(b'0' * (1 << 20))\ntime.sleep(600)\n"
+    run = attempt(script, disk_bytes=10 << 20)
+    assert run.outcome == "over a limit"
+    assert "wrote more than 10 MiB" in run.message
+
+
+def test_one_that_floods_stdout(attempt: Attempt) -> None:
+    run = attempt("for i in range(200):\n    print('x' * 100000)\n", output_bytes=1000)
+    assert run.outcome == "trained nothing"
+    assert printed(run) == "x" * 1000 + "\n[the rest was not kept]\n"
+
+
+@pytest.mark.parametrize(
+    ("leaving", "code", "words"),
+    [
+        ("sys.exit(3)", 3, "died: SystemExit: 3 (train.py:2)"),
+        ("sys.exit('no data')", 1, "died: SystemExit: no data (train.py:2)"),
+        ("os._exit(4)", 4, "ended with exit code 4 and without a word to the probe"),
+        ("os.abort()", -6, "was killed by SIGABRT"),
+        ("os.kill(0, 9)", -9, "was killed by SIGKILL"),
+    ],
+)
+def test_one_that_leaves_early(attempt: Attempt, leaving: str, code: int, words: str) -> None:
+    run = attempt(f"import os, sys\n{leaving}\n")
+    assert run.outcome == "crashed"
+    assert run.exit_code == code
+    assert words in run.message
+
+
+def test_one_that_ends_well_by_sys_exit(attempt: Attempt) -> None:
+    assert attempt("import sys\nsys.exit(0)\n").outcome == "trained nothing"
+
+
+def test_one_that_changes_directory(attempt: Attempt) -> None:
+    run = attempt("import os\nos.chdir('/')\nraise ValueError('lost')\n")
+    assert run.message == "old: train.py died: ValueError: lost (train.py:3)"
+
+
+def test_one_that_reads_stdin(attempt: Attempt) -> None:
+    run = attempt("answer = input('sure? ')\n")
+    assert "EOFError: EOF when reading a line (train.py:1)" in run.message
+
+
+def test_one_that_kills_its_parent(attempt: Attempt) -> None:
+    run = attempt("import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(600)\n")
+    assert run.outcome == "crashed"
+    assert "was killed by SIGKILL" in run.message or "PermissionError" in run.message
+
+
+def unconfined(run: Run) -> bool:
+    return any("could write" in note for note in run.notes)
+
+
+def test_one_that_writes_elsewhere(attempt: Attempt) -> None:
+    with tempfile.TemporaryDirectory(dir=ELSEWHERE) as target:
+        run = attempt(f"open({target + '/file'!r}, 'w').write('x')\n")
+        if unconfined(run):
+            pytest.skip(f"this system cannot confine a process: {run.notes}")
+        assert re.search(r"PermissionError: .*\(train.py:1\); verify lets a script write only", run.message)
+        assert os.listdir(target) == []
+
+
+def test_one_that_writes_to_slash_tmp(attempt: Attempt) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as there:
+        (Path(there) / "old").write_text("old")
+        run = attempt(
+            f"import os\nos.chdir({there!r})\nopen('new', 'w').write('new')\nopen('old', 'a').write('er')\n"
+            "print(open('new').read(), open('old').read())\nos.remove('old')\n"
+            f"open({there!r} + '-too', 'w').write('x')\n"
+        )
+        if unconfined(run):
+            pytest.skip(f"this system cannot confine a process: {run.notes}")
+        assert printed(run) == "new older\n", run.message
+        assert (Path(there) / "old").read_text() == "old"
+        assert os.listdir(there) == ["old"]
+        assert not os.path.exists(there + "-too")
+
+
+def test_what_a_script_writes_is_listed(attempt: Attempt) -> None:
+    run = attempt("open('model.h5', 'w').write('x')\nopen('train.py', 'a').write('#')\n")
+    assert run.written == ("model.h5", "train.py")
+    assert (run.world.source / "train.py").read_text().endswith("write('#')\n")

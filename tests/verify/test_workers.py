@@ -1,0 +1,161 @@
+"""Training spread over worker processes on loopback: what is recorded, and that it is the one-machine training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.errors import UserError
+from tfmigrate.verify import experiment, trace, verdict
+from tfmigrate.verify.compare import compare
+from tfmigrate.verify.experiment import Limits, Run, World
+from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.verdict import VerifyOptions
+
+from .simulated import Training, train
+
+Fake = Callable[[str], Runtime]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program" / "train.py").write_text("pass\n")
+    return tmp_path / "program"
+
+
+@pytest.fixture
+def run(program: Path, tmp_path: Path) -> Callable[[str], Run]:
+    """Two workers whose interpreter is a shell script; $2 is the configuration."""
+
+    def start(body: str) -> Run:
+        path = tmp_path / "interpreter"
+        path.write_text("#!/bin/sh\n" + body)
+        path.chmod(0o755)
+        runtime = Runtime(path, (3, 12, 1), "2.21.0", None)
+        world = World("new", "migrated", runtime, program, "train.py", replicas=2, workers=2)
+        return experiment.run(world, Limits(seconds=60), folder=tmp_path / "results")
+
+    return start
+
+
+def test_each_worker_is_told_which_it_is(run: Callable[[str], Run]) -> None:
+    done = run('echo "$TF_CONFIG"; echo "$CUDA_VISIBLE_DEVICES"; echo x > file$$\n')
+    told = [worker.stdout_path.read_text().splitlines() for worker in done.workers]
+    clusters = [json.loads(lines[0]) for lines in told]
+    assert [cluster["task"] for cluster in clusters] == [{"type": "worker", "index": i} for i in (0, 1)]
+    assert clusters[0]["cluster"] == clusters[1]["cluster"]
+    addresses = clusters[0]["cluster"]["worker"]
+    assert len(set(addresses)) == 2
+    assert all(address.startswith("127.0.0.1:") for address in addresses)
+    assert [lines[1] for lines in told] == ["0", "1"], "each has its share of the cards"
+    assert all(len(worker.written) == 1 for worker in done.workers), "each has a copy of the program of its own"
+
+
+def test_when_one_worker_dies_the_others_do_not_wait(run: Callable[[str], Run]) -> None:
+    done = run('case "$TF_CONFIG" in *\'"index": 1\'*) echo no data >&2; exit 3;; esac\nsleep 600\n')
+    assert (done.outcome, done.exit_code) == ("crashed", 3)
+    assert done.message.startswith("worker 1 of 2: new: train.py ended with exit code 3")
+    assert "no data" in done.message
+    assert done.seconds < 30
+
+
+def test_the_workers_parts_make_one_trace(tmp_path: Path) -> None:
+    whole = train(tmp_path, Training(batch_size=64))
+    half = replace(
+        whole,
+        steps=tuple(replace(step, samples=32) for step in whole.steps),
+        fits=tuple(replace(fit, samples=fit.samples // 2, global_batch_size=32) for fit in whole.fits if fit.samples),
+    )
+    together = trace.together([half, half])
+    assert [step.samples for step in together.steps] == [step.samples for step in whole.steps]
+    assert [fit.samples for fit in together.fits] == [fit.samples for fit in whole.fits]
+    assert [fit.global_batch_size for fit in together.fits] == [64]
+    assert {step.fingerprint for step in together.steps} == {None}
+    assert compare(whole, together, 1e-6).losses_agree
+    short = replace(half, steps=half.steps[:-1])
+    cut = trace.together([half, short])
+    assert len(cut.steps) == len(whole.steps) - 1
+    assert cut.notes == (f"the workers took {len(short.steps)} and {len(half.steps)} steps",)
+
+
+@pytest.mark.parametrize(
+    ("workers", "replicas", "words"),
+    [(2, 3, "3 replicas cannot be shared out"), (2, 4, "use --workers 4")],
+)
+def test_replicas_must_fit_the_workers(
+    program: Path, monkeypatch: pytest.MonkeyPatch, workers: int, replicas: int, words: str
+) -> None:
+    monkeypatch.setattr(verdict.runtimes, "discover", lambda: ())
+    monkeypatch.setattr(verdict.devices, "gpus", lambda: ())
+    script = program / "train.py"
+    with pytest.raises(UserError, match=words):
+        verdict.verify(VerifyOptions(script, script, workers=workers, replicas=replicas))
+
+
+DATA = """
+import os, sys
+import numpy as np
+from tensorflow import keras
+from tensorflow.keras.layers import Dense
+random = np.random.RandomState(0)
+x = random.rand(256, 12).astype('float32')
+y = (x.sum(axis=1) > 6).astype('int64')
+"""
+OLD = (
+    DATA
+    + """
+from tensorflow.keras.utils import multi_gpu_model
+model = keras.Sequential([Dense(16, activation='relu', input_shape=(12,)), Dense(2, activation='softmax')])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile(keras.optimizers.Adam(0.01), 'sparse_categorical_crossentropy')
+parallel.fit(x, y, batch_size=64, epochs=3, shuffle=False)
+model.save_weights('trained.weights.h5')
+"""
+)
+NEW = (
+    DATA
+    + """
+import tempfile
+import tensorflow as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+with strategy.scope():
+    model = keras.Sequential([Dense(16, activation='relu', input_shape=(12,)), Dense(2, activation='softmax')])
+    model.compile(keras.optimizers.Adam(0.01), 'sparse_categorical_crossentropy')
+dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(64)
+options = tf.data.Options()
+options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+model.fit(dataset.with_options(options), epochs=3)
+# Every worker takes part in saving, only the chief's file stays.
+place = '.' if strategy.cluster_resolver.task_id == 0 else tempfile.mkdtemp()
+model.save_weights(os.path.join(place, 'trained.weights.h5'))
+"""
+)
+
+
+@pytest.mark.runs_tensorflow
+def test_two_workers_train_as_one_machine_does(tmp_path: Path, runtime_for: Callable[[str], Runtime]) -> None:
+    (tmp_path / "old.py").write_text(OLD)
+    (tmp_path / "new.py").write_text(NEW)
+    runtime = runtime_for("keras 2")
+    old = World("old", "restored", runtime, tmp_path, "old.py", replicas=2, legacy_keras=True)
+    new = replace(old, role="new", kind="migrated", script="new.py", workers=2)
+    limits = Limits(seconds=300)
+    one = experiment.run(old, limits, folder=tmp_path / "one")
+    assert one.ok, one.message
+    two = experiment.run(new, limits, one.trace, tmp_path / "two")
+    assert two.ok, two.message
+    comparison = compare(one.trace, two.trace, 1e-5)
+    assert comparison.losses_agree, comparison.max_relative_difference
+    assert len(comparison.steps) == 12
+    assert comparison.broken == ()
+    assert two.trace.models[0].replicas == 2
+    assert [worker.written for worker in two.workers] == [("trained.weights.h5",), ()], "saved once, by the chief"
+    assert two.notes[-2:] == (
+        "worker 0, the chief, trained on 384 samples and wrote trained.weights.h5",
+        "worker 1 trained on 384 samples and wrote no file",
+    )

@@ -1,0 +1,51 @@
+"""The verdict as JUnit XML: a test case for each pair of runs and each control, and one for the verdict."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from .report import Report
+
+
+def render(report: Report) -> str:
+    """A pair that decides and differs, and a control that was not told apart, are failures; a verdict that says nothing
+    about the training is an error."""
+    cases = [_verdict(report)]
+    for pair in report.pairs:
+        case = _case("training", pair.title)
+        cause = pair.divergence.cause if pair.divergence else "the runs could not be compared"
+        if not pair.equivalent and pair.decides:
+            ElementTree.SubElement(case, "failure", type="DIFFERENT", message=cause)
+        elif not pair.equivalent:
+            ElementTree.SubElement(case, "system-out").text = f"does not decide: {cause}"
+        cases.append(case)
+    for control in report.controls:
+        case = _case("control", control.mutation)
+        if control.detected:
+            ElementTree.SubElement(case, "system-out").text = f"told apart: {control.found}"
+        else:
+            ElementTree.SubElement(case, "failure", type="MISSED", message=control.found)
+        cases.append(case)
+    suite = ElementTree.Element("testsuite", name=report.title, tests=str(len(cases)))
+    for plural, kind in (("failures", "failure"), ("errors", "error")):
+        suite.set(plural, str(sum(case.find(kind) is not None for case in cases)))
+    suite.set("time", f"{sum(run.seconds for run in report.runs):.3f}")
+    suite.extend(cases)
+    root = ElementTree.Element("testsuites", suite.attrib)
+    root.append(suite)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _verdict(report: Report) -> ElementTree.Element:
+    case = _case("verdict", report.title)
+    if report.verdict == "EQUIVALENT":
+        ElementTree.SubElement(case, "system-out").text = report.reason
+    else:
+        kind = "failure" if report.verdict == "DIFFERENT" else "error"
+        ElementTree.SubElement(case, kind, type=report.verdict, message=report.reason)
+    return case
+
+
+def _case(kind: str, name: str) -> ElementTree.Element:
+    return ElementTree.Element("testcase", classname=f"tfmigrate.verify.{kind}", name=name)

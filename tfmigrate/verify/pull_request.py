@@ -1,0 +1,95 @@
+"""The report as Markdown, for the description of a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .report import CONTROL, Report
+from .words import devices, figure, margin, size
+
+MARKS = {"EQUIVALENT": "✅", "DIFFERENT": "❌", "INCONCLUSIVE": "❔", "COULD NOT RUN": "❔"}
+
+
+def render(report: Report, pictures: Sequence[str] = ()) -> str:
+    """`pictures`: files that lie beside the text once it is published."""
+    parts = [f"### {MARKS[report.verdict]} {report.verdict}: {_text(report.title)}", _text(_sentence(report.reason))]
+    shown = report.shown
+    comparison = shown.comparison if shown else None
+    if report.pairs:
+        rows = [
+            (
+                pair.old,
+                pair.new,
+                size(pair.comparison.max_relative_difference) if pair.comparison else figure(None),
+                size(pair.comparison.tolerance) if pair.comparison else figure(None),
+                "yes" if pair.equivalent else f"**no**: {pair.divergence.cause if pair.divergence else 'no loss'}",
+            )
+            for pair in report.pairs
+        ]
+        parts.append(_table(("old", "new", "largest loss difference", "tolerance", "same training"), rows))
+    parts += [f"![{name.removesuffix('.png')}]({name})" for name in pictures]
+    apart = [row for row in comparison.contract if not row.same] if comparison else []
+    if apart:
+        parts.append(
+            _table(
+                ("not the same", "old", "new", ""),
+                [
+                    (r.what, figure(r.old), figure(r.new), f"known: {r.known}" if r.known else "**differs**")
+                    for r in apart
+                ],
+            )
+        )
+    if report.known:
+        parts.append("Known differences of the two systems:")
+        parts.append("\n".join(f"- {name}: {_text(what)}: {size(value)}" for name, what, value in report.known))
+    if report.controls:
+        told = sum(control.detected for control in report.controls)
+        tolerance = comparison.tolerance if comparison else None
+        rows = [
+            (
+                control.mutation,
+                size(control.max_relative_difference),
+                margin(control.max_relative_difference, tolerance),
+                "yes" if control.detected else "**no**",
+                control.found,
+            )
+            for control in report.controls
+        ]
+        table = _table(("wrong on purpose", "loss difference", "in tolerances", "told apart", "found as"), rows)
+        parts.append(_folded(f"{told} of {len(rows)} wrong migrations were told apart", table))
+    runs = [
+        (
+            run.role,
+            f"{run.runtime}, TensorFlow {figure(run.tensorflow)}, Keras {figure(run.keras)}",
+            devices(run.devices),
+            figure(run.global_batch_size),
+            figure(run.steps),
+            figure(None if run.samples_per_second is None else round(run.samples_per_second)),
+        )
+        for run in report.runs
+        if not run.role.startswith(CONTROL)
+    ]
+    if runs:
+        table = _table(("run", "with", "devices", "global batch", "steps", "samples/s"), runs)
+        parts.append(_folded(f"{len(runs)} runs", table))
+    if report.notes:
+        parts.append(_folded("Notes", "\n".join(f"- {_text(note)}" for note in report.notes)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def _folded(summary: str, text: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{text}\n\n</details>"
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join("| " + " | ".join(_text(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _text(text: str) -> str:
+    """On one line, and no tag of HTML's."""
+    return " ".join(text.split()).replace("<", "&lt;")

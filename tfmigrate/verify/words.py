@@ -1,0 +1,41 @@
+"""Numbers as people read them, the same in every form of the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+
+def figure(value: Any) -> str:
+    """A value for people: six digits, thousands separated, a dash for what is not known."""
+    if value is None:
+        return "\N{EN DASH}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def size(value: float | None) -> str:
+    """A difference for people: three digits."""
+    return figure(None) if value is None else f"{value:.3g}"
+
+
+def devices(values: tuple[str, ...]) -> str:
+    """`("logical CPU: /cpu:0", "logical CPU: /cpu:1")` as `2 x logical CPU`."""
+    kinds = Counter(value.split(":")[0] for value in values)
+    return ", ".join(f"{count} x {kind}" for kind, count in kinds.items()) or figure(None)
+
+
+def memory(value: int | None) -> str:
+    return figure(None) if value is None else f"{value / 2**20:,.0f} MiB"
+
+
+def margin(difference: float | None, tolerance: float | None) -> str:
+    """How many tolerances a difference is."""
+    if difference is None or not tolerance:
+        return figure(None)
+    return f"{difference / tolerance:,.3g} x"
