@@ -260,7 +260,8 @@ LIGHT = """
 import sys
 from tfmigrate.cli import run
 code = run(sys.argv[1:])
-heavy = {"libcst", "rich", "numpy", "tensorflow", "matplotlib", "jinja2"} & {name.split(".")[0] for name in sys.modules}
+loaded = {name.split(".")[0] for name in sys.modules}
+heavy = {"libcst", "rich", "numpy", "tensorflow", "matplotlib", "jinja2", "packaging"} & loaded
 sys.exit(f"exit code {code}, loaded {heavy}" if code or heavy else 0)
 """
 
