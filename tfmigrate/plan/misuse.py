@@ -76,22 +76,26 @@ class _Reader:
     # ---- two strategies in one process ----
 
     def _second_strategies(self) -> Iterator[tuple[Module, CallChange]]:
-        """A strategy in whose scope a model is built after another was built in the scope of another one."""
-        used = {strategy for entered in self._facts.entered.values() for one in entered for strategy in one.strategies}
-        made: list[StrategyObject] = []
-        for strategy in self._facts.strategies:
-            if strategy.name not in SYNCHRONOUS or strategy not in used:
+        """A strategy that trains a model after another one trained."""
+        trained: list[tuple[StrategyObject, Use]] = []
+        for use in self._uses:
+            if use.method not in TRAINING:
                 continue
-            if any(_follows(strategy.site, earlier.site) for earlier in made):
-                message = (
-                    "a second strategy in one process: training under it fails once a model trained under the first "
-                    "(measured on TensorFlow 2.21 with CPUs); make one strategy and use it for both"
-                )
-                yield (
-                    strategy.site.frame.module,
-                    CallChange(codes.SECOND_STRATEGY, strategy.node, message, action="warn"),
-                )
-            made.append(strategy)
+            strategies = frozenset().union(*(self._scoping.inside(s) for m in use.models for s in m.sites))
+            for strategy in strategies:
+                if any(
+                    other not in strategies
+                    and _follows(strategy.site, earlier.site)
+                    and _follows(use.site, strategy.site)
+                    for other, earlier in trained
+                ):
+                    message = (
+                        "a second strategy in one process: training under it fails once a model trained under another "
+                        "one (measured on TensorFlow 2.21 with CPUs); make one strategy and use it for both"
+                    )
+                    change = CallChange(codes.SECOND_STRATEGY, strategy.node, message, action="warn")
+                    yield strategy.site.frame.module, change
+            trained.extend((strategy, use) for strategy in strategies)
 
     # ---- validation_split ----
 

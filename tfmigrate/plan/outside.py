@@ -134,7 +134,7 @@ class _Finder:
             return
         if self._scoping.outside(use.site, strategies):
             metrics = any(site == use.site for site in self._made(use, "metric"))
-            if metrics or not _needs_no_slots(use):
+            if metrics or not (_needs_no_slots(use) or self._brings_its_optimizer(use)):
                 message = (
                     "compile() stands outside the scope of its model: Keras 3 mixes two strategies then, and fails"
                     if not metrics
@@ -149,6 +149,14 @@ class _Finder:
                     message = f"this {kind} is made outside the scope of {who} fails"
                     sites = frozenset((site,))
                     yield from self._once(Outside(codes.COMPILE_OUTSIDE, message, site, sites, strategies, use))
+
+    def _brings_its_optimizer(self, use: Use) -> bool:
+        """Whether the optimizer was made in a scope, which is all that Keras 3 asks of compile()."""
+        optimizer = use.argument(0, "optimizer")
+        return optimizer is not None and all(
+            isinstance(option, Made) and option.kind == "optimizer" and all(map(self._scoping.inside, option.sites))
+            for option in options(optimizer)
+        )
 
     def _is_replaced(self, use: Use) -> bool:
         """Whether the same models are compiled again further down: the first compile() then trained nothing."""
