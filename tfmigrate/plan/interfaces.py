@@ -217,6 +217,8 @@ def _optimizer_call(
         present = present | {argument.keyword for argument in arguments if argument.keyword is not None}
     if codes.OPTIMIZER_EPSILON in tables.wanted:
         changes.extend(_squared_epsilon(facts, call, known, arguments))
+    if codes.GRADIENT_CLIPPING in tables.wanted:
+        changes.extend(_clipping(call, names.flavour(real), arguments, settings))
     for default in tables.defaults:
         missing = default.argument not in present and not (default.argument in rates and present & set(rates))
         if default.of == known and missing and _concerns(default, names.flavour(real), settings):
@@ -237,6 +239,24 @@ def _optimizer_call(
             yield replace(done[0], edit=edit)
             yield from done[1:]
 
+
+def _clipping(call: cst.Call, flavour: str, arguments: list[Argument], settings: Settings) -> Iterator[CallChange]:
+    """`clipnorm` was the norm of all gradients together, and became that of each one by itself."""
+    version = settings.written_for(_PACKAGE[flavour])
+    together = flavour == "keras" or (version is not None and version < _version("1.14"))
+    for position, argument in enumerate(arguments):
+        if argument.keyword == "clipnorm" and together:
+            arguments[position] = replace(argument, keyword="global_clipnorm")
+            message = "`clipnorm` bounded all gradients together, which `global_clipnorm` does now"
+            yield CallChange(codes.GRADIENT_CLIPPING, call, message)
+        if argument.keyword in ("clipnorm", "clipvalue", "global_clipnorm"):
+            yield CallChange(codes.GRADIENT_CLIPPING, call, _CLIPPING, action="warn")
+
+
+_CLIPPING = (
+    "Keras 3 clips the gradients of each replica, and adds them up after: under a strategy they are clipped less than "
+    "those of one model were; Keras 2 adds them up first"
+)
 
 _NADAM = (
     "Nadam's momentum warms up in about fifty steps now, where it took hundreds, and no argument sets it: losses "
