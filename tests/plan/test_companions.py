@@ -67,7 +67,7 @@ def found(file: FileResult) -> set[str]:
         # A mean that is no loss.
         "def size(t, p):\n    return K.mean(p)\n\n\nparallel_model.compile('sgd', 'mse', metrics=[size])\n",
         # A Sequence or an array is no generator.
-        "parallel_model.fit_generator(batches, steps_per_epoch=3)\n",
+        "parallel_model.compile('sgd', 'mse')\nparallel_model.fit_generator(batches, steps_per_epoch=3)\n",
     ],
 )
 def test_nothing_is_said_about(line: str) -> None:

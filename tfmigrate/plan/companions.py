@@ -25,7 +25,7 @@ from tfmigrate.plan.interfaces import (
 )
 from tfmigrate.plan.keras1 import keras_1_values
 from tfmigrate.plan.losses import batch_losses
-from tfmigrate.plan.methods import positional_arguments, predicted_classes
+from tfmigrate.plan.methods import positional_arguments, predicted_classes, target_tensors
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
 from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
 from tfmigrate.plan.regularizers import regularizer_defaults
@@ -82,6 +82,7 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
         *checkpoint_files(facts, scopes, keys),
         *predicted_classes(facts),
         *positional_arguments(facts),
+        *target_tensors(facts, scopes),
         *model_folders(facts, scopes),
         *sessions(facts, scopes, tf, draft.quote),
         *optimizer_rates(facts),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import keywords
+from tfmigrate.plan.calls import Revision, keywords
 from tfmigrate.plan.edits import Remove, Replace, Unwrap
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import CallChange, Tables
@@ -36,7 +36,7 @@ def names_that_are_gone(facts: Facts, tables: Tables, done: Sequence[CallChange]
             if found is not None and isinstance(statement, cst.ImportFrom) and (full in used or full not in read):
                 yield _told(statement, full, found)
     yield from _methods(facts, tables, {change.node for change in done})
-    yield from _arguments(facts, tables)
+    yield from _arguments(facts, tables, vanished)
 
 
 def _told(node: cst.CSTNode, name: str, advice: str) -> CallChange:
@@ -64,14 +64,14 @@ def _methods(facts: Facts, tables: Tables, done: Set[cst.CSTNode]) -> Iterator[C
             yield _told(use.call, f"Model.{use.method}()", advice)
 
 
-def _arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+def _arguments(facts: Facts, tables: Tables, done: Set[cst.CSTNode]) -> Iterator[CallChange]:
     rows = {(row.of, row.old): row for row in tables.gone_arguments}
     calls = [(call, names.canonical(facts.symbols.get(call.func, ""))) for call in facts.module.calls]
     calls += list(dict.fromkeys((use.call, f"keras.models.Model.{use.method}") for use in facts.uses if use.models))
     for call, of in calls:
         for name, arg in keywords(call).items():
             row = rows.get((of, name))
-            if row is not None:
+            if row is not None and arg not in done:
                 message = f"the argument `{name}` no longer exists: {row.new}"
                 yield CallChange(codes.NAME_IS_GONE, arg, message, action="warn")
 
@@ -84,6 +84,8 @@ def taken_out(changes: Sequence[CallChange]) -> Iterator[cst.CSTNode]:
                 yield from walk(edit.unit)
             elif isinstance(edit, Remove):
                 yield from walk(edit.node)
+            elif isinstance(edit, Revision):
+                yield from (arg for arg in edit.call.args if arg.keyword and arg.keyword.value in edit.dropped)
             elif isinstance(edit, Replace):
                 kept = {node for _, part in edit.parts for node in walk(part)}
                 yield from (node for node in walk(edit.node) if node not in kept)

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import Revision, has_stars, named_arguments, text_of
-from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
+from tfmigrate.plan.calls import Revision, has_stars, is_none, keywords, named_arguments, text_of
+from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
+from tfmigrate.plan.expressions import assigned
 from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ModelObject
 
 _CATEGORICAL = frozenset({"categorical_crossentropy", "sparse_categorical_crossentropy", "kullback_leibler_divergence"})
@@ -80,3 +83,49 @@ def positional_arguments(facts: Facts) -> Iterator[CallChange]:
             edit = Revision(use.call, named=tuple((position, _COMPILE[position]) for position in range(2, count)))
             message = "the third argument of compile() is `loss_weights` in Keras 3: `metrics` is written with its name"
             yield CallChange(codes.COMPILE_ARGUMENTS, use.call.args[2], message, edit)
+
+
+def target_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`compile(target_tensors=[placeholder])`: the targets are what the data brings; the placeholder goes with it."""
+    found: dict[cst.Call, list[cst.BaseExpression]] = {}
+    for use in facts.uses:
+        argument = keywords(use.call).get("target_tensors")
+        if use.method == "compile" and argument is not None and _is_keras(use):
+            value = argument.value
+            found[use.call] = [e.value for e in value.elements] if isinstance(value, cst.List | cst.Tuple) else [value]
+    mentioned = [node for targets in found.values() for node in targets]
+    removed: set[cst.CSTNode] = set()
+    for call, targets in found.items():
+        made = [_placeholder(node, facts, scopes, mentioned) for node in targets if not is_none(node)]
+        if all(made):
+            gone = tuple(Remove(statement) for statement in made if statement is not None and statement not in removed)
+            removed.update(edit.node for edit in gone)
+            message = (
+                "target_tensors is gone: the targets come as the data has them, no longer cast to the placeholder's "
+                "type, which they must be of themselves"
+            )
+            edit = Revision(call, dropped=("target_tensors",))
+            yield CallChange(codes.COMPILE_ARGUMENTS, keywords(call)["target_tensors"], message, edit, more=gone)
+
+
+def _placeholder(
+    node: cst.BaseExpression, facts: Facts, scopes: Scopes, mentioned: list[cst.BaseExpression]
+) -> cst.Assign | None:
+    """The assignment that makes a placeholder which nothing but `target_tensors` reads."""
+    if not isinstance(node, cst.Name):
+        return None
+    scope = next(
+        (s for s in scopes.by_node.values() if any(m.node is node for m in s.mentions.get(node.value, ()))), None
+    )
+    if scope is None:
+        return None
+    variable = scopes.of_variable(node.value, scope)
+    bindings = [mention for mention in variable if mention.binds]
+    if len(bindings) != 1 or any(not m.binds and m.node not in mentioned for m in variable):
+        return None
+    value = assigned(bindings[0])
+    name = names.canonical(facts.symbols.get(value.func, "")) if isinstance(value, cst.Call) else ""
+    if name.rsplit(".", 1)[-1] != "placeholder" or not name.startswith(("tensorflow.", "keras.backend.")):
+        return None
+    small = getattr(bindings[0].unit, "body", ())
+    return next((one for one in small if isinstance(one, cst.Assign) and one.value is value), None)
