@@ -9,7 +9,6 @@ LOADED = "_tfmigrate_loaded"
 NOISE = ("Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout",
          "AlphaDropout")
 REGULARIZED = ("kernel", "bias", "activity", "embeddings", "gamma", "beta", "recurrent", "depthwise", "pointwise")
-RATES = ("rate", "stddev")
 
 
 def of_model(model):
@@ -19,8 +18,9 @@ def of_model(model):
     for layer in layers:
         kind = type(layer).__name__
         if kind in NOISE:
-            rates = [getattr(layer, name) for name in RATES if isinstance(getattr(layer, name, None), (int, float))]
-            noise.extend("%s %.6g" % (kind, rate) for rate in rates if rate)
+            rate = getattr(layer, "stddev" if kind == "GaussianNoise" else "rate", None)
+            if isinstance(rate, (int, float)) and rate:
+                noise.append("%s %.6g" % (kind, rate))
         for cell in cells(layer):
             asked = getattr(cell, ASKED, {})
             noise.extend("%s %s %.6g" % (kind, name, asked[name]) for name in sorted(asked) if asked[name])
@@ -30,7 +30,8 @@ def of_model(model):
                 regularizers.append("%s %s" % (part, words))
         if layer.weights:
             dtype = getattr(layer, "compute_dtype", None) or getattr(layer, "dtype", None)
-            dtypes.add(str(getattr(dtype, "name", dtype)))
+            if dtype is not None:
+                dtypes.add(str(getattr(dtype, "name", dtype)))
     return {
         "noise": noise,
         "regularizers": regularizers,

@@ -1,0 +1,127 @@
+"""What the probe reads off a model, and how it shares a remainder: with stand-ins for Keras's classes."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tfmigrate.verify.probe import facts, remainder, seeded
+
+
+class Layer:
+    def __init__(self, **attributes: Any) -> None:
+        self.weights: list[Any] = []
+        vars(self).update(attributes)
+
+
+class Dropout(Layer):
+    pass
+
+
+class GaussianNoise(Layer):
+    pass
+
+
+class LSTM(Layer):
+    pass
+
+
+class L2:
+    def __init__(self, l2: Any) -> None:
+        self.l2 = l2
+
+    def get_config(self) -> dict[str, Any]:
+        return {"l1": np.array(0.0, np.float32), "l2": self.l2}
+
+
+class Net(Layer):
+    def load_weights(self, path: str) -> None:
+        self.path = path
+
+
+def model(*layers: Any, **attributes: Any) -> Any:
+    return Net(layers=list(layers), **attributes)
+
+
+def test_dropout_and_noise_in_their_order() -> None:
+    cell = SimpleNamespace(**{facts.ASKED: {"dropout": 0.2, "recurrent_dropout": 0.0}})
+    found = facts.of_model(model(Dropout(rate=0.25), GaussianNoise(stddev=0.1), Dropout(rate=0), LSTM(cell=cell)))
+    assert found["noise"] == ["Dropout 0.25", "GaussianNoise 0.1", "LSTM dropout 0.2"]
+
+
+def test_inside_a_parallel_model_are_its_templates() -> None:
+    template = model(Dropout(rate=0.5))
+    assert facts.of_model(model(Layer(), template, Layer()))["noise"] == ["Dropout 0.5"]
+
+
+def test_regularizers_alike_in_every_keras() -> None:
+    old = facts.of_model(model(Layer(kernel_regularizer=L2(np.array(1e-4, np.float32)))))
+    new = facts.of_model(model(Layer(kernel_regularizer=L2(1e-4), bias_regularizer=None)))
+    assert old["regularizers"] == new["regularizers"] == ["kernel l2=0.0001"]
+    nothing = facts.of_model(model(Layer(embeddings_regularizer=L2(0.0))))
+    assert nothing["regularizers"] == [], "it only makes the gradient dense"
+
+    def own(weights: object) -> float:
+        return 0.0
+
+    assert facts.of_model(model(Layer(kernel_regularizer=own)))["regularizers"] == ["kernel own"]
+
+
+def test_dtypes_of_layers_with_weights() -> None:
+    layers = [Layer(weights=[1], dtype="float32"), Layer(dtype="int32"), Layer(weights=[1], compute_dtype="bfloat16")]
+    assert facts.of_model(model(*layers))["dtypes"] == ["bfloat16", "float32"]
+
+
+def test_a_model_whose_template_was_loaded_was_loaded() -> None:
+    template = model(Layer())
+    trainer = SimpleNamespace(trainers=[(Net, False)], namespaces=[SimpleNamespace(Model=Net)])
+    original = Net.load_weights
+    try:
+        facts.watch_loading(trainer)
+        assert not facts.of_model(model(template))["loaded"]
+        template.load_weights("w.h5")
+        assert template.path == "w.h5"
+        assert facts.of_model(model(template))["loaded"]
+    finally:
+        Net.load_weights = original  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(("batch", "replicas"), [(29, 2), (29, 4), (8, 4), (5, 3), (2, 4)])
+def test_weighted_samples_are_the_mean_of_the_replicas_means(batch: int, replicas: int) -> None:
+    losses = np.random.default_rng(batch).random(batch)
+    sizes = [size for size in remainder.sizes(batch, replicas) if size]
+    assert sum(sizes) == batch
+    assert max(sizes) - min(sizes) <= 1
+    assert sizes == sorted(sizes, reverse=True), "the larger parts come first"
+    if batch >= replicas:
+        parts = np.split(losses, np.cumsum(sizes)[:-1])
+        weighted = np.mean(losses * remainder.weights(batch, replicas))
+        assert weighted == pytest.approx(np.mean([part.mean() for part in parts]), rel=1e-6)
+        assert np.mean(remainder.weights(batch, replicas)) == pytest.approx(1.0)
+
+
+def test_an_even_batch_weighs_nothing() -> None:
+    assert (remainder.weights(128, 4) == 1.0).all()
+
+
+def test_weights_of_times_and_samples() -> None:
+    factors = np.array([2.0, 0.5], np.float32)
+    assert remainder.on_each(np.ones((2, 3), np.float32), factors).tolist() == [[2.0] * 3, [0.5] * 3]
+
+
+def test_a_fixed_seed_of_the_scripts_own_follows_the_runs() -> None:
+    drawn = {}
+    for run in (1, 2):
+        set_seed = seeded.mixed(random.seed, run)
+        set_seed(42)
+        first = random.random()
+        set_seed(42)
+        assert random.random() == first, "within a run it is fixed"
+        set_seed(43)
+        assert random.random() != first
+        drawn[run] = first
+    assert drawn[1] != drawn[2]
