@@ -34,7 +34,17 @@ from tfmigrate.plan.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy import ALL_WORKERS, Strategy, replicas, strategy_for
 from tfmigrate.plan.superseded import superseded
 from tfmigrate.plan.trail import trail_of
-from tfmigrate.plan.workers import devices_problem, header, place_of_strategy, saved_by_chief, saves
+from tfmigrate.plan.workers import (
+    KERAS_2,
+    chief_story,
+    data_story,
+    devices_problem,
+    header,
+    place_of_strategy,
+    plan_onto_workers,
+    saved_by_chief,
+    saves,
+)
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
@@ -126,6 +136,8 @@ class _Planner:
             apart = related_models(self.facts.wraps, self.facts)
             plan_rescoping(self.facts, self.drafts, apart)
             plan_misuses(self.facts, self.drafts, apart)
+        if not any(draft.edits for draft in self.drafts.values()):
+            plan_onto_workers(self.facts, self.drafts)
         return {module: draft.plan() for module, draft in self.drafts.items()}
 
     def _moved(self) -> set[Module]:
@@ -624,8 +636,7 @@ class _Planner:
                 draft.edits.extend(saved_by_chief(draft, writing))
                 self._saving.add(draft.module)
             for use in writing:
-                message = f"every worker calls {use.method}(), as it must, and only the chief writes to the path"
-                draft.say(codes.SAVED_BY_CHIEF, use.call, message, "rewrite")
+                draft.say(codes.SAVED_BY_CHIEF, use.call, chief_story(use), "rewrite")
 
     def _note_data(self, home: _Home) -> None:
         """Training data that is no pipeline with a stated sharding."""
@@ -633,13 +644,7 @@ class _Planner:
             for use in group.trainings:
                 draft = self._draft(use.site.frame)
                 if not takes_arrays(use, draft.facts):
-                    draft.say(
-                        codes.WORKERS_DATA,
-                        use.call,
-                        f"each worker draws its own batches for {use.method}(): give it a tf.data.Dataset of global "
-                        "batches in one order for all, and state its auto_shard_policy (DATA: each keeps its part)",
-                        "warn",
-                    )
+                    draft.say(codes.WORKERS_DATA, use.call, data_story(use), "warn")
 
     def _say_keras_2(self, homes: Iterable[_Home]) -> None:
         """What stands before all imports; planned last, so that it stands before the ones that are added, too."""
@@ -649,8 +654,7 @@ class _Planner:
             edit = header(draft, keras_2=makes, saves=module in self._saving)
             draft.edits.insert(0, edit)
             if makes:
-                message = "Keras 3 cannot train over several machines: TF_USE_LEGACY_KERAS=1 and the package tf_keras"
-                draft.say(codes.SEVERAL_WORKERS, edit.before, message, "rewrite")
+                draft.say(codes.SEVERAL_WORKERS, edit.before, KERAS_2, "rewrite")
 
     def _note_no_compile(self, home: _Home) -> None:
         """A model that is trained in sight and compiled out of sight, in a module found at run time or a library."""

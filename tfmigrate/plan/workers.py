@@ -6,18 +6,19 @@ fails in the first fit(), on numpy and datasets alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, Insert, Replace
+from tfmigrate.plan.edits import Edit, Insert, Remove, Replace
 from tfmigrate.plan.groups import Refusal
 from tfmigrate.plan.interfaces import calls_in, place_for_function
-from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Unit, dotted
-from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Value, options
+from tfmigrate.plan.strategy import ALL_WORKERS
+from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
+from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.values import ClassValue, FunctionValue, Method, StrategyObject, Value, options
 
 _LIBRARIES = ("tensorflow", "keras", "tf_keras")
 _SETTING_UP = frozenset({"config", "ConfigProto", "logging", "set_session", "Session", "environ", "GPUOptions"})
@@ -125,3 +126,74 @@ def _chief(name: str, indent: str) -> str:
         f"{indent}return run",
     ]
     return "\n".join(lines)
+
+
+def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+    """A program that is on one machine's strategy already goes over to that of several."""
+    made = {strategy.node: strategy for strategy in facts.strategies if strategy.name == "MirroredStrategy"}
+    wanted = [one for one in made.values() if drafts[one.site.frame.module].settings.strategy == "multi-worker"]
+    for strategy in wanted:
+        draft = drafts[strategy.site.frame.module]
+        moved = (
+            _moved(strategy, draft) if len(made) == 1 else "several machines share one strategy, and this makes more"
+        )
+        if isinstance(moved, str):
+            draft.say(codes.ONTO_WORKERS, strategy.node, f"this strategy stays on one machine: {moved}", "refuse")
+        elif draft.wanted(codes.ONTO_WORKERS, strategy.node):
+            draft.say(
+                codes.ONTO_WORKERS,
+                strategy.node,
+                "MirroredStrategy becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs that each "
+                "worker of TF_CONFIG sees",
+                "rewrite",
+            )
+            draft.edits.extend(moved)
+            _what_belongs_to_it(facts, drafts, draft)
+
+
+def _moved(strategy: StrategyObject, draft: Draft) -> tuple[Edit, ...] | str:
+    """The new assignment where it must stand, or in words why it cannot be written."""
+    unit = strategy.site.unit
+    assignment = unit.body[0] if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1 else None
+    target = assignment.targets[0].target if isinstance(assignment, cst.Assign) else None
+    if not isinstance(assignment, cst.Assign) or not isinstance(target, cst.Name) or len(assignment.targets) != 1:
+        return "it is not bound to a name on a line of its own"
+    chosen = assignment.value.body if isinstance(assignment.value, cst.IfExp) else assignment.value
+    bindings = [m for scope in draft.scopes.by_node.values() for m in scope.mentions.get(target.value, ()) if m.binds]
+    if chosen is not strategy.node or len(bindings) != 1:
+        return f"`{target.value}` may be something else"
+    place = place_of_strategy(draft, unit)
+    problem = devices_problem(draft, place)
+    if problem is not None:
+        return problem.message
+    code = ALL_WORKERS.statement(target.value, draft.tf, draft.module.tree.default_indent)
+    return Remove(assignment), Insert(place, code, (unit,) if place is unit else ())
+
+
+def _what_belongs_to_it(facts: ProgramFacts, drafts: Mapping[Module, Draft], home: Draft) -> None:
+    for draft in drafts.values():
+        writing = [use for use in saves(draft.facts, facts.uses) if use.models]
+        writing = [use for use in writing if draft.wanted(codes.SAVED_BY_CHIEF, use.call)]
+        if writing:
+            draft.edits.extend(saved_by_chief(draft, writing))
+        if writing or draft is home:
+            draft.edits.insert(0, header(draft, keras_2=draft is home, saves=bool(writing)))
+        for use in writing:
+            draft.say(codes.SAVED_BY_CHIEF, use.call, chief_story(use), "rewrite")
+        for call, use in {use.call: use for use in draft.facts.uses if use.method in TRAINING and use.models}.items():
+            draft.say(codes.WORKERS_DATA, call, data_story(use), "warn")
+    home.say(codes.SEVERAL_WORKERS, home.edits[0].before, KERAS_2, "rewrite")  # type: ignore[union-attr]
+
+
+KERAS_2 = "Keras 3 cannot train over several machines: TF_USE_LEGACY_KERAS=1 and the package tf_keras"
+
+
+def chief_story(use: Use) -> str:
+    return f"every worker calls {use.method}(), as it must, and only the chief writes to the path"
+
+
+def data_story(use: Use) -> str:
+    return (
+        f"each worker draws its own batches for {use.method}(): give it a tf.data.Dataset of global batches in one "
+        "order for all, and state its auto_shard_policy (DATA: each keeps its part)"
+    )
