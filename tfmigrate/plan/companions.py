@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.callbacks import changed_keys, checkpoint_periods, metric_keys
 from tfmigrate.plan.calls import Revision, combined
+from tfmigrate.plan.devices import gpu_lists
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, ImportNames, Insert, Replace, Unwrap
 from tfmigrate.plan.expressions import is_pure
@@ -86,6 +87,7 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
         *model_folders(facts, scopes),
         *sessions(facts, scopes, tf, draft.quote),
         *optimizer_rates(facts),
+        *gpu_lists(facts, tf, draft.quote),
     ]
     vanished = set(taken_out(handled))
     handled += [change for change in moved_attributes(facts, tables, tf) if change.node not in vanished]
