@@ -18,6 +18,7 @@ from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import compare
 from tfmigrate.verify.report import ControlResult, Pair, Report, Verdict, summarize
 
+from .laboratory import Laboratory
 from .simulated import Training, migrated, train
 
 
@@ -214,6 +215,25 @@ def test_the_pull_request_text_is_whole_markdown(tmp_path: Path) -> None:
     assert text.count("<details>") == text.count("</details>") >= 2
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         assert len({line.replace("\\|", "").count("|") for line in table.splitlines()}) == 1
+
+
+def test_a_comparison_as_written_is_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Laboratory(tmp_path, monkeypatch)
+    noisy = replace(Training(), rounding=0.05)
+    lab.behaviour = lambda world, limits: noisy if world.kind != "migrated" else migrated(noisy)
+    report = lab.verify_as_written(8)
+    assert report.written is not None
+    answers = [one.answer for one in report.written.outcomes]
+    folder = page.write(report, tmp_path / "report").parent
+    cases = ElementTree.parse(folder / "report.xml").getroot().iter("testcase")
+    found = {case.get("name"): case for case in cases if case.get("classname") == "tfmigrate.verify.as written"}
+    assert list(found) == [one.name for one in report.written.outcomes]
+    assert [case.find("failure") is None for case in found.values()] == [a == "equivalent" for a in answers]
+    text = (folder / "pull-request.md").read_text(encoding="utf-8")
+    assert "As written, over 8 pairs of runs" in text
+    assert "8 runs" not in text, "of runs that are alike one is shown"
+    for one in report.written.outcomes:
+        assert re.search(rf"^\| {re.escape(one.name)} \|.*{one.answer}", text, re.MULTILINE)
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

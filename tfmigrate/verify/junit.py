@@ -1,4 +1,4 @@
-"""The verdict as JUnit XML: a test case for each pair of runs and each control, and one for the verdict."""
+"""The verdict as JUnit XML: a test case for the verdict, and for each pair of runs, quantity and control."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ def render(report: Report) -> str:
             ElementTree.SubElement(case, "failure", type="DIFFERENT", message=cause)
         elif not pair.equivalent:
             ElementTree.SubElement(case, "system-out").text = f"does not decide: {cause}"
+        cases.append(case)
+    for one in report.written.outcomes if report.written else ():
+        case = _case("as written", one.name)
+        words = f"mean difference {one.mean:.3g}, margin {one.margin:.3g}"
+        if one.answer != "equivalent":
+            ElementTree.SubElement(case, "failure", type=one.answer, message=words)
         cases.append(case)
     for control in report.controls:
         case = _case("control", control.mutation)

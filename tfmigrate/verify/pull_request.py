@@ -27,8 +27,23 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
             for pair in report.pairs
         ]
         parts.append(_table(("old", "new", "largest loss difference", "tolerance", "same training"), rows))
+    if report.written:
+        found, count = report.written, len(report.written.seeds)
+        quantities = [
+            (
+                one.name,
+                size(sum(found.old_losses[one.name]) / count),
+                size(sum(found.new_losses[one.name]) / count),
+                f"{size(one.interval[0])} ... {size(one.interval[1])}",
+                size(one.margin),
+                one.answer if one.answer == "equivalent" else f"**{one.answer}**",
+            )
+            for one in found.outcomes
+        ]
+        parts.append(f"As written, over {count} pairs of runs, nothing neutralised:")
+        parts.append(_table(("quantity", "old", "new", "difference", "margin", "answer"), quantities))
     parts += [f"![{name.removesuffix('.png')}]({name})" for name in pictures]
-    apart = [row for row in comparison.contract if not row.same] if comparison else []
+    apart = [row for row in report.contract if not row.same]
     if apart:
         parts.append(
             _table(
@@ -67,7 +82,7 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
             figure(None if run.samples_per_second is None else round(run.samples_per_second)),
         )
         for run in report.runs
-        if not run.role.startswith(CONTROL)
+        if not run.role.startswith(CONTROL) and (not report.written or run.role.endswith("seed 1"))
     ]
     if runs:
         table = _table(("run", "with", "devices", "global batch", "steps", "samples/s"), runs)
