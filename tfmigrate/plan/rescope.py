@@ -50,11 +50,11 @@ def plan_rescoping(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: I
     scopes = _Scopes(facts, drafts)
     wanted: dict[_Body, list[_Target]] = {}
     for found in things_outside(facts, apart):
-        draft = drafts[found.site.frame.module]
         targets = scopes.targets(found)
-        node = scopes.shown(found, targets)
+        place = scopes.shown(found, targets)
+        draft, node = drafts[place.frame.module], place.unit
         if found.meant:
-            draft.say(found.code, found.site.unit, found.message, "warn")
+            draft.say(found.code, node, found.message, "warn")
         elif targets is None:
             draft.say(found.code, node, f"{found.message}; move it in", "warn")
         elif draft.wanted(found.code, node):
@@ -84,13 +84,13 @@ class _Scopes:
             targets.append(target)
         return targets
 
-    def shown(self, found: Outside, targets: list[_Target] | None) -> Unit:
-        """The line to report: the one that moves, where it is in the file of the thing itself."""
+    def shown(self, found: Outside, targets: list[_Target] | None) -> Site:
+        """The place to report: the line that moves, or the thing itself."""
         for target in targets or ():
             lifted = found.site.lifted(target.frame)
-            if lifted is not None and lifted.unit is target.unit and target.frame.module is found.site.frame.module:
-                return target.unit
-        return found.site.unit
+            if lifted is not None and lifted.unit is target.unit:
+                return lifted
+        return found.site
 
     # ---- by the strategy's own name ----
 
@@ -178,10 +178,9 @@ class _Scopes:
         draft = self._drafts[module]
         lexical = draft.scope_of(site.frame)
         bindings = [mention for mention in draft.scopes.of_variable(root, lexical) if mention.binds] if root else []
-        known = all(
-            mention.scope is not lexical or mention.unit is lexical.node or _before(mention.unit, site.unit, module)
-            for mention in bindings
-        )
+        own = {mention.unit for mention in bindings if mention.scope is lexical}
+        early = all(unit is lexical.node or module.order[unit] < module.order[site.unit] for unit in own)
+        known = early and (not own or lexical.node in own or _surely_bound(own, site.unit, module))
         if not bindings or not known or any(site in one.sites for one in use.models):
             return None
         return _target(site, f"{receiver}.distribute_strategy.scope()")
@@ -252,12 +251,16 @@ def _binds_in_each_arm(branch: cst.If, bindings: set[Unit]) -> bool:
     last = branch
     while isinstance(last.orelse, cst.If):
         last = last.orelse
-    return last.orelse is not None and all(
-        any(
-            unit in bindings or (isinstance(unit, cst.If) and _binds_in_each_arm(unit, bindings))
-            for unit in units_of(suite)
-        )
-        for suite in suites_of(branch)
+    return last.orelse is not None and all(_binds(suite, bindings) for suite in suites_of(branch))
+
+
+def _binds(suite: cst.BaseSuite, bindings: set[Unit]) -> bool:
+    """Whether one of the bindings is run whenever a block is."""
+    return any(
+        unit in bindings
+        or (isinstance(unit, cst.If) and _binds_in_each_arm(unit, bindings))
+        or (isinstance(unit, cst.With) and _binds(unit.body, bindings))
+        for unit in units_of(suite)
     )
 
 

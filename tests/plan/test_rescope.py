@@ -1,0 +1,153 @@
+"""What moves into a scope that is there already: over files, objects and branches, and what must not move."""
+
+from __future__ import annotations
+
+import textwrap
+
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """\
+import tensorflow as tf
+from tensorflow.keras.layers import Dense, Input
+from tensorflow.keras.models import Sequential
+"""
+
+
+def migrated(body: str, **others: str) -> FileResult:
+    sources = {f"{name}.py": textwrap.dedent(text).lstrip("\n") for name, text in others.items()}
+    *rest, file = migrate_sources({**sources, "train.py": HEAD + textwrap.dedent(body).lstrip("\n")}, Settings())
+    assert not any(one.changed for one in rest)
+    assert file.error is None
+    return file
+
+
+def codes(file: FileResult) -> list[tuple[str, str]]:
+    return [(finding.code, finding.action) for finding in file.findings]
+
+
+def test_the_call_of_a_builder_in_another_file_moves() -> None:
+    file = migrated(
+        """
+        from nets import build
+
+        strategy = tf.distribute.MirroredStrategy()
+        model = build()
+        with strategy.scope():
+            model.compile(loss="mse", optimizer="adam")
+        """,
+        nets="""
+        from tensorflow.keras.layers import Dense, Input
+        from tensorflow.keras.models import Sequential
+
+
+        def build():
+            return Sequential([Input((4,)), Dense(1)])
+        """,
+    )
+    assert codes(file) == [("TFM411", "rewrite")]
+    assert 'scope():\n    model = build()\n    model.compile(loss="mse"' in file.after
+
+
+def test_a_strategy_kept_in_an_object() -> None:
+    file = migrated("""
+        class Trainer:
+            def __init__(self):
+                self.strategy = tf.distribute.MirroredStrategy()
+                self.optimizer = tf.keras.optimizers.Adam()
+                with self.strategy.scope():
+                    self.model = Sequential([Input((4,)), Dense(1)])
+                    self.model.compile(loss="mse", optimizer=self.optimizer)
+
+
+        Trainer()
+    """)
+    assert codes(file) == [("TFM412", "rewrite")]
+    assert "self.strategy.scope():\n            self.optimizer = tf.keras.optimizers.Adam()\n" in file.after
+
+
+def test_a_model_built_in_one_arm_is_compiled_under_its_own_strategy() -> None:
+    file = migrated("""
+        if gpus > 1:
+            strategy = tf.distribute.MirroredStrategy()
+            with strategy.scope():
+                model = Sequential([Input((4,)), Dense(1)])
+        else:
+            model = Sequential([Input((4,)), Dense(1)])
+        model.compile(loss="mse", optimizer="adam")
+    """)
+    assert codes(file) == [("TFM412", "rewrite")]
+    assert "with model.distribute_strategy.scope():\n    model.compile" in file.after
+
+
+def test_a_strategy_bound_in_each_arm_is_known_after_them() -> None:
+    file = migrated("""
+        if gpus > 1:
+            strategy = tf.distribute.MirroredStrategy()
+        else:
+            strategy = tf.distribute.get_strategy()
+        optimizer = tf.keras.optimizers.Adam()
+        with strategy.scope():
+            model = Sequential([Input((4,)), Dense(1)])
+            model.compile(loss="mse", optimizer=optimizer)
+    """)
+    assert codes(file) == [("TFM412", "rewrite")]
+    assert "with strategy.scope():\n    optimizer = tf.keras.optimizers.Adam()\n    model" in file.after
+
+
+def test_a_strategy_bound_in_one_arm_only_is_not_reached_for() -> None:
+    file = migrated("""
+        if gpus > 1:
+            strategy = tf.distribute.MirroredStrategy()
+        model = Sequential([Input((4,)), Dense(1)])
+        with strategy.scope():
+            model.compile(loss="mse", optimizer="adam")
+    """)
+    assert codes(file) == [("TFM411", "warn")]
+    assert not file.changed
+
+
+def test_the_arm_of_one_device_may_build_outside() -> None:
+    file = migrated("""
+        strategy = tf.distribute.MirroredStrategy() if gpus > 1 else tf.distribute.get_strategy()
+        if gpus > 1:
+            with strategy.scope():
+                model = Sequential([Input((4,)), Dense(1)])
+        else:
+            model = Sequential([Input((4,)), Dense(1)])
+        with strategy.scope():
+            model.compile(loss="mse", optimizer="adam")
+    """)
+    assert codes(file) == []
+
+
+def test_a_call_that_trains_is_not_taken_into_the_scope() -> None:
+    file = migrated("""
+        def train():
+            model = Sequential([Input((4,)), Dense(1)])
+            model.compile(loss="mse", optimizer="adam")
+            model.fit(x, y)
+            return model
+
+
+        strategy = tf.distribute.MirroredStrategy()
+        model = train()
+        with strategy.scope():
+            model.compile(loss="mse", optimizer="adam")
+        model.fit(x, y)
+    """)
+    assert codes(file) == [("TFM411", "warn")]
+    assert not file.changed
+
+
+def test_the_setting_up_of_devices_stays_before_the_strategy() -> None:
+    file = migrated("""
+        model = Sequential([Input((4,)), Dense(1)])
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            model.compile(loss="mse", optimizer="adam")
+    """)
+    assert codes(file) == [("TFM411", "warn")]
+    assert not file.changed
