@@ -315,6 +315,7 @@ class TestVerify:
         put("prog/old.py", b"old")
         put("prog/new.py", b"new")
         options = "--replicas 2 --old-python /py37 --new-python /py312 --timeout 60 --cwd prog --epochs 3 --steps 4"
+        options += " --subset 500 --workers 2"
         more = [
             "--synthetic-data",
             "--env",
@@ -341,6 +342,8 @@ class TestVerify:
                 seconds=60,
                 epochs=3,
                 steps=4,
+                subset=500,
+                workers=2,
                 synthetic_data=True,
                 environment={"A": "1", "B": "x=y"},
                 keep=Path("out/runs"),
@@ -349,6 +352,26 @@ class TestVerify:
         assert "INCONCLUSIVE  for a test" in done.text
         assert "Report: out/report.html" in done.text
         assert json.loads(Path("out/report.json").read_text())["verdict"] == "INCONCLUSIVE"
+
+    def test_the_forms_of_the_verdict(self, project: Path, tfmigrate: Tfmigrate, judged: list[VerifyOptions]) -> None:
+        put("old.py", b"old")
+        put("new.py", b"new")
+        assert "### " in tfmigrate("verify", "old.py", "new.py", "--pull-request").text
+        assert "<testsuites" in tfmigrate("verify", "old.py", "new.py", "--format", "junit").text
+        mixed = tfmigrate("verify", "old.py", "new.py", "--format", "json", "--pull-request")
+        assert (mixed.code, "leave --format json out" in mixed.err) == (2, True)
+
+    def test_without_new_a_copy_for_several_machines_is_run(
+        self, project: Path, tfmigrate: Tfmigrate, judged: list[VerifyOptions], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put("prog/old.py", HIT)
+        chosen: list[str] = []
+        monkeypatch.setattr(
+            migrate, "fix_copy", lambda old, new, how: (chosen.append(how.strategy), new.write_text("new"))
+        )
+        tfmigrate("verify", "prog/old.py", "--workers", "2")
+        tfmigrate("verify", "prog/old.py")
+        assert chosen == ["multi-worker", "mirrored"]
 
     def test_without_new_a_migrated_copy_is_run(
         self, project: Path, tfmigrate: Tfmigrate, judged: list[VerifyOptions]

@@ -325,7 +325,8 @@ def verify(
             if options["cwd"] and options["cwd"].resolve() != old.resolve().parent:
                 raise UserError("verify without NEW runs OLD in its own folder; with --cwd, give NEW too")
             copy_program(old.resolve().parent, new.parent, Limits().largest_copied_file)
-            migrate.fix_copy(old, new, settings.load(old.parent, {}))
+            spread = {"strategy": "multi-worker"} if options["workers"] > 1 else {}
+            migrate.fix_copy(old, new, settings.load(old.parent, spread))
         if NOTEBOOK in (old.suffix, new.suffix):
             if program:
                 raise UserError("verify runs a notebook in its own folder; leave --cwd out")
