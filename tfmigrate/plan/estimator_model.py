@@ -166,7 +166,7 @@ class _Reader(TrainingReader, NetworkReader):
         if self._keys and self._whole_features:
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, self._plan.function, "features is used whole and by key")
         if self._keys:
-            made = f"{tf}.keras.Input(spec.shape[1:], dtype=spec.dtype)"
+            made = f"{tf}.keras.Input(spec.shape[1:], name=key, dtype=spec.dtype)"
             made = f"{{key: {made} for key, spec in features.items()}}"
         else:
             made = f"{tf}.keras.Input(features.shape[1:], dtype=features.dtype)"

@@ -58,7 +58,7 @@ def install(tf, recorder, replicas):
     owner._call_model_fn = watcher.call_model_fn(owner._call_model_fn)
     owner._call_input_fn = watcher.call_input_fn(owner._call_input_fn)
     optimizer.compute_gradients = watcher.compute_gradients(optimizer.compute_gradients)
-    silence_dropout()
+    silence_dropout(watcher)
 
 
 def split_cpu(count):
@@ -75,19 +75,37 @@ def split_cpu(count):
     session.BaseSession.__init__ = __init__
 
 
-def silence_dropout():
+def silence_dropout(watcher):
+    """Dropout passes on what it gets; that it was asked for, in training, is noted."""
+
+    def call(self, inputs, training=False):
+        if training is True:
+            watcher.dropped(self.rate)
+        return inputs
+
     for name in ("tensorflow.python.layers.core", "tensorflow.python.keras.legacy_tf_layers.core",
                  "keras.legacy_tf_layers.core"):
         try:
-            module = importlib.import_module(name)
+            importlib.import_module(name).Dropout.call = call
         except ImportError:
             continue
-        module.Dropout.call = lambda self, inputs, training=False: inputs
 
 
 class Layer(object):
+    """All variables of a model function, as one layer."""
+
     def __init__(self, variables):
         self.weights = variables
+        self.dtype = variables[0].dtype.base_dtype if variables else None
+
+
+class Dropout(object):
+    """One of the model function's, under the name that Keras's have."""
+
+    weights = ()
+
+    def __init__(self, rate):
+        self.rate = rate
 
 
 class GraphModel(object):
@@ -100,10 +118,11 @@ class GraphModel(object):
         self.name = "estimator"
         self.weights = []
         self.trainable_weights = []
+        self.dropouts = []
 
     @property
     def layers(self):
-        return [Layer(self.weights)]
+        return [Layer(self.weights)] + [Dropout(rate) for rate in self.dropouts]
 
 
 class Flavour(object):
@@ -123,8 +142,12 @@ class Training(object):
         """replica -> (tensors it is fed, its loss)"""
         self.gradients = {}
         """replica -> [(gradient, variable)]"""
+        self.dropouts = []
+        """The rates of the first replica's."""
         self.optimizer = None
+        self.mirrored = ()
         self.variables = None
+        """The first replica's."""
         self.trainable = ()
         self.shuffle = "unknown"
 
@@ -191,10 +214,12 @@ class Watcher(object):
             if training is not None and training.variables is None:
                 step = self.v1.train.get_global_step()
                 trainable = set(name_of(variable) for variable in self.v1.trainable_variables())
-                training.variables = [
+                training.mirrored = [
                     variable for variable in self.v1.global_variables()
                     if variable is not step and name_of(variable) != "global_step" and "/replica_" not in variable.name
                 ]
+                # A mirrored variable grows the graph when it is asked for what it has not; its parts do not.
+                training.variables = [first(variable) for variable in training.mirrored]
                 training.trainable = [v for v in training.variables if name_of(v) in trainable]
                 training.optimizer = optimizer
             found = original(optimizer, *args, **kwargs)
@@ -203,6 +228,10 @@ class Watcher(object):
             return found
 
         return compute_gradients
+
+    def dropped(self, rate):
+        if self.training is not None and self.mode == "train" and self.replica() == 0:
+            self.training.dropouts.append(rate)
 
     def replica(self):
         context = self.tf.distribute.get_replica_context()
@@ -226,7 +255,7 @@ class Watcher(object):
     def read(self, variables):
         if self.session is None:
             return [self.values[name_of(variable)] for variable in variables]
-        return [np.array(value) for value in self.session.run([first(variable) for variable in variables])]
+        return [np.array(value) for value in self.session.run(list(variables))]
 
     def assign(self, variables, values):
         for variable, value in zip(variables, values):
@@ -258,7 +287,7 @@ class Watcher(object):
     def begin(self, training):
         """While the graph can still grow: the operations that set the initial weights."""
         self.assignments = {}
-        for variable in training.variables or ():
+        for variable in training.mirrored:
             own = []
             for part in parts_of(variable):
                 place = self.v1.placeholder(part.dtype.base_dtype, part.shape)
@@ -276,6 +305,7 @@ class Watcher(object):
         model = self.model_of(training.estimator)
         model.weights = list(training.variables)
         model.trainable_weights = list(training.trainable)
+        model.dropouts = training.dropouts
         training.call = recorder.begin(model, self, "train", {
             "source": "dataset", "epochs": 1, "shuffle": training.shuffle,
             "class_weight": False, "sample_weight": False,
