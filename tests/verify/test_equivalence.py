@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,21 +81,42 @@ def test_the_plan_spends_no_more_than_alpha(pairs: int) -> None:
     assert sum(part for _, part in PARTS) == pytest.approx(1.0)
 
 
+Draw = Callable[[np.random.Generator, tuple[int, int]], Any]
+
+
+def normal(random: np.random.Generator, size: tuple[int, int]) -> Any:
+    return random.normal(size=size)
+
+
+def skewed(random: np.random.Generator, size: tuple[int, int]) -> Any:
+    return random.exponential(size=size) - 1.0
+
+
 def experiments(
-    count: int, pairs: int, shift: Callable[[float], float], quantities: int = 3, correlation: float = 0.8
-) -> tuple[Counter[str], list[int]]:
-    """Whole experiments with peeking, on normal losses: answers, and the pairs that each took."""
+    count: int,
+    pairs: int,
+    shift: float,
+    quantities: int = 3,
+    draw: Draw = normal,
+    shared: float = 0.0,
+    correlation: float = 0.8,
+) -> tuple[Counter[str], float]:
+    """Whole experiments, with every look taken: how often each answer, and the mean number of pairs.
+
+    `shift` of the new losses is in margins, `shared` the part of the noise that both runs of a pair have in common.
+    """
     random = np.random.default_rng(pairs + quantities)
     mix = np.linalg.cholesky(np.full((quantities,) * 2, correlation) + (1 - correlation) * np.eye(quantities))
     answers: Counter[str] = Counter()
     taken = []
     for _ in range(count):
-        old, new = (mix @ random.normal(size=(quantities, pairs)) for _ in range(2))
+        common = shared * draw(random, (quantities, pairs))
+        old, new = (mix @ draw(random, (quantities, pairs)) + common for _ in range(2))
         limits = margins({str(i): list(old[i]) for i in range(quantities)})
         answer: Answer = "open"
         for each in plan(pairs):
             found = {
-                name: list(new[int(name)][: each.pairs] + shift(limit) - old[int(name)][: each.pairs])
+                name: list(new[int(name)][: each.pairs] + shift * limit - old[int(name)][: each.pairs])
                 for name, limit in limits.items()
             }
             answer = overall(look(found, limits, each.alpha))
@@ -102,40 +124,54 @@ def experiments(
                 break
         answers[answer] += 1
         taken.append(each.pairs)
-    return answers, taken
+    return answers, float(np.mean(taken))
 
 
-def at_most(rate: float, count: int) -> float:
-    """So many of `count` are seen by chance once in ten thousand times when the true rate is `rate`."""
-    return float(stats.binom.isf(1e-4, count, rate))
+MANY = 1500
 
 
+def at_most(rate: float) -> float:
+    """So many of MANY are seen by chance once in ten thousand times when the true rate is `rate`."""
+    return float(stats.binom.isf(1e-4, MANY, rate))
+
+
+@pytest.mark.parametrize("edge", [1.0, -1.0])
 @pytest.mark.parametrize(("pairs", "quantities"), [(20, 3), (20, 1), (6, 2)])
-def test_on_the_edge_of_the_margin_both_answers_are_rarely_given(pairs: int, quantities: int) -> None:
-    """The worst case for both errors, with every look taken: each stays within ALPHA."""
-    answers, _ = experiments(200, pairs, lambda margin: margin, quantities)
-    assert answers["equivalent"] <= at_most(ALPHA, 200)
-    assert answers["different"] <= at_most(ALPHA, 200)
+@pytest.mark.parametrize("draw", [normal, skewed])
+def test_on_the_edge_of_the_margin_both_answers_are_rarely_given(
+    pairs: int, quantities: int, draw: Draw, edge: float
+) -> None:
+    """The worst case for both errors: each stays within ALPHA, skewed losses included (seen: 3 to 4%)."""
+    answers, _ = experiments(MANY, pairs, edge, quantities, draw)
+    assert answers["equivalent"] <= at_most(ALPHA)
+    assert answers["different"] <= at_most(ALPHA)
 
 
-def test_the_same_training_is_hardly_ever_different_and_mostly_equivalent() -> None:
-    answers, taken = experiments(200, 20, lambda margin: 0.0)
-    assert answers["different"] == 0
-    assert answers["equivalent"] >= 170, "93% of the time in a long simulation"
-    assert np.mean(taken) < 18, "half of them end before the last look"
+@pytest.mark.parametrize("draw", [normal, skewed])
+def test_the_same_training_is_hardly_ever_different_and_mostly_equivalent(draw: Draw) -> None:
+    answers, taken = experiments(MANY, 20, 0.0, draw=draw)
+    assert answers["different"] <= 0.002 * MANY
+    assert answers["equivalent"] >= (0.9 if draw is normal else 0.83) * MANY
+    assert taken < 17.5, "half of them end before the last look"
+
+
+def test_what_a_pair_shares_makes_it_sharper() -> None:
+    answers, taken = experiments(500, 20, 0.0, shared=2.0)
+    assert answers["equivalent"] == 500
+    assert taken < 10
 
 
 def test_a_large_difference_is_found_early() -> None:
-    answers, taken = experiments(100, 20, lambda margin: 4.0 * margin)
-    assert answers["different"] == 100
-    assert np.mean(taken) < 10
+    answers, taken = experiments(500, 20, 3.0)
+    assert answers["different"] >= 499
+    assert taken < 10
 
 
 def test_too_few_pairs_leave_it_open() -> None:
-    answers, _ = experiments(100, 4, lambda margin: 0.0)
-    assert answers["open"] >= 85
+    answers, _ = experiments(500, 4, 0.0)
+    assert answers["open"] >= 450
 
 
 def test_half_a_margin_is_not_called_different() -> None:
-    answers, _ = experiments(100, 20, lambda margin: 0.5 * margin)
-    assert answers["different"] <= 1
+    answers, _ = experiments(500, 20, 0.5)
+    assert answers["different"] <= 3

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 ALPHA = 0.05
 """Bounds the chance of a wrong EQUIVALENT, and apart from it of a wrong DIFFERENT, over all looks."""
@@ -129,9 +129,13 @@ def _test(differences: np.ndarray[tuple[int, ...], np.dtype[np.float64]], margin
     if error == 0.0:  # runs without any noise: the mean is what it is
         inside = abs(mean) < margin
         return _Test(count, mean, (mean, mean), 0.0 if inside else 1.0, 1.0 if inside else 0.0)
-    t = stats.t(count - 1)
-    half = float(t.isf(alpha)) * error
-    above = float(t.sf((mean + margin) / error))  # H0: mean <= -margin
-    below = float(t.sf((margin - mean) / error))  # H0: mean >= margin
-    beyond = float(t.sf((abs(mean) - margin) / error) + t.sf((abs(mean) + margin) / error))
+
+    def tail(t: float) -> float:
+        """The chance that Student's t is larger."""
+        return float(special.stdtr(count - 1, -t))
+
+    half = float(special.stdtrit(count - 1, 1.0 - alpha)) * error
+    above = tail((mean + margin) / error)  # H0: mean <= -margin
+    below = tail((margin - mean) / error)  # H0: mean >= margin
+    beyond = tail((abs(mean) - margin) / error) + tail((abs(mean) + margin) / error)
     return _Test(count, mean, (mean - half, mean + half), max(above, below), beyond)
