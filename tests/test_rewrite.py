@@ -436,6 +436,54 @@ class TestOneFile:
                     self.model.fit(batches, steps_per_epoch=3)
         """)
 
+    OBJECT = """
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+
+
+        class Net:
+            def __init__(self, gpus):
+                self.gpus = gpus
+                self.model = self.build()
+
+            def build(self):
+                return Sequential([Dense(1, input_shape=(4,))])
+
+            def spread(this):
+                if this.gpus > 1:
+                    this.model = multi_gpu_model(this.model, this.gpus)
+
+            def prepare(self):
+                self.model.compile(loss="mse", optimizer="sgd")
+    """
+
+    @pytest.mark.parametrize("caller", ["", "\n\nnet = Net(2)\nnet.spread()\n"])
+    def test_built_wrapped_and_compiled_in_three_methods(self, caller: str) -> None:
+        (file,) = migrated({"train.py": text(self.OBJECT) + caller}).values()
+        assert "        strategy = (\n            tf.distribute.MirroredStrategy(" in file.after
+        assert "range(self.gpus)])\n            if self.gpus > 1\n" in file.after
+        assert "        with strategy.scope():\n            return Sequential(" in file.after
+        assert "    def spread(this):\n        pass\n" in file.after
+        assert "        with self.model.distribute_strategy.scope():\n            self.model.compile(" in file.after
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("def spread(this):", "def spread(this, gpus):\n        this.gpus = gpus"),
+            (
+                "self.gpus = gpus\n        self.model = self.build()",
+                "self.model = self.build()\n        self.gpus = gpus",
+            ),
+        ],
+    )
+    def test_an_attribute_that_is_set_after_the_model_is_built_is_too_late(self, old: str, new: str) -> None:
+        code = text(self.OBJECT)
+        assert old in code
+        (file,) = migrated({"train.py": code.replace(old, new) + "\n\nnet = Net(2)\n"}).values()
+        assert codes(file, "refuse") == ["TFM103"]
+        assert not file.changed
+
     def test_the_template_taken_out_of_the_parallel_model_is_the_model(self) -> None:
         (file,) = migrated(
             {

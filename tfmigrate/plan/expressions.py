@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, units_of
+from tfmigrate.understand.program import Module, Unit, units_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
-from tfmigrate.understand.values import Frame, Site
+from tfmigrate.understand.values import ClassValue, Frame, Site
 from tfmigrate.walk import walk
 
 _PURE_CALLS = frozenset({"len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple"})
@@ -131,6 +131,32 @@ class Carrier:
         return not any(_assigns(unit, text, module) for unit in later)
 
     @staticmethod
+    def same_object(name: str, source: Frame, target: Frame) -> str | None:
+        """What `self` of one method is called in another one of the same object, which built what the first wraps."""
+        if source.owner is None or target.owner is None or name != _receiver(source.function):
+            return None
+        related = set(source.owner.ancestors()) & set(target.owner.ancestors())
+        return _receiver(target.function) if related else None
+
+    def attribute_is_early(self, name: str, source: Frame, target: Frame, before: cst.CSTNode) -> bool:
+        """Whether an attribute of the object that both methods belong to has its value for good just before `before`.
+
+        It has when it is set in __init__ alone, and __init__ is over by then or past that line.
+        """
+        assert source.owner is not None
+        assert target.owner is not None
+        owners = dict.fromkeys((*target.owner.ancestors(), *source.owner.ancestors()))
+        setters = [(method, unit) for cls in owners for method, unit in _setters(cls, name)]
+        if not setters or any(method.name.value != "__init__" for method, _ in setters):
+            return False
+        here = Site(target, before)  # type: ignore[arg-type]
+        for site in here.chain():
+            order = site.frame.module.order
+            if any(method is site.frame.function and order[unit] >= order[site.unit] for method, unit in setters):
+                return False
+        return True
+
+    @staticmethod
     def _at(unit: cst.CSTNode, body: cst.Module | cst.BaseSuite, module: Module) -> cst.CSTNode:
         """The unit of `body` that holds `unit`."""
         return next(one for one in (unit, *module.ancestors(unit)) if module.places[one].block is body)
@@ -182,10 +208,37 @@ class _Substitution(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         text = ast.unparse(node)
+        if isinstance(node.value, ast.Name) and self._source.frame is not self._target:
+            receiver = self._carrier.same_object(node.value.id, self._source.frame, self._target)
+            if receiver is not None:
+                if not self._carrier.attribute_is_early(node.attr, self._source.frame, self._target, self._before):
+                    raise _Unavailable
+                self.changed = True
+                return ast.Attribute(ast.Name(receiver, ast.Load()), node.attr, ast.Load())
         if not self._carrier.attribute_is_settled(text, self._target, self._before):
             raise _Unavailable
         self.generic_visit(node)
         return node
+
+
+def _receiver(function: cst.CSTNode | None) -> str | None:
+    """The name a method has for its object."""
+    if not isinstance(function, cst.FunctionDef):
+        return None
+    parameters = [*function.params.posonly_params, *function.params.params]
+    return parameters[0].name.value if parameters else None
+
+
+def _setters(cls: ClassValue, name: str) -> Iterator[tuple[cst.FunctionDef, Unit]]:
+    """The methods of a class that assign to an attribute of their object, and the statements that do."""
+    module = cls.closure.module
+    for method in units_of(cls.node.body):
+        if not isinstance(method, cst.FunctionDef):
+            continue
+        text = f"{_receiver(method)}.{name}"
+        for unit in module.inside(method):
+            if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) and _assigns(unit, text, module):
+                yield method, unit
 
 
 def _assigns(unit: cst.CSTNode, text: str, module: Module) -> bool:

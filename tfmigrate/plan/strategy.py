@@ -13,7 +13,7 @@ from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.groups import Refusal
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.program import Module, Unit, suites_of
-from tfmigrate.understand.values import Frame, Items, Literal, Visible, options
+from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible, options
 
 _LINE = 100
 _SEVERAL = ((Visible("several"), "body"), (Visible("one"), "orelse"))
@@ -129,10 +129,10 @@ def _condition(
 ) -> str | Refusal | None:
     """The guard as a condition to stand at `before`; None where it is decided there already, or decides nothing."""
     node = guard.node
-    if home not in guard.frame.chain():
-        return None
-    if guard.frame is home and not isinstance(node, cst.IfExp):
-        if _inside(home.module, before, node) or _passed(home.module, before, node, wrap, home):
+    here = Site(home, before).lifted(guard.frame)
+    if here is not None and not isinstance(node, cst.IfExp):
+        module = guard.frame.module
+        if _inside(module, here.unit, node) or _passed(module, here.unit, node, wrap, guard.frame):
             return None
     if not isinstance(node, cst.Try) and _always(node.test, guard.arm):
         return None
