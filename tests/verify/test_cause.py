@@ -159,3 +159,20 @@ def test_long_errors_keep_their_type_and_their_line() -> None:
     assert short.endswith("... (train.py:31)")
     assert len(short) <= 240
     assert "\n" not in short
+
+
+def test_the_order_of_the_data(tmp_path: Path) -> None:
+    a, b = train(tmp_path / "a", OLD), train(tmp_path / "b", migrated(OLD))
+    turned = [replace(s, fingerprint=a.steps[s.step ^ 1].fingerprint) for s in b.steps]
+    found = find(a, replace(b, steps=tuple(turned)))
+    assert found is not None
+    assert (found.kind, found.cause) == ("data", "the same batches in another order, first at epoch 0, step 0")
+
+
+def test_settings_stand_side_by_side(tmp_path: Path) -> None:
+    a = train(tmp_path / "a", replace(OLD, config=(("momentum", 0.9),)))
+    b = train(tmp_path / "b", replace(migrated(OLD), step_scale=0.5))
+    found = find(a, b)
+    assert found is not None
+    assert found.kind == "update rule"
+    assert "sgd(learning_rate=0.5, momentum=0.9) became sgd(learning_rate=0.5)" in found.cause

@@ -240,8 +240,9 @@ def _update_rule(e: Evidence) -> Divergence | None:
         changed = changed_settings(a, b)
         if changed:
             words = ", ".join(_change(optimizer_name(a), key, *values) for key, values in changed.items())
-            kind: Kind = "learning rate" if "learning_rate" in changed else "update rule"
-            return Divergence(kind, f"{optimizer_name(a)} {words}", *at)
+            if "learning_rate" in changed:
+                return Divergence("learning rate", f"{optimizer_name(a)} {words}", *at)
+            return Divergence("update rule", f"{describe(a)} became {describe(b)}: {words}", *at)
     return None
 
 

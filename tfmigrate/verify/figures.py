@@ -87,7 +87,7 @@ def paired(written: Written) -> Figure:
         p = outcome.p_different if outcome.answer == "different" else outcome.p_equivalent
         axes.annotate(
             f"{outcome.answer} (p = {p:.2g}); margin {outcome.margin:.3g}",
-            (-0.985, row - 0.32),
+            (-0.97, row - 0.32),
             va="center",
             fontsize=8,
             color="#5b6570",
