@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -258,6 +260,7 @@ class TestExplain:
 
 LIGHT = """
 import sys
+import time
 from tfmigrate.cli import run
 code = run(sys.argv[1:])
 loaded = {name.split(".")[0] for name in sys.modules}
@@ -352,6 +355,26 @@ class TestVerify:
         assert "INCONCLUSIVE  for a test" in done.text
         assert "Report: out/report.html" in done.text
         assert json.loads(Path("out/report.json").read_text())["verdict"] == "INCONCLUSIVE"
+
+    @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+    def test_ended_from_outside(
+        self, project: Path, tfmigrate: Tfmigrate, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        put("old.py", b"old")
+        kept = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+
+        def judge(options: VerifyOptions, tell: Callable[[str], None]) -> Report:
+            os.kill(os.getpid(), getattr(signal, name))
+            time.sleep(10)
+            raise AssertionError("went on")
+
+        monkeypatch.setattr(verdict, "verify", judge)
+        try:
+            done = tfmigrate("verify", "old.py", "old.py")
+        finally:
+            for one, handler in kept.items():
+                signal.signal(one, handler)
+        assert (done.code, done.err.strip()) == (130, "tfmigrate: stopped")
 
     def test_the_forms_of_the_verdict(self, project: Path, tfmigrate: Tfmigrate, judged: list[VerifyOptions]) -> None:
         put("old.py", b"old")

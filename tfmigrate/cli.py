@@ -300,8 +300,12 @@ def verify(
     Exit code: 0 equivalent, 1 different, 2 could not run, 3 inconclusive.
     """
     import shlex
+    import signal
     import tempfile
 
+    # What a terminal that closes and a CI job that is cancelled send ends the runs as Ctrl-C does.
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
     if pull_request and form != "text":
         raise click.UsageError(f"--pull-request prints Markdown; leave --format {form} out")
     try:

@@ -144,6 +144,15 @@ def test_one_that_takes_all_memory(attempt: Attempt) -> None:
     assert "took more than 300 MiB of memory" in run.message
 
 
+def test_memory_that_forked_processes_share_counts_once(attempt: Attempt) -> None:
+    script = (
+        "import os, time\nheld = b'1' * (150 << 20)\n"
+        "for i in range(4):\n    if os.fork() == 0:\n        time.sleep(3)\n        os._exit(0)\n"
+        "time.sleep(3)\n"
+    )
+    assert attempt(script, memory_bytes=400 << 20).outcome == "trained nothing"
+
+
 def test_one_that_writes_a_huge_file(attempt: Attempt) -> None:
     run = attempt("with open('big', 'wb') as file:\n    file.write(b'0' * (20 << 20))\n", disk_bytes=10 << 20)
     assert run.outcome in ("crashed", "over a limit")

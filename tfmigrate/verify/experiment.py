@@ -489,7 +489,10 @@ class _Child:
         family = list(self._family(process))
         if len(family) > limits.processes:
             return "processes"
-        return "memory" if sum(map(_resident, family)) > limits.memory_bytes else None
+        if sum(map(_resident, family)) <= limits.memory_bytes:
+            return None
+        # Forked processes share pages, which each counts as its own; to know better takes longer.
+        return "memory" if sum(map(_share, family)) > limits.memory_bytes else None
 
     def _family(self, process: subprocess.Popen[bytes]) -> Iterator[psutil.Process]:
         """The child and what it started: in its session, or marked as this run's."""
@@ -510,6 +513,15 @@ class _Child:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(GRACE_SECONDS if family else None)
         process.wait()
+
+
+def _share(process: psutil.Process) -> int:
+    """Resident bytes, a page of several processes shared out among them where the system tells."""
+    try:
+        full = process.memory_full_info()
+    except psutil.Error:
+        return _resident(process)
+    return int(getattr(full, "pss", full.uss))
 
 
 def _no_look() -> None:

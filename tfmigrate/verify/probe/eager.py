@@ -151,9 +151,9 @@ class EagerKeras(object):
         try:
             logs = function(iterator)
             loss = raw_loss(logs)
-        finally:
-            # Also when the data ended here: the epoch's logs are read from the metric.
+        except BaseException:  # the data ended here, and the epoch's logs are read from the metric
             set_mean(tracker, call.epoch_loss, call.epoch_weight)
+            raise
         seconds = time.time() - started
         if tracker is None:
             recorder.note("model %d: losses are recorded as its own training step reports them" % entry.index
