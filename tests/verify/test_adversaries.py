@@ -81,7 +81,7 @@ def attempt(tmp_path: Path) -> Attempt:
 
     def run(script: str, **limits: float) -> Run:
         program = tmp_path / "program"
-        program.mkdir()
+        program.mkdir(exist_ok=True)
         (program / "train.py").write_text(script)
         world = World("old", "genuine", runtime, program, "train.py", environment={"PYTHONPATH": str(packages)})
         return experiment.run(world, Limits(**{"seconds": 60, **limits}), folder=tmp_path / "results")  # type: ignore
@@ -164,6 +164,14 @@ def test_one_that_writes_many_files(attempt: Attempt) -> None:
     run = attempt(script, disk_bytes=10 << 20)
     assert run.outcome == "over a limit"
     assert "wrote more than 10 MiB" in run.message
+
+
+def test_data_that_comes_with_the_program_is_no_output(attempt: Attempt, tmp_path: Path) -> None:
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program" / "data.npz").write_bytes(b"0" * (20 << 20))
+    run = attempt("import time\nprint(len(open('data.npz').read()))\ntime.sleep(2)\n", disk_bytes=10 << 20)
+    assert run.outcome == "trained nothing", run.message
+    assert printed(run) == f"{20 << 20}\n"
 
 
 def test_one_that_floods_stdout(attempt: Attempt) -> None:

@@ -429,6 +429,8 @@ class _Child:
     ) -> None:
         self.command, self.cwd, self.env, self.scratch = command, cwd, env, scratch
         self.paths = (stdout, stderr)
+        self.copied = _size(scratch)
+        """What lies there before the script starts, which no limit counts."""
 
     def wait(self, limits: Limits, stops: Sequence[threading.Event], look: Callable[[], None]) -> _Ended:
         process = subprocess.Popen(
@@ -484,7 +486,7 @@ class _Child:
 
     def _over(self, process: subprocess.Popen[bytes], limits: Limits) -> Reason | None:
         """Which limit the run is over."""
-        if _size(self.scratch) > limits.disk_bytes:
+        if _size(self.scratch) - self.copied > limits.disk_bytes:
             return "disk"
         family = list(self._family(process))
         if len(family) > limits.processes:
