@@ -57,6 +57,8 @@ from tfmigrate.walk import walk
 _MAX_DEPTH = 24
 _WALKS = 40
 """How often a statement may be walked on average, before calls are no longer followed: the cost stays linear."""
+_MOST_WALKS = 100_000
+"""So many in all, about ten seconds: a library with its callers is walked, but not in every combination of them."""
 _Arguments = tuple[tuple[str | None, Value], ...]
 _NO_DATASET = frozenset({"as_numpy_iterator", "cardinality", "get_single_element", "options", "reduce", "save"})
 """Methods of a dataset that return something else."""
@@ -89,7 +91,8 @@ class Interpreter:
         self._effects = 0
         """How many attributes were set, models compiled or trained, and parallel ones used so far: a function that
         does any of this is walked again at each call. One that loads weights into what it builds is not."""
-        self._left = 2_000 + _WALKS * sum(len(module.places) for module in program.modules)
+        places = sum(len(module.places) for module in program.modules)
+        self._left = max(2 * places, min(2_000 + _WALKS * places, _MOST_WALKS))
         self._stars: set[Module] = set()
         self._frame = next(iter(self._tops.values()))
         self._unit: Unit = cst.SimpleStatementLine(body=())
