@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -244,6 +245,28 @@ def test_one_that_writes_to_slash_tmp(attempt: Attempt) -> None:
         assert (Path(there) / "old").read_text() == "old"
         assert os.listdir(there) == ["old"]
         assert not os.path.exists(there + "-too")
+
+
+UNABLE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import confine
+confine.CREATE_RULESET, confine.NEW_NAMESPACE = 99999, -1  # neither Landlock nor namespaces
+for remark in confine.install(sys.argv[2], [], 1 << 20):
+    print(remark)
+open(sys.argv[2] + '/file', 'w').write('x')
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have neither")
+def test_what_could_not_be_kept_from_a_script_is_said(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-c", UNABLE, str(experiment.PROBE.parent), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    first, second = done.stdout.splitlines()
+    assert first.startswith("the script could write to /tmp: it could not be given its own (")
+    assert second.startswith("the script could write outside its scratch folder: ")
+    assert (tmp_path / "file").read_text() == "x", done.stderr
 
 
 def test_what_a_script_writes_is_listed(attempt: Attempt) -> None:

@@ -26,7 +26,7 @@ O_PATH = 0o10000000
 TEMPORARY = "/tmp"
 MANY = 1000
 """With more than this in /tmp, it is left as it is."""
-SMALL = 1 << 20
+SMALL = 1 << 18
 """Files in /tmp up to this size are copied, larger ones can be read."""
 
 class Unconfined(OSError):
