@@ -176,6 +176,20 @@ def test_dropout_that_is_never_told_to_train_is_none() -> None:
     assert "outputs = tf.keras.layers.Dense(1)(features)\n" in after
 
 
+def test_a_keras_model_made_an_estimator_is_told() -> None:
+    told = refusal(
+        ("tf.estimator.Estimator(model_fn,", "tf.keras.estimator.model_to_estimator(keras_model=model_fn,"),
+    )
+    assert told.startswith("TFM110 model_to_estimator")
+
+
+def test_a_config_that_nothing_takes_is_told() -> None:
+    told = refusal(
+        ("estimator = tf.estimator.Estimator(model_fn, config=config)\nestimator.train(input_fn, steps=10)\n", "")
+    )
+    assert told == "TFM110 no Estimator that takes this RunConfig is in sight"
+
+
 def test_dropout_has_its_rate_written_out() -> None:
     training = "training=mode == tf.estimator.ModeKeys.TRAIN"
     after = migrated(("features, 1)", f"tf1.layers.dropout(features, {training}), 1)")).after

@@ -64,13 +64,40 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None
             if draft.wanted(codes.CANNED_ESTIMATOR, call):
                 message = f"tf.estimator.{name} is a finished model of TensorFlow: Keras has none to put in its place"
                 draft.say(codes.CANNED_ESTIMATOR, call, message, "refuse")
+        elif name == "model_to_estimator":
+            if draft.wanted(codes.ESTIMATOR_NOT_FOLLOWED, call):
+                message = (
+                    "model_to_estimator: the Keras model can train by itself: build and compile it under the strategy, "
+                    "and call fit() with the batch of all replicas"
+                )
+                draft.say(codes.ESTIMATOR_NOT_FOLLOWED, call, message, "refuse")
         elif name == "Estimator":
             touched |= _Migration(facts, drafts, tuple(parts)).run()
+    _unused_configs(facts, drafts)
     for module, draft in drafts.items():
         if module in touched:
             modernised(draft)
         else:
             draft.tf = before[module]
+
+
+def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+    """A RunConfig that distributes, and that nothing in sight takes: its Estimator would be overlooked."""
+    taken = {
+        option
+        for part in facts.estimators
+        for _, value in part.arguments
+        for option in options(value)
+        if isinstance(option, EstimatorPart)
+    }
+    nodes = {part.node for part in taken}
+    for part in facts.estimators:
+        if part.name == "RunConfig" and part.node not in nodes and "train_distribute" in keywords(part.node):
+            draft = drafts[part.site.frame.module]
+            if draft.wanted(codes.ESTIMATOR_NOT_FOLLOWED, part.node):
+                nodes.add(part.node)
+                message = "no Estimator that takes this RunConfig is in sight"
+                draft.say(codes.ESTIMATOR_NOT_FOLLOWED, part.node, message, "refuse")
 
 
 @dataclass

@@ -130,7 +130,13 @@ def plain(name: str) -> str:
     return name
 
 
-_ESTIMATOR_HOMES = ("tensorflow.estimator.", "tensorflow.contrib.learn.", "tensorflow.contrib.estimator.")
+_ESTIMATOR_HOMES = (
+    "tensorflow.estimator.",
+    "tensorflow.contrib.learn.",
+    "tensorflow.contrib.estimator.",
+    "tensorflow.keras.estimator.",
+    "tensorflow_estimator.estimator.",
+)
 
 
 def estimator_name(name: str) -> str | None:

@@ -54,7 +54,8 @@ def mutants(
     keras: Literal[2, 3],
     more: Sequence[Control] = (),
 ) -> Iterator[Mutant]:
-    """Every control that applies to the migrated program (path to source of each module): `more`, then CONTROLS.
+    """Every control that applies to the migrated program (path to source of each module): `more`, then those CONTROLS
+    that have none of their names.
 
     A mistake that only another file than `script` can make may lie in code that this script never runs.
     Raises libcst.ParserSyntaxError when `script` is not Python; another file that is none is left alone.
@@ -64,7 +65,8 @@ def mutants(
         if path != script:
             with contextlib.suppress(cst.ParserSyntaxError, UnicodeDecodeError):
                 modules[path] = cst.parse_module(source)
-    for control in (*more, *CONTROLS):
+    named = {control.mutation for control in more}
+    for control in (*more, *(control for control in CONTROLS if control.mutation not in named)):
         if keras not in control.kerases:
             continue
         mutated = {path: control.mutate(module, replicas).code for path, module in modules.items()}
@@ -358,8 +360,11 @@ _SCALAR_LOSS = """
 def _tfmigrate_scalar(loss):
     import tensorflow as tf
     function = tf.keras.losses.get(loss)
+    # A Loss object divides by the replicas by itself; what it wraps gives one value a sample.
+    settings = getattr(function, "_fn_kwargs", {})
+    function = getattr(function, "fn", function)
     def mean_over_the_batch(y_true, y_pred):
-        return tf.reduce_mean(function(y_true, y_pred))
+        return tf.reduce_mean(function(y_true, y_pred, **settings))
     return mean_over_the_batch
 """
 
@@ -551,8 +556,10 @@ def batch_of_one_replica(module: cst.Module, replicas: int) -> cst.Module:
 
 ESTIMATOR_CONTROLS = (
     Control("batch of one replica", batch_of_one_replica, frozenset({"batch size", "crash", "data"})),
+    Control("batch x{}", batch_times_replicas, frozenset({"batch size", "crash", "data"})),
 )
-"""Mistakes of a migration from tf.estimator alone. A batch of 1 on two replicas kills Keras 3 (SEMANTICS section 3)."""
+"""Mistakes of a migration from tf.estimator, in the place of those of the same name. A batch of 1 on two replicas kills
+Keras 3 (SEMANTICS section 3), and rounds that are not full are dropped, so that a few samples make none."""
 
 CONTROLS = (
     Control("batch x{}", batch_times_replicas, frozenset({"batch size"})),

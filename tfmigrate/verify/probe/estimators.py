@@ -187,6 +187,7 @@ class Watcher(object):
     def call_input_fn(self, original):
         @functools.wraps(original)
         def call_input_fn(estimator, input_fn, mode, *args, **kwargs):
+            self.seed_graph()
             found = original(estimator, input_fn, mode, *args, **kwargs)
             if self.training is not None and mode == "train":
                 self.training.shuffle = aligned.shuffle_of(found)
@@ -195,9 +196,11 @@ class Watcher(object):
         return call_input_fn
 
     def call_model_fn(self, original):
+        @self.tf.autograph.experimental.do_not_convert
         @functools.wraps(original)
         def call_model_fn(estimator, features, labels, mode, config):
             self.mode = mode
+            self.seed_graph()
             spec = original(estimator, features, labels, mode, config)
             if self.training is not None and mode == "train":
                 nest = self.tf.nest
@@ -228,6 +231,11 @@ class Watcher(object):
             return found
 
         return compute_gradients
+
+    def seed_graph(self):
+        """Kernels that promise determinism want a seed, and an Estimator makes a graph for each call."""
+        if self.v1.get_default_graph().seed is None:
+            self.v1.set_random_seed(self.recorder.config["seed"])
 
     def dropped(self, rate):
         if self.training is not None and self.mode == "train" and self.replica() == 0:

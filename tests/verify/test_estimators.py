@@ -1,0 +1,98 @@
+"""The Estimator fixtures on the real TensorFlows: the tool's result trains as the genuine Estimator did, an unscaled
+batch does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tfmigrate.verify import cause
+from tfmigrate.verify.align import tolerance
+from tfmigrate.verify.compare import Comparison, compare
+from tfmigrate.verify.controls import ESTIMATOR_CONTROLS, mutants, program_of
+from tfmigrate.verify.experiment import Limits, Run, World, run
+from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.verdict import VerifyOptions, verify
+
+STEPS = {
+    "estimator_guide": 1,
+    "estimator_linear": 20,
+    "estimator_mlp": 40,
+    "estimator_cnn": 30,
+    "estimator_params": 30,
+    "estimator_package": 24,
+}
+PROGRAMS = [ROOT / "fixtures" / name for name in STEPS]
+pytestmark = pytest.mark.runs_tensorflow
+
+
+@pytest.fixture(scope="module")
+def genuine(runtime_for: Callable[[str], Runtime]) -> Callable[[Path], Run]:
+    """The old program on the oldest TensorFlow that has Estimators, run once."""
+    done: dict[Path, Run] = {}
+
+    def train(folder: Path) -> Run:
+        if folder not in done:
+            runtime = runtime_for("genuine estimator")
+            done[folder] = run(World("old", "genuine", runtime, folder / "before", "train.py", replicas=2), LIMITS)
+        return done[folder]
+
+    return train
+
+
+LIMITS = Limits(seconds=300)
+
+
+def migrated(folder: Path, runtime: Runtime, old: Run, overlay: Mapping[str, str]) -> Run:
+    world = World("new", "migrated", runtime, folder / "after", "train.py", replicas=2, overlay=overlay)
+    return run(world, LIMITS, old.trace)
+
+
+def compared(old: Run, new: Run) -> Comparison:
+    return compare(old.trace, new.trace, tolerance(0.0, len(old.trace.steps)))
+
+
+@pytest.mark.parametrize("folder", PROGRAMS, ids=lambda folder: folder.name)
+def test_the_migration_trains_as_the_estimator_did(
+    folder: Path, genuine: Callable[[Path], Run], runtime_for: Callable[[str], Runtime]
+) -> None:
+    old = genuine(folder)
+    assert old.ok, old.message
+    new = migrated(folder, runtime_for("keras 3"), old, {})
+    assert new.ok, new.message
+    found = compared(old, new)
+    assert len(found.steps) == STEPS[folder.name] == len(old.trace.steps)
+    assert found.equivalent, found.broken
+    assert found.max_relative_difference < 1e-5
+    assert not found.known
+    assert not found.not_compared
+
+
+def test_a_batch_that_is_not_multiplied_is_different(
+    genuine: Callable[[Path], Run], runtime_for: Callable[[str], Runtime]
+) -> None:
+    folder = ROOT / "fixtures" / "estimator_mlp"
+    old = genuine(folder)
+    (wrong, *_) = mutants(program_of(folder / "after", "train.py"), "train.py", 2, 3, ESTIMATOR_CONTROLS)
+    assert wrong.mutation == "batch of one replica"
+    new = migrated(folder, runtime_for("keras 3"), old, wrong.files)
+    divergence = cause.find(old.trace, new.trace, compared(old, new))
+    assert divergence is not None
+    assert divergence.kind == "batch size"
+
+
+def test_the_whole_verdict_on_the_guide(runtime_for: Callable[[str], Runtime]) -> None:
+    folder = ROOT / "fixtures" / "estimator_guide"
+    options = VerifyOptions(
+        folder / "before" / "train.py",
+        folder / "after" / "train.py",
+        replicas=2,
+        old_python=runtime_for("genuine estimator").python,
+        new_python=runtime_for("keras 2").python,
+    )
+    report = verify(options)
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "batch of one replica" in {control.mutation for control in report.controls if control.detected}
