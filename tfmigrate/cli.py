@@ -434,6 +434,32 @@ def _make_folder(folder: Path) -> None:
 
 
 @cli.command()
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The plain model's architecture: what model.to_json() returns, a .keras file or a whole .h5 file.",
+)
+def checkpoint(old: Path, new: Path, model: Path | None) -> int:
+    """Turn OLD, saved from the parallel model, into NEW, which the plain model loads. OLD stays as it is.
+
+    OLD is a .h5 file of save() or save_weights(). NEW ends in .weights.h5, or in .h5 for the layout that both Keras
+    versions read. Exit code: 0 done, 2 could not.
+    """
+    try:
+        from tfmigrate.checkpoint.convert import convert
+    except ModuleNotFoundError as error:
+        raise UserError(f"checkpoint needs {error.name}: pip install 'tfmigrate[verify]'") from None
+    done = convert(old, new, model)
+    _write(f"{new}: {done.weights} weights of {done.layers} layers, taken out of {done.template}.\n")
+    if done.dropped_optimizer:
+        _write("The optimizer's state is left out: training that goes on from here starts the optimizer anew.\n")
+    return 0
+
+
+@cli.command()
 @click.option("--make", metavar="NAME|all", help="Build a legacy runtime first: tf1.15, tf2.3, or all.")
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Form of the table.")
 def runtimes(make: str | None, form: str) -> int:

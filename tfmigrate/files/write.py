@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tfmigrate.errors import UserError
 
@@ -140,3 +141,26 @@ def _flush_folder(folder: str) -> None:
 def _undo(done: Sequence[Change]) -> None:
     for change in reversed(done):
         _rename(_stage(change.path, change.before), change.path)
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A place beside `path` to write a new file to, which becomes `path` when the block ends well and else goes.
+
+    Raises WriteError when there is something at `path` already, or the folder takes no file.
+    """
+    if os.path.lexists(path):
+        raise WriteError(str(path), f"{path}: exists already; take it away, or choose another name")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{SUFFIX}")
+    try:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    except OSError as error:
+        raise WriteError(str(path), f"{path}: cannot be written: folder {path.parent}: {error.strerror}") from None
+    try:
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        _rename(str(temporary), str(path))
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
