@@ -587,6 +587,45 @@ class TestOneFile:
         assert "strategy = tf.distribute.MirroredStrategy()" in file.after
         assert "strategy_2" in file.after
 
+    def test_a_model_that_only_predicts_keeps_its_devices(self) -> None:
+        code = """
+            from keras import backend as K
+            from keras.models import load_model
+            from keras.utils import multi_gpu_model
+
+
+            class Detector:
+                def __init__(self, path, gpu_num=1):
+                    self.model = load_model(path, compile=False)
+                    if gpu_num >= 2:
+                        self.model = multi_gpu_model(self.model, gpus=gpu_num)
+                    self.boxes = K.max(self.model.output, axis=-1)
+
+                def detect(self, image):
+                    return self.model.predict(image)
+        """
+        (file,) = migrated({"detect.py": code}).values()
+        assert "with strategy.scope():\n            self.model = load_model(path, compile=False)\n" in file.after
+        assert "self.boxes = K.max(self.model.output, axis=-1)" in file.after
+        assert not codes(file, "refuse")
+
+    def test_the_batch_of_a_device_in_the_model_stays_that_of_a_replica(self) -> None:
+        code = """
+            from tensorflow.keras.layers import Dense, Input
+            from tensorflow.keras.models import Model
+            from tensorflow.keras.utils import multi_gpu_model
+            from data import x
+
+            image = Input(batch_shape=(32, 4))
+            model = Model(image, Dense(4)(image))
+            parallel = multi_gpu_model(model, gpus=2)
+            parallel.compile(loss="mse", optimizer="sgd")
+            parallel.fit(x, x, batch_size=64)
+        """
+        (file,) = migrated({"train.py": code}).values()
+        assert "Input(batch_shape=(32, 4))" in file.after
+        assert "global_batch_size = 32 * strategy.num_replicas_in_sync" in file.after
+
     def test_two_guards_with_the_same_devices_share_a_strategy(self) -> None:
         (file,) = migrated(
             {
