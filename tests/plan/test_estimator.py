@@ -190,6 +190,19 @@ def test_a_config_that_nothing_takes_is_told() -> None:
     assert told == "TFM110 no Estimator that takes this RunConfig is in sight"
 
 
+def test_where_compat_v1_was_the_only_door_what_is_left_of_it_keeps_its_names() -> None:
+    file = migrated(
+        ("import tensorflow as tf\nimport tensorflow.compat.v1 as tf1\n", "import tensorflow.compat.v1 as tf\n"),
+        ("tf1.", "tf."),
+        ("\n\ndef input_fn", "\n\ntf.disable_v2_behavior()\ntf.logging.info(tf.trainable_variables)\n\n\ndef input_fn"),
+    )
+    assert file.after.startswith("\nimport tensorflow as tf\n")
+    assert "disable_v2_behavior" not in file.after
+    assert "tf.compat.v1.logging.info(tf.compat.v1.trainable_variables)\n" in file.after
+    assert "strategy = tf.distribute.MirroredStrategy()\n" in file.after
+    assert "return tf.data.Dataset" in file.after
+
+
 def test_dropout_has_its_rate_written_out() -> None:
     training = "training=mode == tf.estimator.ModeKeys.TRAIN"
     after = migrated(("features, 1)", f"tf1.layers.dropout(features, {training}), 1)")).after

@@ -22,6 +22,16 @@ ONLY_1 = frozenset(
     }
 )  # fmt: skip
 """Names directly under `tf` that TensorFlow 2 keeps under compat.v1 alone."""
+SAME = frozenset(
+    {
+        "argmax", "bool", "cast", "concat", "config", "constant", "convert_to_tensor", "device", "equal", "errors",
+        "estimator", "expand_dims", "float16", "float32", "float64", "function", "identity", "image", "int32", "int64",
+        "int8", "io", "keras", "math", "nest", "nn", "one_hot", "ones", "range", "reduce_max", "reduce_mean",
+        "reduce_min", "reduce_sum", "reshape", "shape", "squeeze", "stack", "string", "strings", "tile", "transpose",
+        "uint8", "zeros",
+    }
+)  # fmt: skip
+"""Names directly under `tf.compat.v1` that may be taken from TensorFlow 2 itself; any other stays what it was."""
 SWITCHES = frozenset({"disable_v2_behavior", "disable_eager_execution", "enable_eager_execution", "enable_v2_behavior"})
 """Keras trains eagerly, as TensorFlow 2 does by default."""
 
@@ -59,8 +69,9 @@ def _renamed(symbol: str, node: cst.Attribute, tf: str, *, compat: bool) -> str 
     if parts[:3] == ["tensorflow", "compat", "v1"] and len(parts) == 4:
         if parts[3] in BOTH:
             return f"{tf}.{parts[3]}"
-        written = dotted(node).split(".")
-        return f"{tf}.compat.v1.{parts[3]}" if compat and len(written) == 2 and parts[3] in ONLY_1 else None
+        if compat and len(dotted(node).split(".")) == 2 and parts[3] not in SAME:
+            return f"{tf}.compat.v1.{parts[3]}"
+        return None
     if parts[:1] == ["tensorflow"] and len(parts) == 2 and parts[1] in ONLY_1:
         return f"{tf}.compat.v1.{parts[1]}"
     return None
