@@ -483,7 +483,7 @@ def test_the_report_says_what_was_taken_out(lab: Laboratory) -> None:
 
 def test_a_mistake_in_a_module_that_is_never_run_is_set_aside(lab: Laboratory) -> None:
     (lab.folder / "unused.py").write_text("def data(x):\n    return source(x).batch(8, steps_per_epoch=4)\n")
-    lab.new.write_text(lab.new.read_text().replace(".batch(64)", ".take(9)"))
+    lab.new.write_text("import unused\n" + lab.new.read_text().replace(".batch(64)", ".take(9)"))
     lab.behaviour = broken(**{"control: batch": replace(migrated(OLD))})
     report = lab.verify()
     assert report.verdict == "EQUIVALENT", report.reason

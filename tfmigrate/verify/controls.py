@@ -6,6 +6,7 @@ where the mistake cannot be made in it, and the causes under which `cause.find` 
 
 from __future__ import annotations
 
+import ast
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ import libcst as cst
 import libcst.matchers as m
 
 from .cause import OLD_DEFAULTS, Kind
-from .experiment import SKIPPED
 
 Mutation = Callable[[cst.Module, int], cst.Module]
 """A tree and the number of replicas to a tree, the same object where the mistake cannot be made."""
@@ -76,21 +76,44 @@ def mutants(
             yield Mutant(control.mutation.format(replicas), changed, control.expected, may_do_nothing)
 
 
-NEEDLES = (b"fit", b"compile", b"scope", b"batch", b"tensorflow", b"keras")
-LARGEST = 1 << 20
-
-
 def program_of(folder: Path, script: str) -> dict[str, bytes]:
-    """The script and every module under its program's folder that speaks of training, path in the folder to source."""
+    """The script and the modules in its program's folder that it imports, by path in the folder to source.
+
+    Imports are read, not run: one that the program makes up at run time is not followed.
+    """
+    home = (folder / script).parent
     found = {script: (folder / script).read_bytes()}
-    for path in sorted(folder.rglob("*.py")):
-        name = path.relative_to(folder).as_posix()
-        if name in found or any(part in SKIPPED for part in path.parts) or path.stat().st_size > LARGEST:
-            continue
-        source = path.read_bytes()
-        if any(needle in source for needle in NEEDLES):
-            found[name] = source
+    pending = [script]
+    while pending:
+        name = pending.pop()
+        for path in _imported(found[name], (folder / name).parent, home):
+            key = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else None
+            if key is not None and key not in found:
+                found[key] = path.read_bytes()
+                pending.append(key)
     return found
+
+
+def _imported(source: bytes, package: Path, home: Path) -> Iterator[Path]:
+    """Files that the imports of a module in `package` may mean; absolute ones start at `home`."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            targets = [(home, alias.name.split(".")) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = home if not node.level else package.joinpath(*[".."] * (node.level - 1)).resolve()
+            parts = node.module.split(".") if node.module else []
+            targets = [(start, [*parts, alias.name]) for alias in node.names]
+        else:
+            continue
+        for start, names in targets:
+            for depth in range(1, len(names) + 1):
+                base = start.joinpath(*names[:depth])
+                yield from (path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file())
+            yield from (path for path in [start / "__init__.py"] if start != home and path.is_file())
 
 
 # Parts of a script
