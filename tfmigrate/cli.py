@@ -460,7 +460,7 @@ def checkpoint(old: Path, new: Path, model: Path | None) -> int:
 
 
 @cli.command()
-@click.option("--make", metavar="NAME|all", help="Build a legacy runtime first: tf1.15, tf2.3, or all.")
+@click.option("--make", metavar="NAME|all", help="Build a legacy runtime first: tf1.15, tf2.3, tf2.9, or all needed.")
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Form of the table.")
 def runtimes(make: str | None, form: str) -> int:
     """Which interpreters, TensorFlows and devices verify can use.
@@ -471,7 +471,7 @@ def runtimes(make: str | None, form: str) -> int:
     from tfmigrate.verify import runtimes as known
 
     code = 0
-    for name in known.RECIPES if make == "all" else [make] if make else []:
+    for name in dict.fromkeys(known.MAKES.values()) if make == "all" else [make] if make else []:
         click.echo(f"Making {name} (or finding the one made before) ...", err=True)
         try:
             known.make(name)
