@@ -38,6 +38,11 @@ def found(file: FileResult) -> set[str]:
     return {finding.code for finding in file.findings} - MOVED
 
 
+def test_a_path_for_weights_with_an_unknown_ending_is_told() -> None:
+    file = migrated("def keep(path):\n    model.save_weights(path)\n\n\nmodel.save_weights('last.weights.h5')\n")
+    assert [(f.code, f.action) for f in file.findings if f.code == "TFM205"] == [("TFM205", "warn")]
+
+
 @pytest.mark.parametrize(
     "line",
     [

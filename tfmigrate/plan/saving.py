@@ -18,6 +18,7 @@ from tfmigrate.understand.scopes import Scopes
 
 _OLD_ENDINGS = (".hdf5", ".h5")
 _WEIGHTS = ".weights.h5"
+_UNKNOWN_ENDING = "Keras 3 writes weights only to files that end in .weights.h5: see that this path does"
 _CHECKPOINT = (
     "filepath", "monitor", "verbose", "save_best_only", "save_weights_only", "mode", "period",
 )  # fmt: skip
@@ -34,6 +35,9 @@ def checkpoint_files(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> I
         literal = ending_of(path, facts, scopes)
         text = _text(literal) if literal is not None else None
         ending = next((end for end in _OLD_ENDINGS if text is not None and text.endswith(end)), None)
+        if (text is None or ending is None) and new_ending == _WEIGHTS and path not in seen:
+            seen.add(path)
+            yield CallChange(codes.WEIGHT_FILES, path, _UNKNOWN_ENDING, action="warn")
         if literal is None or text is None or ending is None or text.endswith(_WEIGHTS) or literal in seen:
             continue
         seen.add(literal)
