@@ -165,6 +165,11 @@ def pipelines(modern: Runtime, times: int) -> None:
                 extra[idiom] = max(memory, extra.get(idiom, memory))
         row = [f"{value:.2f}" for value in cpu.values()] + [f"{value:,.0f}" for value in extra.values()]
         print(f"| {count:,} x {columns} float32, {size:,.0f} MiB | {' | '.join(row)} |", flush=True)
+    print("\ntfmigrate writes `slices`, the form that TensorFlow's guides use. It costs processor time for each batch,")
+    print(
+        "which `prefetch` hides wherever a processor is free, and memory for each row, which is little where rows are"
+    )
+    print("wide. Where neither holds, `rows` (`benchmarks/programs/pipelines.py`) is what to change it to by hand.")
 
 
 def probe(scratch: Path, modern: Runtime, epochs: int, times: int) -> None:
