@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -32,6 +33,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit; every error is one clear line on stderr, never a traceback."""
+    # A run makes many small objects and few cycles, and to look for those takes a tenth of its time.
+    gc.set_threshold(50_000, 20, 50)
     sys.exit(run(arguments))
 
 

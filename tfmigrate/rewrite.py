@@ -108,7 +108,7 @@ def _objection(
     if not any(plan.edits for plan in plans.values()):
         return None
     for module, plan in plans.items():
-        found = guard.objection(module.tree, module.text, after[module]) if plan.edits else None
+        found = guard.objection(module.text, module.layout.code, after[module]) if plan.edits else None
         if found is not None:
             return f"{found} in {module.path}"
     aliases = _aliases(settings)

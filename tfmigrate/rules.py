@@ -7,8 +7,10 @@ requirements file.
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -130,8 +132,14 @@ def needles() -> tuple[bytes, ...]:
 
     Reads front matter only, and leaves out each needle that holds a shorter one. Raises RuleError.
     """
-    found = {needle for path in _files() for needle in _header(path)[0].get("needles", ())}
+    found = {needle for path in _files() for needle in _needles_of(path)}
     return tuple(sorted(n.encode() for n in found if not any(other != n and other in n for other in found)))
+
+
+def _needles_of(path: Path) -> Sequence[str]:
+    # Nearly every rule has them on one line, which is read in a fiftieth of the time that all of the TOML takes.
+    line = re.search(r"^needles = (\[[^\]\n]*\])$", _parts(path)[0], re.M)
+    return ast.literal_eval(line[1]) if line else _header(path)[0].get("needles", ())  # type: ignore[no-any-return]
 
 
 def load(path: Path) -> Rule:
@@ -177,16 +185,10 @@ def _files() -> list[Path]:
 
 def _header(path: Path) -> tuple[dict[str, Any], str, int]:
     """The front matter, the text after it, and the line that text begins on."""
-    text = path.read_text(encoding="utf-8")
-    parts = text.split("+++\n", 2)
-    if len(parts) != 3 or parts[0]:
-        raise RuleError(f"{path}:1: no front matter; the file begins with TOML between two `+++` lines")
-    try:
-        table = tomllib.loads(parts[1])
-    except tomllib.TOMLDecodeError as error:
-        raise RuleError(f"{path}:{_toml_line(error) + 1}: front matter is not TOML: {error}") from None
+    front, text = _parts(path)
+    table = _toml(path, front)
     for key, value in table.items():
-        line = 2 + next((n for n, text in enumerate(parts[1].splitlines()) if key in text), 0)
+        line = 2 + next((n for n, line in enumerate(front.splitlines()) if key in line), 0)
         if key not in _KEYS:
             raise RuleError(f"{path}:{line}: unknown key {key!r}{suggestion(key, _KEYS)}")
         if not isinstance(value, _KEYS[key]):
@@ -198,7 +200,22 @@ def _header(path: Path) -> tuple[dict[str, Any], str, int]:
         raise RuleError(f"{path}:1: strategy = {table['strategy']!r} is not one of {', '.join(get_args(Strategy))}")
     if table["safety"] not in get_args(Safety):
         raise RuleError(f"{path}:1: safety = {table['safety']!r} is not one of {', '.join(get_args(Safety))}")
-    return table, parts[2], 3 + parts[1].count("\n")
+    return table, text, 3 + front.count("\n")
+
+
+def _parts(path: Path) -> tuple[str, str]:
+    """The front matter and the text after it."""
+    parts = path.read_text(encoding="utf-8").split("+++\n", 2)
+    if len(parts) != 3 or parts[0]:
+        raise RuleError(f"{path}:1: no front matter; the file begins with TOML between two `+++` lines")
+    return parts[1], parts[2]
+
+
+def _toml(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RuleError(f"{path}:{_toml_line(error) + 1}: front matter is not TOML: {error}") from None
 
 
 def _toml_line(error: Exception) -> int:

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import PurePath
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
+from tfmigrate.understand.layout import Layout
 from tfmigrate.walk import walk
 
 Unit = cst.BaseStatement | cst.SimpleStatementLine | cst.SimpleStatementSuite
@@ -89,14 +89,13 @@ class Module:
         return tuple(node for node in self.nodes if isinstance(node, cst.Call))
 
     @cached_property
-    def _positions(self) -> Mapping[cst.CSTNode, CodeRange]:
-        # The public way, wrapper.resolve(), also visits the whole tree for other providers: twice the time.
-        return PositionProvider()._gen(MetadataWrapper(self.tree, unsafe_skip_copy=True))  # type: ignore[return-value]
+    def layout(self) -> Layout:
+        """The text that LibCST prints for the tree, and where each node stands in it."""
+        return Layout(self.tree)
 
     def position(self, node: cst.CSTNode) -> tuple[int, int]:
         """Line and column of a node, both counted from 1."""
-        start = self._positions[node].start
-        return start.line, start.column + 1
+        return self.layout.position(node)
 
     def ancestors(self, unit: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The compound statements round a unit, innermost first; functions and classes included."""
