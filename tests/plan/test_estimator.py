@@ -203,6 +203,17 @@ def test_where_compat_v1_was_the_only_door_what_is_left_of_it_keeps_its_names() 
     assert "return tf.data.Dataset" in file.after
 
 
+def test_a_keras_model_in_the_model_function_stays() -> None:
+    file = migrated(
+        (
+            "    outputs = tf1.layers.dense(features, 1)\n",
+            "    net = tf.keras.Sequential([tf.keras.layers.Dropout(0.5), tf.keras.layers.Dense(1)])\n"
+            "    outputs = net(features, training=mode == tf.estimator.ModeKeys.TRAIN)\n",
+        )
+    )
+    assert "    outputs = net(features)\n    model = tf.keras.Model(features, outputs)\n" in file.after
+
+
 def test_dropout_has_its_rate_written_out() -> None:
     training = "training=mode == tf.estimator.ModeKeys.TRAIN"
     after = migrated(("features, 1)", f"tf1.layers.dropout(features, {training}), 1)")).after

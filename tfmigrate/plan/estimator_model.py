@@ -21,7 +21,7 @@ from tfmigrate.plan.estimator_reader import EVAL, MODE_NAMES, MODES, PLAIN, PRED
 from tfmigrate.plan.estimator_training import TrainingReader
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, units_of
-from tfmigrate.understand.values import FunctionValue
+from tfmigrate.understand.values import FunctionValue, Made, ModelObject
 from tfmigrate.walk import walk
 
 _KEPT = frozenset({"plain", "tensor", "tensors"})
@@ -597,11 +597,29 @@ class _Reader(TrainingReader, NetworkReader):
         found = [self._passed(arg.value) for arg in node.args]
         if all(thing.kind == "plain" for thing in found):
             return PLAIN
+        if isinstance(value, ModelObject) or (isinstance(value, Made) and value.kind == "layer"):
+            return self._keras_call(node, found)
         if isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.owner is None:
             return self._own_function(node, value, found)
         if isinstance(func, cst.Attribute) and self._read(func.value).kind == "params":
             return PLAIN
         raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(func)}` is not followed")
+
+    def _keras_call(self, node: cst.Call, passed: Sequence[Thing]) -> Thing:
+        """A layer or model of Keras, called on tensors: it stays, and is told by Keras when training is under way."""
+        for arg, thing in zip(node.args, passed, strict=True):
+            named = arg.keyword.value if arg.keyword is not None else ""
+            if thing.kind == "training" and (named != "training" or thing.modes != {TRAIN}):
+                raise self._refuse(
+                    codes.ESTIMATOR_NO_LAYER, arg.value, "`training=` is something other than mode == TRAIN"
+                )
+            if thing.kind not in ("plain", "tensor", "tensors", "features", "training"):
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, arg.value, "a layer is called on this")
+        kept = [arg for arg, thing in zip(node.args, passed, strict=True) if thing.kind != "training"]
+        if len(kept) != len(node.args):
+            arguments = [Argument(arg.value, arg.keyword.value if arg.keyword else None, arg) for arg in kept]
+            self._edit(Arguments(node, tuple(arguments)))
+        return Thing("tensor", node)
 
     def _passed(self, node: cst.BaseExpression) -> Thing:
         """What is passed on; all the features may be, and are then chosen from by key."""
