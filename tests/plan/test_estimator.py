@@ -214,6 +214,19 @@ def test_a_keras_model_in_the_model_function_stays() -> None:
     assert "    outputs = net(features)\n    model = tf.keras.Model(features, outputs)\n" in file.after
 
 
+def test_an_input_function_in_the_function_that_makes_the_strategy_sees_its_name() -> None:
+    text = PROGRAM.replace("\n\ndef input_fn", "\n\ndef main():\n    def input_fn")
+    head, body = text.split("def main():\n")
+    function, rest = body.split("\n\n\n", 1)
+    model, run = rest.split("\n\n\n", 1)
+    function = function.replace("\n    return", "\n        return")
+    indented = "".join(f"    {line}\n" for line in run.splitlines())
+    (file,) = migrate_sources({"train.py": f"{head}{model}\n\n\ndef main():\n{function}\n\n{indented}"}, Settings())
+    assert ".batch(8 * strategy.num_replicas_in_sync, drop_remainder=True)" in file.after
+    assert "    model.fit(input_fn().take(10))\n" in file.after
+    assert "get_strategy" not in file.after
+
+
 def test_dropout_has_its_rate_written_out() -> None:
     training = "training=mode == tf.estimator.ModeKeys.TRAIN"
     after = migrated(("features, 1)", f"tf1.layers.dropout(features, {training}), 1)")).after

@@ -42,6 +42,7 @@ class _Batch:
     """One `.batch(...)` of an input function, and all that reads it."""
 
     module: Module
+    place: cst.FunctionDef | cst.Lambda
     call: cst.Call
     size: cst.Arg
     repeated: cst.Call | None
@@ -295,13 +296,16 @@ class Inputs:
         for position, arg in enumerate(args if args is not None else call.args):
             name = arg.keyword.value if arg.keyword else params[position] if position < len(params) else ""
             if name in open_:
-                known = self._name_at_top(module)
+                function_round = use.site.frame.function
+                inside = function_round is not None and call in set(walk(function_round))
+                place = function_round if function_round is not None and inside else module.tree
+                known = self._name_in(module, place)
                 made = self._strategy.node
                 if known is None or module.position(made) > module.position(call):
                     raise self._refuse(
                         module,
                         arg.value,
-                        "the strategy has no name above this at the top of the file to count its replicas by",
+                        "the strategy has no name above this to count its replicas by",
                     )
                 size = self._sizes.setdefault(arg.value, _Size(module, arg.value, f"{known}.num_replicas_in_sync"))
                 size.roles.add(role)
@@ -349,12 +353,14 @@ class Inputs:
                         if isinstance(arg.value, cst.Name) and arg.value.value in passed:
                             open_.add(arg.value.value)
                         else:
-                            self._inner_size(module, arg.value, role, limited, use)
+                            self._inner_size(module, function.node, arg.value, role, limited, use)
                 return open_
         raise self._refuse(module, function.node, "no `.batch()` is found in this input function")
 
-    def _inner_size(self, module: Module, node: cst.BaseExpression, role: str, limited: bool, use: Use) -> None:
-        size = self._sizes.setdefault(node, _Size(module, node, self._count_in(module, use)))
+    def _inner_size(
+        self, module: Module, place: cst.CSTNode, node: cst.BaseExpression, role: str, limited: bool, use: Use
+    ) -> None:
+        size = self._sizes.setdefault(node, _Size(module, node, self._count_in(module, place, use)))
         size.roles.add(role)
         if limited:
             size.limited.add(role)
@@ -381,7 +387,7 @@ class Inputs:
             repeated = self._after(function, call, calls)
             arms = {part for node in walk(function.node.body) if isinstance(node, cst.If) for part in walk(node)}
             endless = any(_is_endless(one) and one not in arms for one in calls)
-            batch = self._batches[call] = _Batch(module, call, size, repeated, endless)
+            batch = self._batches[call] = _Batch(module, function.node, call, size, repeated, endless)
         batch.roles.add(role)
         if limited:
             batch.limited.add(role)
@@ -390,7 +396,7 @@ class Inputs:
         if isinstance(size.value, cst.Name) and size.value.value in passed:
             return {size.value.value}
         batch.in_place = True
-        if self._name_at_top(module) is None and role in DISTRIBUTED:
+        if self._name_in(module, function.node) is None and role in DISTRIBUTED:
             self._scoped.add(use.call)
         return set()
 
@@ -433,7 +439,7 @@ class Inputs:
             return
         code = module.code(batch.size.value)
         if scaled:
-            code = _product(module, batch.size.value, self._count_in(module, None))
+            code = _product(module, batch.size.value, self._count_in(module, batch.place, None))
         if batch.repeated is not None:
             assert isinstance(batch.call.func, cst.Attribute)
             inside = ", ".join(module.code(arg) for arg in batch.repeated.args)
@@ -461,23 +467,27 @@ class Inputs:
 
     # ---- the number of replicas ----
 
-    def _name_at_top(self, module: Module) -> str | None:
-        """The strategy's name at the top of a module, bound there once."""
+    def _name_in(self, module: Module, place: cst.CSTNode) -> str | None:
+        """The strategy's name as it is seen in a function, or at the top of a module; None where it is not."""
         site = self._strategy.site
-        if site.frame.module is not module or site.frame.function is not None:
+        home = site.frame.function
+        if site.frame.module is not module or isinstance(home, cst.Lambda):
             return None
-        unit = site.unit
-        if not isinstance(unit, cst.SimpleStatementLine) or not isinstance(unit.body[0], cst.Assign):
-            return self._scope if site.unit is not None and self._frame.function is None and (
-                self._frame.module is module) else None  # fmt: skip
-        target = unit.body[0].targets[0].target
-        if not isinstance(target, cst.Name) or unit.body[0].value is not self._strategy.node:
-            return self._scope if self._frame.function is None and self._frame.module is module else None
-        return target.value
+        if home is not None and place is not home and place not in set(walk(home)):
+            return None
+        small = site.unit.body[0] if isinstance(site.unit, cst.SimpleStatementLine) else None
+        target = small.targets[0].target if isinstance(small, cst.Assign) else None
+        if not isinstance(small, cst.Assign) or small.value is not self._strategy.node:
+            return self._scope if site.frame is self._frame else None
+        if not isinstance(target, cst.Name):
+            return None
+        scopes = self._drafts[module].scopes
+        owner = scopes.owner(target.value, scopes.by_node[place])
+        return target.value if owner is not None and owner.node is (home or module.tree) else None
 
-    def _count_in(self, module: Module, use: Use | None) -> str:
+    def _count_in(self, module: Module, place: cst.CSTNode, use: Use | None) -> str:
         """The number of replicas, in a function of a module."""
-        known = self._name_at_top(module)
+        known = self._name_in(module, place)
         if known is None:
             if use is not None:
                 self._scoped.add(use.call)
