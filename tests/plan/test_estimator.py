@@ -227,6 +227,14 @@ def test_an_input_function_in_the_function_that_makes_the_strategy_sees_its_name
     assert "get_strategy" not in file.after
 
 
+def test_with_one_of_its_codes_ignored_it_stays_and_says_so() -> None:
+    (file,) = migrate_sources({"train.py": PROGRAM}, Settings(ignore=("TFM012",)))
+    assert file.after == file.before
+    assert [(f.code, f.action) for f in file.findings] == [("TFM110", "refuse")]
+    (file,) = migrate_sources({"train.py": PROGRAM}, Settings(ignore=("TFM014",)))
+    assert file.changed
+
+
 def test_dropout_has_its_rate_written_out() -> None:
     training = "training=mode == tf.estimator.ModeKeys.TRAIN"
     after = migrated(("features, 1)", f"tf1.layers.dropout(features, {training}), 1)")).after

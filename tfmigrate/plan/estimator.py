@@ -144,6 +144,16 @@ class _Migration:
                 message = f"this Estimator stays: {problem.message}"
                 self.drafts[problem.module].say(problem.code, problem.node, message, "refuse")
             return set()
+        unwanted = {
+            one.code
+            for one in self.said
+            if one.action == "rewrite" and not self.drafts[one.module].settings.wants(one.code)
+        }
+        if unwanted:
+            message = f"this Estimator stays: {min(unwanted)} is not selected, and it is migrated whole or not at all"
+            draft.say(codes.ESTIMATOR_NOT_FOLLOWED, call, message, "refuse")
+            return set()
+        self.said = [one for one in self.said if self.drafts[one.module].settings.wants(one.code)]
         wanted = [self.drafts[one.module].wanted(one.code, one.node) for one in self.said]
         if not all(wanted):
             return set()
