@@ -94,7 +94,12 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
     files = _with_projects(files, paths, settings, read, groups)
     hits = {one.path for one in found.found}
-    told = (f for f in files if f.findings or (f.status != "unchanged" and (f.path in hits or f.path not in read)))
+    # An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
+    told = (
+        f
+        for f in files
+        if f.findings or f.changed or (f.status != "unchanged" and (f.path in hits or f.path not in read))
+    )
     return _Plan(Result(tuple(sorted(told, key=lambda file: file.path)), found.scanned), read, groups)
 
 
