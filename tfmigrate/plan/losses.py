@@ -146,6 +146,7 @@ def _helper(name: str, tf: str, indent: str) -> str:
         "",
         f"{indent}def of_all_replicas(y_true, y_pred):",
         f"{indent * 2}rows = {tf}.shape(y_pred)[:1]",
+        f"{indent * 2}y_true = {tf}.cast(y_true, y_pred.dtype)",
         f"{indent * 2}replica = {tf}.distribute.get_replica_context()",
         f"{indent * 2}if replica is not None:",
         f"{indent * 3}y_true = replica.all_gather(y_true, axis=0)",
