@@ -66,6 +66,7 @@ def test_reports_name_the_cell(training: Path, tfmigrate: Tfmigrate) -> None:
     line = result["locations"][0]["physicalLocation"]["region"]["startLine"]
     assert "multi_gpu_model(base_model" in training.read_text().splitlines()[line - 1]
     assert f"file=train.ipynb,line={line}," in tfmigrate("check", "--format", "github").text
+    assert "cell 8:1:18: TFM001" in tfmigrate("check", "--format", "junit").text
     explained = tfmigrate("explain", "train.ipynb:8:1")
     assert explained.code == 0
     assert "train.ipynb:cell 8:1:18: TFM001" in explained.text
