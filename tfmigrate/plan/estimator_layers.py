@@ -1,7 +1,7 @@
 """What a model function of TensorFlow 1 calls, and what Keras calls it. Names are those without `compat.v1`.
 
 Sources: tensorflow/python/layers/*.py, ops/losses/losses_impl.py, ops/metrics_impl.py and training/*.py of
-TensorFlow 1.15; each optimizer's and schedule's arithmetic was measured too.
+TensorFlow 1.15; each optimizer's and schedule's arithmetic is measured by tests/plan/test_estimator_arithmetic.py.
 """
 
 from __future__ import annotations
