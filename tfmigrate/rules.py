@@ -213,9 +213,10 @@ def _parts(path: Path) -> tuple[str, str]:
 
 def _toml(path: Path, text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        found: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RuleError(f"{path}:{_toml_line(error) + 1}: front matter is not TOML: {error}") from None
+    return found
 
 
 def _toml_line(error: Exception) -> int:
