@@ -8,7 +8,7 @@ Too many is harmless here and costs time only: what an import really means is de
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePath
 
 _ROUNDS = 3
@@ -35,10 +35,13 @@ def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: 
         stems = {module_name(path).encode() for path, names in wanted.items() if names}
         if not stems:
             break
+        offered: dict[bytes, set[bytes]] = {}
+        for path, concerned in wanted.items():
+            offered.setdefault(module_name(path).encode(), set()).update(concerned)
         fresh = {}
         for path, data in search(sorted(stems)).items():
-            names = {name for hit, names in wanted.items() if hit != path for name in _imported_from(data, hit, names)}
-            if names and path not in known:
+            names = _imported_from(data, offered) if path not in known else set()
+            if names:
                 fresh[path] = _concerned(data, sorted(names))
                 known[path] = data
         wanted = fresh
@@ -133,12 +136,14 @@ def _bound(words: Sequence[bytes], needles: Sequence[bytes]) -> Iterator[bytes]:
             yield after[1] if after[0] == b"as" else word
 
 
-def _imported_from(data: bytes, hit: str, names: Iterable[bytes]) -> set[bytes]:
-    """Those of `names` that a file seems to import from, or reach through, the module `hit`."""
+def _imported_from(data: bytes, offered: Mapping[bytes, Set[bytes]]) -> set[bytes]:
+    """Those of the names offered by each module (by its last word) that a file seems to import, or reach through it."""
     words = _imported_words(data)
-    if module_name(hit).encode() not in words:
+    modules = offered.keys() & words
+    if not modules:
         return set()
-    return {name for name in names if b"*" in words or re.search(rb"\b" + name + rb"\b", data)}
+    names = set().union(*(offered[module] for module in modules))
+    return names if b"*" in words else names & set(re.findall(rb"\w+", data))
 
 
 def _imported_words(data: bytes) -> set[bytes]:

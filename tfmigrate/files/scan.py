@@ -143,11 +143,12 @@ class _Search:
         self.errors.append(FileResult(path, "error", error=message))
 
     def outcome(self, paths: Sequence[str]) -> Scan:
-        roots = [os.path.realpath(path) if os.path.isdir(path) else _place(path) for path in paths]
+        folders = [os.path.join(os.path.realpath(path), "") for path in paths if os.path.isdir(path)]
+        named = {_place(path) for path in paths if not os.path.isdir(path)}
         found: dict[str, Found] = {}
         # Each file is handled once, under the first name it was found by; a link to it comes last.
         for one in sorted(self.found, key=lambda one: _place(one.path) != one.real):
-            if not any(one.real == root or one.real.startswith(os.path.join(root, "")) for root in roots):
+            if one.real not in named and not any(one.real.startswith(folder) for folder in folders):
                 self.error(one.path, f"is a link to {one.real}, outside the given paths; name that file itself")
             else:
                 found.setdefault(one.real, one)
