@@ -867,3 +867,35 @@ class TestTheWholeProgram:
         )
         assert "from tensorflow.keras.layers import Dense" in files["nets.py"].after
         assert not files["other.py"].changed
+
+    def test_a_variable_of_another_function_that_is_called_the_same_keeps_its_name(self) -> None:
+        file = one("""
+            from tensorflow.keras.layers import Dense
+            from tensorflow.keras.models import Sequential
+            from tensorflow.keras.utils import multi_gpu_model
+
+
+            class Task:
+                def run(self, data):
+                    base = Sequential([Dense(1, input_shape=(4,))])
+                    model = self.spread(base, 2)
+                    model = self.compiled(model)
+                    model.fit_generator(data)
+
+                def spread(self, base, gpus):
+                    if gpus > 1:
+                        model = multi_gpu_model(base, gpus=gpus)
+                    else:
+                        model = base
+                    return model
+
+                def compiled(self, model):
+                    model.compile("sgd", "mse")
+                    return model
+
+
+            Task().run([])
+        """)
+        assert "return base\n" in file.after
+        assert "base.compile" not in file.after
+        assert "base.distribute_strategy" not in file.after

@@ -93,7 +93,8 @@ class _Covering:
     """Units to stand under the home's strategy, and units far from it under their model's own."""
 
     near: frozenset[Unit]
-    far: tuple[tuple[Site, str], ...]
+    far: tuple[tuple[Site, cst.BaseExpression], ...]
+    """Each with the expression that is its model there."""
 
 
 @dataclass(frozen=True)
@@ -459,7 +460,7 @@ class _Planner:
 
     def _covering(self, home: _Home) -> _Covering:
         near: set[Unit] = set()
-        far: dict[Site, str] = {}
+        far: dict[Site, cst.BaseExpression] = {}
         for group in home.groups:
             trained = {
                 lifted.unit
@@ -467,19 +468,20 @@ class _Planner:
                 if (lifted := use.site.lifted(group.home)) is not None and use.site.frame is not group.home
             }
             apart = {
-                site: dotted(use.call.func.value) if isinstance(use.call.func, cst.Attribute) else ""
+                site: use.call.func.value
                 for use in group.compiles
+                if isinstance(use.call.func, cst.Attribute) and dotted(use.call.func.value)
                 for site in (use.site, *use.parts)
                 if site.frame is use.site.frame
             }
             for site in sites_to_cover(group):
                 lifted = site.lifted(group.home)
                 distant = lifted is None or (site.frame is not group.home and lifted.unit in trained)
-                if distant and apart.get(site):
-                    far[site] = f"{apart[site]}.distribute_strategy.scope()"
+                if distant and site in apart:
+                    far[site] = apart[site]
                 elif lifted is not None:
                     near.add(lifted.unit)
-        return _Covering(frozenset(near), tuple((site, text) for site, text in far.items() if site.unit not in near))
+        return _Covering(frozenset(near), tuple((site, model) for site, model in far.items() if site.unit not in near))
 
     def _runs(self, home: _Home, covering: _Covering, remains: Mapping[Module, _Remains]) -> list[Run]:
         """The `with` blocks of a home."""
@@ -512,21 +514,22 @@ class _Planner:
                     message = f"the class {dress.node.name.value}, which only wraps a model, goes"
                     draft.say(codes.MULTI_GPU_MODEL, call, message, "rewrite")
         scoped: set[cst.CSTNode] = set()
-        far: dict[cst.CSTNode, tuple[Site, str]] = {}
+        far: dict[cst.CSTNode, tuple[Site, cst.BaseExpression]] = {}
         for home in homes:
             covering = self._covering(home)
             self._scope(home, covering, remains, scoped)
-            far.update((site.unit, (site, text)) for site, text in covering.far)
+            far.update((site.unit, (site, model)) for site, model in covering.far)
             self._pipelines(home)
             self._note_toggles(home)
             self._note_no_compile(home)
             if self._over_workers(home.module):
                 self._save_by_chief(home)
                 self._note_data(home)
-        for unit, (site, text) in far.items():
+        for unit, (site, model) in far.items():
             if unit not in scoped:
                 left_there = remains.get(site.frame.module)
-                context = _renamed(text, left_there.merge) if left_there is not None else text
+                renamed = dict(left_there.merge.renamed) if left_there is not None else {}
+                context = f"{_named(model, renamed)}.distribute_strategy.scope()"
                 self._draft(site.frame).edits.append(Scope((unit,), context))
         for wrap in accepted:
             self._draft(wrap.site.frame).say(
@@ -787,8 +790,10 @@ def _is_template(use: Use, group: Group) -> bool:
     return not _is_parallel(use, group) and bool(templates & options(use.receiver))
 
 
-def _renamed(context: str, merged: Merge) -> str:
-    """A context expression with the names that remain."""
-    head, dot, rest = context.partition(".")
-    new = {node.value: name for node, name in merged.renamed}.get(head, head)
-    return new + dot + rest
+def _named(model: cst.BaseExpression, renamed: Mapping[cst.Name, str]) -> str:
+    """A model's expression with the name that remains: a variable of another function may be called the same."""
+    root = model
+    while isinstance(root, cst.Attribute):
+        root = root.value
+    head, dot, rest = dotted(model).partition(".")
+    return (renamed.get(root, head) if isinstance(root, cst.Name) else head) + dot + rest
