@@ -129,11 +129,16 @@ def _is_fit(call: cst.Call) -> bool:
     return m.matches(call.func, m.Attribute(attr=m.Name("fit") | m.Name("fit_generator")))
 
 
+def _keyword(call: cst.Call, name: str) -> int | None:
+    """Index of an argument given by name."""
+    return next((i for i, arg in enumerate(call.args) if arg.keyword and arg.keyword.value == name), None)
+
+
 def _argument(call: cst.Call, name: str, position: int) -> int | None:
     """Index of an argument given by name or, failing that, by position."""
-    for i, arg in enumerate(call.args):
-        if arg.keyword and arg.keyword.value == name:
-            return i
+    named = _keyword(call, name)
+    if named is not None:
+        return named
     if position < len(call.args) and all(a.keyword is None and not a.star for a in call.args[: position + 1]):
         return position
     return None
@@ -347,7 +352,7 @@ def weights_dropped(module: cst.Module, replicas: int) -> cst.Module:
     def change(call: cst.Call) -> cst.BaseExpression:
         if _is_fit(call):
             for name in ("class_weight", "sample_weight"):
-                index = next((i for i, a in enumerate(call.args) if a.keyword and a.keyword.value == name), None)
+                index = _keyword(call, name)
                 if index is not None and not m.matches(call.args[index].value, m.Name("None")):
                     call = _without(call, index)
         elif m.matches(call.func, m.Attribute(attr=m.Name("from_tensor_slices"))) and len(call.args) == 1:
@@ -365,7 +370,7 @@ def wrong_validation(module: cst.Module, replicas: int) -> cst.Module:
     """The training data validates."""
 
     def change(call: cst.Call) -> cst.BaseExpression:
-        index = next((i for i, a in enumerate(call.args) if a.keyword and a.keyword.value == "validation_data"), None)
+        index = _keyword(call, "validation_data")
         if not _is_fit(call) or index is None or m.matches(call.args[index].value, m.Name("None")):
             return call
         x, y = _argument(call, "x", 0), _argument(call, "y", 1)
@@ -409,7 +414,7 @@ def steps_divided(module: cst.Module, replicas: int) -> cst.Module:
     """Each replica taken to see its own data, and the steps of an epoch divided among them."""
 
     def change(call: cst.Call) -> cst.BaseExpression:
-        index = next((i for i, a in enumerate(call.args) if a.keyword and a.keyword.value == "steps_per_epoch"), None)
+        index = _keyword(call, "steps_per_epoch")
         if not _is_fit(call) or index is None or m.matches(call.args[index].value, m.Name("None")):
             return call
         text = cst.Module([]).code_for_node(call.args[index].value)
@@ -468,7 +473,7 @@ def epochs_divided(module: cst.Module, replicas: int) -> cst.Module:
     """The epochs divided by the replicas, as if each replica had seen all the data."""
 
     def change(call: cst.Call) -> cst.BaseExpression:
-        index = next((i for i, a in enumerate(call.args) if a.keyword and a.keyword.value == "epochs"), None)
+        index = _keyword(call, "epochs")
         if not _is_fit(call) or index is None or m.matches(call.args[index].value, m.Integer("1")):
             return call
         text = cst.Module([]).code_for_node(call.args[index].value)
