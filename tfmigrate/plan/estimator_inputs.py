@@ -26,7 +26,6 @@ from tfmigrate.walk import walk
 DISTRIBUTED = frozenset({"train", "eval"})
 """Roles of a dataset under the strategy; "alone" (evaluated on one device) and "predict" are the others."""
 NUMPY = ("x", "y", "batch_size", "num_epochs", "shuffle", "queue_capacity", "num_threads")
-AFTER_BATCH = frozenset({"prefetch", "with_options", "cache"})
 """Methods of a dataset that do the same to a batch of any size."""
 ON_BATCHES = frozenset(
     {
@@ -87,7 +86,6 @@ class Inputs:
         self._batches: dict[cst.Call, _Batch] = {}
         self._sizes: dict[cst.BaseExpression, _Size] = {}
         self._scoped: set[cst.Call] = set()
-        self._carried: set[cst.Call] = set()
         self._carrier = Carrier({module: draft.scopes for module, draft in drafts.items()})
         self._numpy: dict[cst.Call, Edit] = {}
 
