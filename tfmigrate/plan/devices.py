@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 
 
@@ -20,7 +21,7 @@ def gpu_lists(facts: Facts, tf: str, quote: str) -> Iterator[CallChange]:
     """
     counted = {call.args[0].value for call in facts.module.calls if _is_len(call)}
     for call in facts.module.calls:
-        if facts.symbols.get(call.func, "").rsplit(".", 1)[-1] != "_get_available_gpus" or call.args:
+        if names.lists_devices(facts.symbols.get(call.func, "")) != "gpus" or call.args:
             continue
         if call in counted:
             code = f"{tf}.config.list_physical_devices({quote}GPU{quote})"

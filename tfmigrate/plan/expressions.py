@@ -92,27 +92,25 @@ class Carrier:
         module = source.frame.module
         round_it = dict(module.arms(source.unit))
         loops = {owner for owner in round_it if isinstance(owner, cst.For | cst.While)}
-        last: Occurrence | None = None
-        for binding in bindings:
-            if binding.scope.node is not (source.frame.function or module.tree):
-                raise _Unavailable
-            if binding.unit is binding.scope.node:
-                last = last or binding
-            elif loops & set(module.ancestors(binding.unit)):
-                raise _Unavailable
-            elif module.order[binding.unit] < module.order[source.unit]:
-                if last is None or last.unit is last.scope.node or self._after(binding, last, module):
-                    last = binding
-        if last is None:
-            raise _Unavailable
-        if last.unit is not last.scope.node:
-            if any(round_it.get(owner) is not block for owner, block in module.arms(last.unit)):
-                raise _Unavailable
-        return last
+        function = source.frame.function or module.tree
 
-    @staticmethod
-    def _after(binding: Occurrence, other: Occurrence, module: Module) -> bool:
-        return module.order[binding.unit] > module.order[other.unit]
+        def when(binding: Occurrence) -> int:
+            """Its place in the order of the function's units; a parameter comes before all of them."""
+            return -1 if binding.unit is function else module.order[binding.unit]
+
+        for binding in bindings:
+            if binding.scope.node is not function:
+                raise _Unavailable
+            if binding.unit is not function and loops & set(module.ancestors(binding.unit)):
+                raise _Unavailable
+        earlier = [binding for binding in bindings if when(binding) < module.order[source.unit]]
+        if not earlier:
+            raise _Unavailable
+        last = max(earlier, key=when)
+        conditions = module.arms(last.unit) if last.unit is not function else ()
+        if any(round_it.get(owner) is not block for owner, block in conditions):
+            raise _Unavailable
+        return last
 
     @staticmethod
     def _precedes(binding: Occurrence, before: cst.CSTNode, module: Module) -> bool:

@@ -114,9 +114,7 @@ def _placeholder(
     """The assignment that makes a placeholder which nothing but `target_tensors` reads."""
     if not isinstance(node, cst.Name):
         return None
-    scope = next(
-        (s for s in scopes.by_node.values() if any(m.node is node for m in s.mentions.get(node.value, ()))), None
-    )
+    scope = scopes.holding(node)
     if scope is None:
         return None
     variable = scopes.of_variable(node.value, scope)

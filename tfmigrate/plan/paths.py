@@ -29,8 +29,7 @@ def ending_of(node: cst.BaseExpression, facts: Facts, scopes: Scopes, depth: int
 
 def bound_once(node: cst.Name, scopes: Scopes, reads: int | None = None) -> cst.BaseExpression | None:
     """The value of a name that is bound in one place only, and read in `reads` places where that is given."""
-    holds = (s for s in scopes.by_node.values() if any(m.node is node for m in s.mentions.get(node.value, ())))
-    scope = next(holds, None)
+    scope = scopes.holding(node)
     if scope is None:
         return None
     mentions = scopes.of_variable(node.value, scope)

@@ -164,6 +164,11 @@ class Scopes:
             current = self.module if name in current.elsewhere and current is scope else current.parent
         return None
 
+    def holding(self, node: cst.Name) -> LexicalScope | None:
+        """The scope in which a name is mentioned at `node`."""
+        scopes = self.by_node.values()
+        return next((s for s in scopes if any(m.node is node for m in s.mentions.get(node.value, ()))), None)
+
     def of_variable(self, name: str, scope: LexicalScope) -> list[Occurrence]:
         """Every mention of the variable that `name` is in `scope`, in order of appearance."""
         home = self.owner(name, scope) or scope
