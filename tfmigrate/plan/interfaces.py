@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import FIT_GENERATOR, Revision, has_stars, is_none, keywords, named_arguments
-from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
+from tfmigrate.plan.edits import Argument, Arguments, Edit, Insert, Replace
 from tfmigrate.plan.imports import Moves, import_statements
 from tfmigrate.result import Action
 from tfmigrate.rules import Default, Rename, Rule
@@ -89,6 +89,18 @@ class Tables:
 def calls_in(node: cst.CSTNode) -> list[cst.Call]:
     """Every call in a tree, outer ones first."""
     return [found for found in walk(node) if isinstance(found, cst.Call)]
+
+
+def with_function(
+    module: Module, code: str, users: Iterable[cst.CSTNode], changes: Iterable[CallChange]
+) -> Iterator[CallChange]:
+    """The changes, which make `users` call the function that `code` defines; the first of them brings it along."""
+    changes = list(changes)
+    if not changes:
+        return
+    first, *others = changes
+    yield replace(first, more=(*first.more, Insert(place_for_function(module, users), code)))
+    yield from others
 
 
 def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTNode:

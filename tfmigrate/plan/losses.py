@@ -9,8 +9,8 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import has_stars, is_none, keywords, named_arguments
-from tfmigrate.plan.edits import Insert, Replace
-from tfmigrate.plan.interfaces import CallChange, calls_in, place_for_function
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.interfaces import CallChange, calls_in, with_function
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
@@ -72,20 +72,17 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
     whole.update(_loaded(facts, set(whole.values())))
     yield from rows.values()
     helper = scopes.fresh(_HELPER, scopes.module)
-    insert: tuple[Insert, ...] = ()
-    if whole:
-        code = _helper(helper, tf, facts.module.tree.default_indent)
-        insert = (Insert(place_for_function(facts.module, whole), code),)
-    for node, function in whole.items():
-        yield CallChange(
+    changes = (
+        CallChange(
             codes.BATCH_LOSS,
             node,
             f"{_called(function)} relates the samples of a batch to each other, which each replica would do within its "
             "own part, and Keras 3 multiplies a loss that is one number by their number: it is given the whole batch",
             Replace(node, f"{helper}({{function}})", (("function", node),)),
-            more=insert,
         )
-        insert = ()
+        for node, function in whole.items()
+    )
+    yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), whole, changes)
 
 
 def scalar_losses(facts: Facts, models: Set[ModelObject]) -> Iterator[CallChange]:

@@ -8,8 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import Revision, has_stars, is_true, keywords, text_of
-from tfmigrate.plan.edits import Edit, Insert
-from tfmigrate.plan.interfaces import CallChange, place_for_function
+from tfmigrate.plan.interfaces import CallChange, with_function
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -78,18 +77,13 @@ def _hard_sigmoids(
     facts: Facts, found: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]], tf: str
 ) -> Iterator[CallChange]:
     """'hard_sigmoid' was 0.2 x + 0.5 and is x / 6 + 0.5 in Keras 3: a function of its own keeps the old one."""
-    if not found:
-        return
-    module = facts.module
-    indent = module.tree.default_indent
-    first = place_for_function(module, (call for call, _, _ in found))
-    code = f"def {_NAME}(x):\n{indent}return {tf}.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)"
-    insert: tuple[Edit, ...] = (Insert(first, code),)
-    for call, node, keys in found:
-        edit = Revision(call, set=tuple((key, _NAME) for key in keys))
-        message = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
-        yield CallChange(codes.RECURRENT_DEFAULTS, node, message, edit, more=insert)
-        insert = ()
+    code = f"def {_NAME}(x):\n{facts.module.tree.default_indent}return {tf}.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)"
+    message = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
+    changes = [
+        CallChange(codes.RECURRENT_DEFAULTS, node, message, Revision(call, set=tuple((key, _NAME) for key in keys)))
+        for call, node, keys in found
+    ]
+    yield from with_function(facts.module, code, [call for call, _, _ in found], changes)
 
 
 def stateful_layers(facts: Facts) -> Iterator[CallChange]:

@@ -8,9 +8,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import FIT, FIT_GENERATOR, is_none, named_arguments
-from tfmigrate.plan.edits import Argument, Arguments, Insert
+from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.plan.generators import Restarts
-from tfmigrate.plan.interfaces import GENERATOR_METHODS, CallChange, place_for_function
+from tfmigrate.plan.interfaces import GENERATOR_METHODS, CallChange, with_function
 from tfmigrate.plan.paths import bound_once
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
@@ -55,21 +55,16 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             "hand over a tf.data.Dataset.from_generator(..., output_signature=...) that starts it anew, or a Sequence",
             action="warn",
         )
-    insert: tuple[Insert, ...] = ()
-    if makers:
-        code = _helper(helper, tf, facts.module.tree.default_indent)
-        insert = (Insert(place_for_function(facts.module, makers), code),)
+    changes = []
     for maker, again in makers.items():
         old = tuple(Argument(arg.value, arg.keyword.value if arg.keyword else None, arg) for arg in maker.args)
-        yield CallChange(
-            codes.PYTHON_GENERATOR,
-            maker,
+        edit = Arguments(maker, (Argument(maker.func), *old), function=helper)
+        message = (
             "Keras 3 under a strategy skips some batches of a plain Python generator: it becomes a dataset, which "
-            f"loses none{again}",
-            Arguments(maker, (Argument(maker.func), *old), function=helper),
-            more=insert,
+            f"loses none{again}"
         )
-        insert = ()
+        changes.append(CallChange(codes.PYTHON_GENERATOR, maker, message, edit))
+    yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), makers, changes)
 
 
 def _helper(name: str, tf: str, indent: str) -> str:
