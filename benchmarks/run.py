@@ -20,6 +20,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tfmigrate import rules
+
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
 TFMIGRATE = (PYTHON, "-m", "tfmigrate")
@@ -91,7 +93,8 @@ def show(title: str, times: dict[str, Time], base: str) -> None:
 
 
 def clean_files(folder: Path, count: int) -> int:
-    """Fill `folder` with `count` real Python files without the needle; their size in bytes."""
+    """Fill `folder` with `count` real Python files without a needle of any rule; their size in bytes."""
+    needles = rules.needles()
     sources = [Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib"))]
     size = made = 0
     while made < count:
@@ -99,7 +102,7 @@ def clean_files(folder: Path, count: int) -> int:
             if made == count:
                 break
             data = path.read_bytes()
-            if NEEDLE.encode() not in data:
+            if not any(needle in data for needle in needles):
                 target = folder / f"package{made // 200}" / f"module{made}.py"
                 target.parent.mkdir(exist_ok=True)
                 target.write_bytes(data)
