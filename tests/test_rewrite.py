@@ -668,12 +668,25 @@ class TestOneFile:
         assert file.status == "error"
         assert "line 1" in (file.error or "")
 
-    def test_tabs_mixed_with_spaces_are_told(self) -> None:
-        code = "if 1:\n    \tx = 1\n    \tif 2:\n\t\t    y = 2\n    \tz = 3\n"
-        compile(code, "x.py", "exec")
+    MIXED = (
+        "from keras import Sequential\nfrom keras.utils import multi_gpu_model\n"
+        'if 1:\n    \tif 2:\n\t\t    y = multi_gpu_model(%s)\n    \tz = """\n\tkept\n"""\n'
+    )
+
+    def test_tabs_mixed_with_spaces_become_spaces_with_a_rewrite(self) -> None:
+        (file,) = migrate_sources({"x.py": self.MIXED % "Sequential(), 2"}, Settings())
+        assert file.before == self.MIXED % "Sequential(), 2"
+        assert (file.status, set(codes(file, "rewrite"))) == ("migrated", {"TFM001", "TFM003", "TFM004", "TFM203"})
+        assert '        z = """\n\tkept\n' in file.after
+        (again,) = migrate_sources({"x.py": file.after}, Settings())
+        assert not again.findings
+
+    def test_tabs_mixed_with_spaces_stay_where_nothing_is_rewritten(self) -> None:
+        code = self.MIXED % "unknown, 2"
         (file,) = migrate_sources({"x.py": code}, Settings())
-        assert file.status == "error"
-        assert "line 2: tabs and spaces are mixed" in (file.error or "")
+        assert (file.status, file.before, file.after) == ("refused", code, code)
+        (refused,) = (finding for finding in file.findings if finding.code == "TFM104")
+        assert code.split("\n")[refused.line - 1][refused.column - 1 :].startswith("multi_gpu_model(")
 
     def test_nothing_is_done_to_a_file_that_would_lose_a_comment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from tfmigrate import guard

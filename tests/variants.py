@@ -48,8 +48,8 @@ def variants(example: Example) -> Iterator[Variant]:
 
 
 def has_blocks(text: str) -> bool:
-    """Does any block tell the file's own indentation?"""
-    return any(token.type == tokenize.INDENT for token in _tokens(text))
+    """Does any block tell the file's own indentation, which has no tabs yet?"""
+    return "\t" not in text and any(token.type == tokenize.INDENT for token in _tokens(text))
 
 
 def with_tabs(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from tfmigrate.plan.edits import Plan
 from tfmigrate.plan.planner import plan_program
 from tfmigrate.result import FileResult, Finding, Status
 from tfmigrate.settings import Settings
+from tfmigrate.understand.indentation import shift, spaced
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.names import MULTI_GPU_MODEL
 from tfmigrate.understand.program import Module, Program
@@ -38,9 +40,8 @@ def migrate_program(sources: Sequence[Source]) -> tuple[FileResult, ...]:
     `applied` is False throughout. Where the result of one file fails the last check, every file of the program stays as
     it is.
     """
-    read = [_parsed(source.path, source.text) for source in sources]
-    settings = {m: s.settings for m, s in zip(read, sources) if isinstance(m, Module)}
-    done = _migrated(settings) if settings else {}
+    read = [_parsed(source) for source in sources]
+    done = _migrated({m: s for m, s in zip(read, sources, strict=True) if isinstance(m, Module)})
     return tuple(done[module] if isinstance(module, Module) else module for module in read)
 
 
@@ -49,32 +50,29 @@ def migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[Fil
     return migrate_program([Source(path, text, settings) for path, text in sources.items()])
 
 
-def _parsed(path: str, text: str) -> Module | FileResult:
+def _parsed(source: Source) -> Module | FileResult:
+    text = source.text
     try:
         guard.compiles(text)
-        return Module(path, text)
+        try:
+            return Module(source.path, text)
+        except cst.ParserSyntaxError:
+            without_tabs = spaced(text)
+            if without_tabs is None:
+                raise
+            return Module(source.path, without_tabs)
     except cst.ParserSyntaxError as error:
-        message = _mixed_tabs(text) or explain_syntax_error(text, error.raw_line, error.message)
+        message = explain_syntax_error(text, error.raw_line, error.message)
     except (SyntaxError, ValueError) as error:
         message = explain_syntax_error(text, getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error)))
-    return FileResult(path, "error", error=message, before=text, after=text)
+    return FileResult(source.path, "error", error=message, before=text, after=text)
 
 
-def _mixed_tabs(text: str) -> str | None:
-    """What to do about indentation that Python reads and LibCST does not."""
-    for number, line in enumerate(text.splitlines(), 1):
-        indent = line[: len(line) - len(line.lstrip())]
-        if "\t" in indent and " " in indent:
-            return (
-                f"line {number}: tabs and spaces are mixed in the indentation, which Python reads and LibCST does not; "
-                "run `expand --initial --tabs=8` on the file, then tfmigrate again"
-            )
-    return None
-
-
-def _migrated(settings: Mapping[Module, Settings]) -> dict[Module, FileResult]:
-    modules = list(settings)
-    facts = interpret(Program(modules), _aliases(settings))
+def _migrated(read: Mapping[Module, Source]) -> dict[Module, FileResult]:
+    if not read:
+        return {}
+    settings = {module: source.settings for module, source in read.items()}
+    facts = interpret(Program(list(read)), _aliases(settings))
     drafts = {
         module: Draft(facts.modules[module], Scopes(module), own, read_suppressions(module.text))
         for module, own in settings.items()
@@ -84,17 +82,35 @@ def _migrated(settings: Mapping[Module, Settings]) -> dict[Module, FileResult]:
     after = {m: apply(m.tree, plan.edits).code if plan.edits else m.text for m, plan in plans.items()}
     objection = _objection(plans, after, settings)
     if objection is not None:
-        return {module: _withdrawn(module, plan, objection) for module, plan in plans.items()}
-    return {
-        module: FileResult(
-            module.path,
-            _status(plan.findings, after[module] != module.text),
-            plan.findings,
-            before=module.text,
-            after=after[module],
-        )
-        for module, plan in plans.items()
-    }
+        done = {module: _withdrawn(module, plan, objection) for module, plan in plans.items()}
+    else:
+        done = {
+            module: FileResult(
+                module.path,
+                _status(plan.findings, after[module] != module.text),
+                plan.findings,
+                before=module.text,
+                after=after[module],
+            )
+            for module, plan in plans.items()
+        }
+    return {module: _in_file(result, read[module].text) for module, result in done.items()}
+
+
+def _in_file(result: FileResult, text: str) -> FileResult:
+    """A result for a program whose indentation was read as spaces, as that of the file."""
+    if result.before == text:
+        return result
+    findings = tuple(
+        replace(finding, column=max(1, finding.column - shift(text, result.before, finding.line)))
+        for finding in result.findings
+    )
+    if not result.changed:
+        return replace(result, findings=findings, before=text, after=text)
+    line = next(n for n in itertools.count(1) if shift(text, result.before, n))
+    message = "tabs and spaces are mixed in the indentation of this file: each tab becomes spaces"
+    told = Finding(line, 1, codes.MIXED_INDENTATION, message, "rewrite")
+    return replace(result, findings=tuple(sorted((*findings, told))), before=text)
 
 
 def _aliases(settings: Mapping[Module, Settings]) -> tuple[str, ...]:
