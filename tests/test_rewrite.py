@@ -386,6 +386,33 @@ class TestOneFile:
         ).values()
         assert "Adadelta(learning_rate=1.0" in file.after
 
+    def test_a_class_that_dresses_up_a_refused_wrap_says_so_on_its_line(self) -> None:
+        files = migrated(
+            {
+                "dress.py": """
+                from tensorflow.keras.models import Model
+                from tensorflow.keras.utils import multi_gpu_model
+
+
+                class Parallel(Model):
+                    def __init__(self, serial, gpus):
+                        parallel = multi_gpu_model(serial, gpus)
+                        self.__dict__.update(parallel.__dict__)
+                """,
+                "train.py": """
+                from dress import Parallel
+
+
+                def train(model, gpus):
+                    one = Parallel(model, gpus)
+                    two = Parallel(model, gpus)
+                """,
+            }
+        )
+        assert [(f.line, f.code) for f in files["train.py"].findings] == [(5, "TFM102"), (6, "TFM102")]
+        told = {f.line: f for f in files["dress.py"].findings if f.action == "refuse"}
+        assert (told[7].code, "line 5 of train.py" in told[7].message) == ("TFM102", True)
+
     def test_the_model_lives_on_an_object(self) -> None:
         (file,) = migrated(
             {

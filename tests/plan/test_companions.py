@@ -244,3 +244,15 @@ def test_the_second_run_changes_nothing() -> None:
     once = migrated(body)
     again = migrate_bytes(once.after.encode(), "example.py", Settings())
     assert again.after == once.after
+
+
+def test_an_import_in_a_block_serves_that_block_alone() -> None:
+    body = (
+        "def one():\n    import keras\n    import keras.layers\n    return keras.layers.Dense\n\n\n"
+        "def two(plain):\n    if plain:\n        import keras\n    import keras\n    return keras.layers.Dense\n\n\n"
+    )
+    after = migrated(body, before_model=True).after
+    once = "def one():\n    from tensorflow import keras\n    return keras.layers.Dense\n"
+    each = "    if plain:\n        from tensorflow import keras\n    from tensorflow import keras\n    return"
+    assert once in after
+    assert each in after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 import libcst as cst
@@ -103,14 +104,16 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
 
 def _plan_imports(draft: Draft, tables: Tables) -> None:
     gone = draft.vanishing()
-    already: set[str] = set()
+    written: dict[cst.CSTNode, set[str]] = defaultdict(set)
     vanishing = []
     for statement, unit in import_statements(draft.module):
         dropped, kept = _aliases(draft, statement, unit, gone)
-        change = plan_import(statement, tables.moves, dropped, kept, already)
+        earlier = frozenset().union(*(written[block] for block in _blocks_round(draft.module, unit)))
+        change = plan_import(statement, tables.moves, dropped, kept, earlier)
         if change is None:
             continue
         if change.edit is not None:
+            written[draft.module.places[unit].block].update(change.lines)
             draft.edits.append(change.edit)
             if not change.edit.parts:
                 vanishing.append(statement)
@@ -124,6 +127,15 @@ def _plan_imports(draft: Draft, tables: Tables) -> None:
             code = codes.STANDALONE_KERAS if new == f"tensorflow.{old}" else codes.MOVED_MODULES
             draft.say(code, statement, f"{old} is {new}", "rewrite")
     draft.edits.extend(tries_of_imports(draft.module, vanishing))
+
+
+def _blocks_round(module: Module, unit: Unit) -> Iterator[cst.CSTNode]:
+    """The blocks of one function, or of the module's top level, that a unit stands in."""
+    yield module.places[unit].block
+    for owner in module.ancestors(unit):
+        if isinstance(owner, cst.FunctionDef | cst.ClassDef):
+            return
+        yield module.places[owner].block
 
 
 def _aliases(

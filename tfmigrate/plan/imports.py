@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 import libcst as cst
@@ -44,6 +44,8 @@ class ImportChange:
     """Bound names of multi_gpu_model that stay, because a use is left."""
     moved: tuple[tuple[str, str], ...]
     """(old, new) qualified names."""
+    lines: tuple[str, ...]
+    """What is imported now, a line for each module."""
 
 
 def import_statements(module: Module) -> Iterator[tuple[cst.Import | cst.ImportFrom, Unit]]:
@@ -59,12 +61,12 @@ def plan_import(
     moves: Moves,
     dropped: frozenset[cst.ImportAlias],
     kept: frozenset[cst.ImportAlias],
-    already: set[str],
+    earlier: Set[str],
 ) -> ImportChange | None:
     """What becomes of one import statement; None where nothing does.
 
     `dropped` are aliases nothing uses any more, `kept` those of multi_gpu_model that something still uses;
-    `already` collects the lines written so far, so that none stands twice in a module.
+    `earlier` are the lines that came of the imports before it in the blocks round it, so that none stands twice there.
     """
     if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
         return _star(statement, moves)
@@ -87,15 +89,16 @@ def plan_import(
     if not removed and not moved and not staying and not any(a in dropped for a, _, _ in imports_of(statement)):
         return None
     changed = bool(moved) or any(alias in dropped for alias, _, _ in imports_of(statement))
-    found = []
+    found: list[ImportPart] = []
+    lines: list[str] = []
     for module, listed in parts.items():
         line = f"{module}:{','.join(n if isinstance(n, str) else dotted(n.name) for n in listed)}"
-        if moved and line in already and all(isinstance(name, str) for name in listed):
+        if moved and line in (*earlier, *lines) and all(isinstance(name, str) for name in listed):
             continue
-        already.add(line)
+        lines.append(line)
         found.append(ImportPart(module, tuple(listed)))
     edit = ImportNames(statement, tuple(found)) if changed else None
-    return ImportChange(edit, statement, tuple(removed), tuple(staying), tuple(moved))
+    return ImportChange(edit, statement, tuple(removed), tuple(staying), tuple(moved), tuple(lines))
 
 
 def _add(
@@ -133,7 +136,7 @@ def _star(statement: cst.ImportFrom, moves: Moves) -> ImportChange | None:
     new = moves.moved(old)
     if new == old:
         return None
-    return ImportChange(ImportNames(statement, (ImportPart(new, ("*",)),)), statement, (), (), ((old, new),))
+    return ImportChange(ImportNames(statement, (ImportPart(new, ("*",)),)), statement, (), (), ((old, new),), ())
 
 
 def tries_of_imports(module: Module, vanishing: Iterable[cst.CSTNode]) -> Iterator[Unwrap]:

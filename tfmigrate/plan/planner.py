@@ -214,6 +214,13 @@ class _Planner:
             for node in draft.module.nodes
         )
 
+    def _wraps_in(self, dress: ClassValue) -> Iterator[cst.Call]:
+        """The calls of multi_gpu_model in a class that dresses up the wrap."""
+        symbols = self._draft(dress.closure).facts.symbols
+        for call in calls_in(dress.node):
+            if names.canonical(symbols.get(call.func, "")) == names.MULTI_GPU_MODEL:
+                yield call
+
     def _say_other_uses(self, draft: Draft) -> None:
         """Mentions of multi_gpu_model that no wrap accounts for: a value passed on, code never reached, a copy."""
         called = {wrap.call.func for wrap in draft.facts.wraps}
@@ -509,10 +516,9 @@ class _Planner:
         for dress in {wrap.dress for wrap in accepted if wrap.dress is not None}:
             draft = self._draft(dress.closure)
             draft.edits.append(Unwrap(dress.node, None))
-            for call in calls_in(dress.node):
-                if names.canonical(draft.facts.symbols.get(call.func, "")) == names.MULTI_GPU_MODEL:
-                    message = f"the class {dress.node.name.value}, which only wraps a model, goes"
-                    draft.say(codes.MULTI_GPU_MODEL, call, message, "rewrite")
+            for call in self._wraps_in(dress):
+                message = f"the class {dress.node.name.value}, which only wraps a model, goes"
+                draft.say(codes.MULTI_GPU_MODEL, call, message, "rewrite")
         scoped: set[cst.CSTNode] = set()
         far: dict[cst.CSTNode, tuple[Site, cst.BaseExpression]] = {}
         for home in homes:
@@ -737,6 +743,12 @@ class _Planner:
                 self._draft(wrap.site.frame).say(
                     refusal.code, wrap.call, refusal.message, "refuse", trail_of(wrap, self.facts)
                 )
+                if wrap.dress is not None:
+                    line = self._line(wrap.site.frame, wrap.call)
+                    message = f"stays, because its use at line {line} of {wrap.site.frame.module.path} is refused"
+                    for call in {*self._wraps_in(wrap.dress)} - said:
+                        said.add(call)
+                        self._draft(wrap.dress.closure).say(refusal.code, call, message, "refuse")
 
 
 def _is_abstract(wrap: Wrap) -> bool:
