@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
+from tfmigrate import migrate
 from tfmigrate.errors import UserError
+from tfmigrate.settings import Settings
 from tfmigrate.verify import experiment, trace, verdict
+from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import compare
 from tfmigrate.verify.experiment import Limits, Run, World
 from tfmigrate.verify.runtimes import Runtime
@@ -95,3 +100,74 @@ def test_replicas_must_fit_the_workers(
     script = program / "train.py"
     with pytest.raises(UserError, match=words):
         verdict.verify(VerifyOptions(script, script, workers=workers, replicas=replicas))
+
+
+GENERATED = b"""\
+import os
+
+import numpy as np
+from keras.callbacks import ModelCheckpoint
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import SGD
+from keras.utils import multi_gpu_model
+
+
+def batches(x, y, size):
+    while True:
+        for start in range(0, len(x), size):
+            yield x[start : start + size], y[start : start + size]
+
+
+def main():
+    random = np.random.RandomState(0)
+    x = random.rand(160, 8).astype("float32")
+    y = (x.sum(axis=1, keepdims=True) > 4).astype("float32")
+    model = Sequential([Dense(16, activation="relu", input_shape=(8,)), Dense(1, activation="sigmoid")])
+    parallel_model = multi_gpu_model(model, gpus=2)
+    parallel_model.compile(loss="binary_crossentropy", optimizer=SGD(lr=0.1, momentum=0.9))
+    best = ModelCheckpoint("epoch-{epoch:02d}.h5", save_weights_only=True)
+    parallel_model.fit_generator(batches(x, y, 32), steps_per_epoch=5, epochs=2, callbacks=[best], verbose=0)
+    model.save("trained.h5")
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize(
+    ("program", "saved"),
+    [
+        ("builder_pair", ("digits.h5",)),
+        (GENERATED, ("epoch-01.weights.h5", "epoch-02.weights.h5", "trained.h5")),
+    ],
+    ids=["arrays", "a generator and checkpoints"],
+)
+def test_two_workers_train_as_one_machine_did(
+    program: str | bytes, saved: tuple[str, ...], tmp_path: Path, runtime_for: Callable[[str], Runtime]
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    if isinstance(program, str):
+        shutil.copytree(ROOT / "fixtures" / program / "before", old)
+    else:
+        old.mkdir()
+        (old / "train.py").write_bytes(program)
+    shutil.copytree(old, new)
+    migrate.fix([str(new)], Settings(strategy="multi-worker", jobs=1))
+    one = World("old", "restored", runtime_for("keras 2"), old, "train.py", replicas=2, legacy_keras=True)
+    one = replace(one, defaults=experiment.OLD_KERAS_DEFAULTS)
+    alone = experiment.run(one, Limits(seconds=120), folder=tmp_path / "one")
+    assert alone.ok, alone.message
+    several = replace(one, role="new", kind="migrated", source=new, workers=2)
+    together = experiment.run(several, Limits(seconds=120), alone.trace, tmp_path / "two")
+    assert together.ok, together.message
+    found = compare(alone.trace, together.trace, tolerance(0.0, len(alone.trace.steps)))
+    assert found.equivalent, (found.max_relative_difference, found.broken)
+    assert found.max_relative_difference <= 1e-6
+    assert len(found.steps) == len(alone.trace.steps) > 0
+    assert together.trace.models[0].replicas == 2
+    assert [worker.written for worker in together.workers] == [saved, ()], "saved once, by the chief"
+    chief, other = (sum(step.samples or 0 for step in worker.trace.steps) for worker in together.workers)
+    assert chief == other == sum(step.samples or 0 for step in alone.trace.steps) // 2

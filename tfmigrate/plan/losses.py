@@ -137,6 +137,7 @@ _ON_BATCH = ("train_on_batch", "test_on_batch")
 
 
 def _helper(name: str, tf: str, indent: str) -> str:
+    # Data has no device of its own, and all_gather refuses that where a process has one replica: hence the identity.
     lines = [
         f"def {name}(function):",
         f'{indent}"""`function` of the batches of all replicas together, once for each sample."""',
@@ -147,8 +148,8 @@ def _helper(name: str, tf: str, indent: str) -> str:
         f"{indent * 2}y_true, y_pred = {tf}.cast(y_true, floats), {tf}.cast(y_pred, floats)",
         f"{indent * 2}replica = {tf}.distribute.get_replica_context()",
         f"{indent * 2}if replica is not None:",
-        f"{indent * 3}y_true = replica.all_gather(y_true, axis=0)",
-        f"{indent * 3}y_pred = replica.all_gather(y_pred, axis=0)",
+        f"{indent * 3}y_true = replica.all_gather({tf}.identity(y_true), axis=0)",
+        f"{indent * 3}y_pred = replica.all_gather({tf}.identity(y_pred), axis=0)",
         f"{indent * 2}return {tf}.fill(rows, {tf}.reduce_mean(function(y_true, y_pred)))",
         "",
         f"{indent}of_all_replicas.__name__ = function.__name__",

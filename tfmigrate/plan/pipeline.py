@@ -2,7 +2,7 @@
 
 Kept from Keras: `batch_size` is the global batch, the whole set is shuffled anew every epoch, `validation_split` takes
 the last fraction before the shuffle, a missing `batch_size` is 32. Where an argument has no equivalent the call stays
-as it is: fit() on arrays under a strategy takes the global batch too, so leaving it is right, only slower.
+as it is: fit() on arrays under a strategy takes the global batch too, so leaving it is right.
 """
 
 from __future__ import annotations

@@ -627,7 +627,7 @@ class _Planner:
                     draft.settings.batch == "keep" or over_workers,
                 )
                 if isinstance(found, str):
-                    message = f"fit() keeps its arrays, which is right but slower: {found}"
+                    message = f"fit() keeps its arrays, of which a strategy takes the global batch too: {found}"
                     if over_workers:
                         message = f"fit() keeps its arrays, which every worker shuffles in an order of its own: {found}"
                     draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+from tfmigrate.junit import document
 from tfmigrate.report.text import told
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
@@ -11,19 +12,7 @@ from tfmigrate.settings import Settings
 
 def render(result: Result, settings: Settings) -> str:
     """Rewrites not yet applied and refusals are failures, files in error are errors, the rest is output."""
-    cases = [_case(file) for file in result.files]
-    suite = ElementTree.Element(
-        "testsuite",
-        name="tfmigrate",
-        tests=str(len(cases)),
-        failures=str(sum(case.find("failure") is not None for case in cases)),
-        errors=str(sum(case.find("error") is not None for case in cases)),
-    )
-    suite.extend(cases)
-    root = ElementTree.Element("testsuites", suite.attrib)
-    root.append(suite)
-    ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return document("tfmigrate", [_case(file) for file in result.files])
 
 
 def _case(file: FileResult) -> ElementTree.Element:

@@ -178,6 +178,16 @@ def _after_imports_of_future(module: cst.Module, code: str) -> cst.Module:
     return module.with_changes(body=[*body[:at], *inserted, *body[at:]])
 
 
+MISTAKES = Path(__file__).parent / "probe" / "mistakes.py"
+
+
+def _with_mistake(module: cst.Module, name: str, call: str = "") -> cst.Module:
+    """The module with one of the functions of probe/mistakes.py, and with a statement that calls it."""
+    text = MISTAKES.read_text(encoding="utf-8")
+    (function,) = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == name)
+    return _after_imports_of_future(module, f"\n{ast.get_source_segment(text, function)}\n{call}\n")
+
+
 class _Calls(cst.CSTTransformer):
     """Replaces calls by what `change` makes of them."""
 
@@ -213,20 +223,6 @@ def batch_times_replicas(module: cst.Module, replicas: int) -> cst.Module:
     return _rewrite(module, change)
 
 
-_SCALED_OPTIMIZER = """
-def _tfmigrate_scaled(optimizer, factor):
-    import tensorflow as tf
-    optimizer = tf.keras.optimizers.get(optimizer)
-    config = optimizer.get_config()
-    rate = config["learning_rate"]
-    if isinstance(rate, dict):
-        rate["config"]["initial_learning_rate"] *= factor
-    else:
-        config["learning_rate"] = float(rate) * factor
-    return type(optimizer).from_config(config)
-"""
-
-
 def learning_rate_times_replicas(module: cst.Module, replicas: int) -> cst.Module:
     """The learning rate scaled with the replicas, as one does when the global batch grows, which it did not."""
 
@@ -237,7 +233,7 @@ def learning_rate_times_replicas(module: cst.Module, replicas: int) -> cst.Modul
         return _with_value(call, index, _wrap("_tfmigrate_scaled", call.args[index].value, str(replicas)))
 
     changed = _rewrite(module, change)
-    return module if changed is module else _after_imports_of_future(changed, _SCALED_OPTIMIZER)
+    return module if changed is module else _with_mistake(changed, "_tfmigrate_scaled")
 
 
 def default_unwritten(module: cst.Module, replicas: int) -> cst.Module:
@@ -384,19 +380,6 @@ def wrong_validation(module: cst.Module, replicas: int) -> cst.Module:
     return _rewrite(module, change)
 
 
-_SCALAR_LOSS = """
-def _tfmigrate_scalar(loss):
-    import tensorflow as tf
-    function = tf.keras.losses.get(loss)
-    # A Loss object divides by the replicas by itself; what it wraps gives one value a sample.
-    settings = getattr(function, "_fn_kwargs", {})
-    function = getattr(function, "fn", function)
-    def mean_over_the_batch(y_true, y_pred):
-        return tf.reduce_mean(function(y_true, y_pred, **settings))
-    return mean_over_the_batch
-"""
-
-
 def scalar_loss(module: cst.Module, replicas: int) -> cst.Module:
     """A loss that takes the mean itself: Keras 3 scales it, and its gradient, by the replicas (SEMANTICS section 3)."""
 
@@ -407,7 +390,7 @@ def scalar_loss(module: cst.Module, replicas: int) -> cst.Module:
         return _with_value(call, index, _wrap("_tfmigrate_scalar", call.args[index].value))
 
     changed = _rewrite(module, change)
-    return module if changed is module else _after_imports_of_future(changed, _SCALAR_LOSS)
+    return module if changed is module else _with_mistake(changed, "_tfmigrate_scalar")
 
 
 def steps_divided(module: cst.Module, replicas: int) -> cst.Module:
@@ -423,16 +406,6 @@ def steps_divided(module: cst.Module, replicas: int) -> cst.Module:
     return _rewrite(module, change)
 
 
-_SCALED_LOSS = """
-def _tfmigrate_divided(loss, replicas):
-    import tensorflow as tf
-    function = tf.keras.losses.get(loss)
-    def divided_by_the_replicas(y_true, y_pred):
-        return function(y_true, y_pred) / replicas
-    return divided_by_the_replicas
-"""
-
-
 def loss_divided(module: cst.Module, replicas: int) -> cst.Module:
     """The loss scaled by 1 / replicas, as a custom training loop must and `fit` must not."""
 
@@ -443,7 +416,7 @@ def loss_divided(module: cst.Module, replicas: int) -> cst.Module:
         return _with_value(call, index, _wrap("_tfmigrate_divided", call.args[index].value, str(replicas)))
 
     changed = _rewrite(module, change)
-    return module if changed is module else _after_imports_of_future(changed, _SCALED_LOSS)
+    return module if changed is module else _with_mistake(changed, "_tfmigrate_divided")
 
 
 def _per_sample(loss: cst.BaseExpression) -> bool:
@@ -556,18 +529,12 @@ def layers_thawed(module: cst.Module, replicas: int) -> cst.Module:
     return module.visit(_StatementsGone(frozen))
 
 
-_HALF = """
-import tensorflow as _tfmigrate_tf
-_tfmigrate_tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")
-"""
-
-
 def half_precision(module: cst.Module, replicas: int) -> cst.Module:
     """Mixed precision switched on in passing."""
     calls = m.findall(module, m.Call(func=m.Attribute(attr=m.Name("compile"))))
     if not any(_is_compile(cst.ensure_type(call, cst.Call)) for call in calls):
         return module
-    return _after_imports_of_future(module, _HALF)
+    return _with_mistake(module, "_tfmigrate_half_precision", "_tfmigrate_half_precision()")
 
 
 class _OneReplica(cst.CSTTransformer):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+from tfmigrate.junit import document
+
 from .report import Report
 
 
@@ -32,15 +34,7 @@ def render(report: Report) -> str:
         else:
             ElementTree.SubElement(case, "failure", type="MISSED", message=control.found)
         cases.append(case)
-    suite = ElementTree.Element("testsuite", name=report.title, tests=str(len(cases)))
-    for plural, kind in (("failures", "failure"), ("errors", "error")):
-        suite.set(plural, str(sum(case.find(kind) is not None for case in cases)))
-    suite.set("time", f"{sum(run.seconds for run in report.runs):.3f}")
-    suite.extend(cases)
-    root = ElementTree.Element("testsuites", suite.attrib)
-    root.append(suite)
-    ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return document(report.title, cases, time=f"{sum(run.seconds for run in report.runs):.3f}")
 
 
 def _verdict(report: Report) -> ElementTree.Element:

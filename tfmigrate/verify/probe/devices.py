@@ -18,18 +18,22 @@ class Machine(object):
         self.replicas = replicas
 
 
-def configure(tf, world, replicas, threads, workers=1):
+def configure(tf, world, replicas, threads, workers=1, estimated=False):
     """Sets the devices up, before anything else is done with TensorFlow: as many physical GPUs as replicas; else
-    logical GPUs on one card; else logical CPUs. A genuine old TensorFlow runs all its towers on the one CPU.
+    logical GPUs on one card; else logical CPUs. A genuine old TensorFlow runs all its towers on the one CPU; where it
+    trains Estimators (`estimated`), whose strategy wants a device for each replica, on logical CPUs of each session.
 
     Each of several workers has its share of the replicas here. MultiWorkerMirroredStrategy takes all the GPUs of a
     worker, or else the first CPU alone.
     """
     if world == "genuine":
-        soften_sessions(threads)
-        if threads and int(tf.__version__.split(".")[0]) >= 2:
-            limit_threads(tf, threads)
-        return Machine("logical CPU", ("/cpu:0",), replicas)
+        configure_sessions(threads, replicas if estimated else 1)
+        if int(tf.__version__.split(".")[0]) >= 2:
+            if threads:
+                limit_threads(tf, threads)
+            if estimated:
+                split(tf, tf.config.list_physical_devices("CPU")[0], replicas)
+        return Machine("logical CPU", names("cpu", replicas) if estimated else ("/cpu:0",), replicas)
     if threads:
         limit_threads(tf, threads)
     config = tf.config
@@ -41,10 +45,14 @@ def configure(tf, world, replicas, threads, workers=1):
         return Machine("physical GPU", names("gpu", replicas), replicas)
     device, kind, limit = (gpus[0], "gpu", memory_share(replicas)) if gpus else (
         config.list_physical_devices("CPU")[0], "cpu", None)
-    config.set_logical_device_configuration(
-        device, [config.LogicalDeviceConfiguration(memory_limit=limit) for _ in range(replicas)]
-    )
+    split(tf, device, replicas, limit)
     return Machine("logical GPU" if gpus else "logical CPU", names(kind, replicas), replicas)
+
+
+def split(tf, device, count, limit=None):
+    """`limit` is each part's memory in mebibytes."""
+    parts = [tf.config.LogicalDeviceConfiguration(memory_limit=limit) for _ in range(count)]
+    tf.config.set_logical_device_configuration(device, parts)
 
 
 def names(kind, count):
@@ -65,8 +73,9 @@ def memory_share(parts):
         return 2048
 
 
-def soften_sessions(threads):
-    """Every session may place an op elsewhere: "/gpu:1" then means the CPU. Also where the script makes its own."""
+def configure_sessions(threads, cpus):
+    """Every session, also one that the script makes, has so many CPU devices and may place an op elsewhere: "/gpu:1"
+    then means the CPU."""
     session = importlib.import_module("tensorflow.python.client.session")
     protobuf = importlib.import_module("tensorflow.core.protobuf.config_pb2")
     original = session.BaseSession.__init__
@@ -75,6 +84,8 @@ def soften_sessions(threads):
     def __init__(self, target="", graph=None, config=None):
         config = config or protobuf.ConfigProto()
         config.allow_soft_placement = True
+        if cpus > 1:
+            config.device_count["CPU"] = cpus
         if threads:
             config.intra_op_parallelism_threads = threads
             config.inter_op_parallelism_threads = threads

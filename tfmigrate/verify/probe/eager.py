@@ -150,7 +150,9 @@ class EagerKeras(object):
         started = time.time()
         try:
             logs = function(iterator)
-            loss = raw_loss(logs)
+            loss = mean_of(tracker)
+            if loss is None:
+                loss = raw_loss(logs)
         except BaseException:  # the data ended here, and the epoch's logs are read from the metric
             set_mean(tracker, call.epoch_loss, call.epoch_weight)
             raise
@@ -341,6 +343,15 @@ def set_mean(tracker, total, count):
     if tracker is not None:
         restore(tracker.total, total)
         restore(tracker.count, count)
+
+
+def mean_of(tracker):
+    """What the metric holds: over several workers, whose answers to a step are one and the same, Keras 2 adds them up.
+    None where there is no metric, or nothing was put into it."""
+    if tracker is None:
+        return None
+    total, count = np.float32(tracker.total.numpy()), np.float32(tracker.count.numpy())
+    return float(total / count) if count else None
 
 
 def restore(variable, value):

@@ -44,14 +44,10 @@ def wanted(config):
     return False
 
 
-def install(tf, recorder, replicas):
-    """Stands in front of Estimator.train. The strategy's replicas are logical CPUs of each session."""
+def install(tf, recorder):
+    """Stands in front of Estimator.train."""
     module = importlib.import_module("tensorflow_estimator.python.estimator.estimator")
     optimizer = importlib.import_module("tensorflow.python.training.optimizer").Optimizer
-    if int(tf.__version__.split(".")[0]) >= 2:
-        tf.config.set_logical_device_configuration(
-            tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * replicas)
-    split_cpu(replicas)
     owner = module.Estimator
     watcher = Watcher(tf, recorder)
     owner.train = watcher.train(owner.train)
@@ -59,20 +55,6 @@ def install(tf, recorder, replicas):
     owner._call_input_fn = watcher.call_input_fn(owner._call_input_fn)
     optimizer.compute_gradients = watcher.compute_gradients(optimizer.compute_gradients)
     silence_dropout(watcher)
-
-
-def split_cpu(count):
-    session = importlib.import_module("tensorflow.python.client.session")
-    protobuf = importlib.import_module("tensorflow.core.protobuf.config_pb2")
-    original = session.BaseSession.__init__
-
-    @functools.wraps(original)
-    def __init__(self, target="", graph=None, config=None):
-        config = config or protobuf.ConfigProto()
-        config.device_count["CPU"] = count
-        original(self, target, graph, config)
-
-    session.BaseSession.__init__ = __init__
 
 
 def silence_dropout(watcher):

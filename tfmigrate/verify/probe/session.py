@@ -42,9 +42,8 @@ def prepare(config, recorder):
     import tensorflow as tf
 
     estimated = config["world"] == "genuine" and estimators.wanted(config)
-    machine = devices.configure(tf, config["world"], config["replicas"], config.get("threads"), config["workers"])
-    if estimated:
-        machine = devices.Machine("logical CPU", devices.names("cpu", config["replicas"]), config["replicas"])
+    machine = devices.configure(
+        tf, config["world"], config["replicas"], config.get("threads"), config["workers"], estimated)
     recorder.machine = machine
     found = flavours.find(tf)
     devices.show_to_script(tf, found, machine)
@@ -63,7 +62,7 @@ def prepare(config, recorder):
     for flavour in found:
         calls.install(flavour, recorder)
     if estimated:
-        estimators.install(tf, recorder, config["replicas"])
+        estimators.install(tf, recorder)
 
 
 def execute(config):

@@ -1,0 +1,144 @@
+"""The rules for programs on a strategy, held against TensorFlow: what they say fails does, and what is mended runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tfmigrate import rules
+from tfmigrate.rules import Example
+
+RUNNER = Path(__file__).with_name("on_two_replicas.py")
+EXAMPLES: Mapping[str, Example] = {
+    f"{rule.code}:{number}": example
+    for rule in rules.all_rules()
+    if rule.code.startswith(("TFM40", "TFM41"))
+    for number, example in enumerate(rule.examples, 1)
+}
+TOGGLE, ENDLESS, SCALAR = "TFM401:1", "TFM402:3", "TFM403:3"
+TWO_TRAINED, ONE_ASKED = "TFM414:1", "TFM414:4"
+ON_ONE_DEVICE = "TFM413:2"
+BATCH, RATE = 8, 0.01
+FAILS = {
+    "TFM404:1 after": {3: "ValueError", 2: "ValueError: Stateful RNNs"},
+    "TFM411:1 before": {3: "AssertionError", 2: "was not created in the distribution strategy scope"},
+    "TFM411:2 before": {3: "AssertionError", 2: "ValueError"},
+    "TFM411:3 before": {3: "AssertionError", 2: "was not created in the distribution strategy scope"},
+    "TFM412:1 before": {3: "Mixing different tf.distribute.Strategy"},
+    "TFM412:2 before": {3: "Mixing different tf.distribute.Strategy", 2: "created inside a different distribution"},
+    "TFM412:3 before": {3: "Mixing different tf.distribute.Strategy"},
+    "TFM413:1 before": {3: 'Need to be inside "with strategy.scope()"', 2: "was not created in the distribution"},
+    "TFM414:1 before": {3: "CollectiveReduceV2", 2: "CollectiveReduceV2"},
+    "TFM415:1 before": {3: "ValueError: Argument `validation_split`", 2: "ValueError: `validation_split` is only"},
+    "TFM416:1 before": {3: "Unknown variable"},
+    "TFM416:2 before": {3: "Unknown variable"},
+    "TFM416:5 before": {2: "unsupported operand type(s) for /: 'Dataset' and 'int'"},
+}
+"""What each program that cannot run raises on Keras 3 and on Keras 2; all others run."""
+
+Outcomes = Mapping[str, Mapping[str, Any]]
+
+
+def programs() -> Iterator[dict[str, object]]:
+    """Each example that TensorFlow 2 can run, as it stands and as `fix` leaves it.
+
+    A second strategy comes first where it does no harm, and last where training under it fails.
+    """
+    toggled = EXAMPLES[TOGGLE].after.replace("    critic.train_on", "    critic.trainable = True\n    critic.train_on")
+    toggled = toggled.replace("    combined.train_on", "    critic.trainable = False\n    combined.train_on")
+    yield {"name": ONE_ASKED, "program": EXAMPLES[ONE_ASKED].before, "alone": True}
+    yield {"name": f"{TOGGLE} by hand", "program": toggled, "alone": False}
+    for name, example in EXAMPLES.items():
+        forms = {"before": example.before}
+        if example.kind == "rewrite":
+            forms["after"] = example.after
+        for form, text in forms.items():
+            if "multi_gpu_model" not in text and name not in (ONE_ASKED, TWO_TRAINED):
+                yield {"name": f"{name} {form}", "program": text, "alone": False}
+    yield {"name": f"{TWO_TRAINED} before", "program": EXAMPLES[TWO_TRAINED].before, "alone": True}
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2], ids=["Keras 3", "Keras 2"])
+def test_what_is_told_fails_and_what_is_mended_runs(keras: int) -> None:
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    environment["TF_USE_LEGACY_KERAS"] = "1" if keras == 2 else "0"
+    done = subprocess.run(
+        [sys.executable, RUNNER],
+        input=json.dumps(list(programs())),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    outcomes = {one["name"]: one for one in map(json.loads, done.stdout.splitlines())}
+    assert set(FAILS) <= set(outcomes)
+    only_what_is_told_fails(outcomes, keras)
+    trainable_is_read_at_every_step(outcomes, keras)
+    a_generator_loses_batches(outcomes, keras)
+    a_loss_that_is_one_number_is_multiplied(outcomes, keras)
+    what_is_loaded_outside_trains_on_one_device(outcomes)
+    the_batch_of_a_replica_is_taken_for_the_global_one(outcomes)
+
+
+def only_what_is_told_fails(outcomes: Outcomes, keras: int) -> None:
+    expected = {name: FAILS.get(name, {}).get(keras, "") for name in outcomes}
+    wrong = {
+        name: one["error"][:300]
+        for name, one in outcomes.items()
+        if bool(one["error"]) != bool(expected[name]) or expected[name] not in one["error"]
+    }
+    assert not wrong
+
+
+def trainable_is_read_at_every_step(outcomes: Outcomes, keras: int) -> None:
+    def moved(name: str) -> list[bool]:
+        return [t["start"] != t["end"] for t in outcomes[name]["trainings"] if t["start"]]
+
+    assert moved(f"{TOGGLE} after") == [keras == 2] * 2
+    assert moved(f"{TOGGLE} by hand") == [True] * 2
+
+
+def a_generator_loses_batches(outcomes: Outcomes, keras: int) -> None:
+    assert trained(outcomes[f"{ENDLESS} before"]) == (keras == 2)
+    assert trained(outcomes[f"{ENDLESS} after"])
+
+
+def a_loss_that_is_one_number_is_multiplied(outcomes: Outcomes, keras: int) -> None:
+    assert trained(outcomes[f"{SCALAR} before"], factor=2.0 if keras == 3 else 1.0)
+    assert trained(outcomes[f"{SCALAR} after"])
+
+
+def what_is_loaded_outside_trains_on_one_device(outcomes: Outcomes) -> None:
+    assert [training["replicas"] for training in outcomes[f"{ON_ONE_DEVICE} before"]["trainings"]] == [2, 1]
+
+
+def the_batch_of_a_replica_is_taken_for_the_global_one(outcomes: Outcomes) -> None:
+    def steps(number: int) -> int:
+        (training,) = outcomes[f"TFM417:{number} before"]["trainings"]
+        return int(training["steps"])
+
+    assert [steps(number) for number in (1, 2)] == [40, 40]
+    assert [steps(number) for number in (3, 4, 5)] == [20, 20, 20]
+
+
+def trained(one: Mapping[str, Any], factor: float = 1.0) -> bool:
+    """Whether the example's linear model is what plain gradient descent makes of ten batches in their order, with the
+    gradients times a factor. The bias begins at zero."""
+    (training,) = one["trainings"]
+    x, y = np.array(one["x"]), np.array(one["y"])
+    kernel, bias = np.array(training["start"])[:, None], 0.0
+    for start in range(0, 10 * BATCH, BATCH):
+        rows = slice(start, start + BATCH)
+        slope = 2 * (x[rows] @ kernel + bias - y[rows]) / BATCH
+        kernel, bias = kernel - factor * RATE * x[rows].T @ slope, bias - factor * RATE * slope.sum()
+    return bool(np.allclose(kernel.ravel(), training["end"], rtol=1e-5, atol=1e-6))
