@@ -939,3 +939,49 @@ class TestTheWholeProgram:
         assert "return base\n" in file.after
         assert "base.compile" not in file.after
         assert "base.distribute_strategy" not in file.after
+
+
+def test_a_package_that_is_installed_under_another_name_than_its_folder() -> None:
+    build = "from tensorflow.keras import Input, Model\n\n\ndef build():\n    x = Input((4,))\n    return Model(x, x)\n"
+    train = (
+        "from tensorflow.keras.utils import multi_gpu_model\nfrom %s import build\n\n"
+        "model = multi_gpu_model(build(), 2)\nmodel.compile('sgd', 'mse')\n"
+    )
+    for name, followed in (("seer.nets.plain", True), ("nets.plain", True), ("seer.plain", False)):
+        files = migrated({"seer_v2/nets/plain.py": build, "seer_v2/plain.py": build, "seer_v2/train.py": train % name})
+        (told,) = (finding for finding in files["seer_v2/train.py"].findings if finding.code == "TFM001")
+        assert ("built at line 6 of seer_v2/nets/plain.py" in told.message) is followed, name
+
+
+def test_a_device_block_round_the_template_goes_wherever_it_stands() -> None:
+    file = one(
+        """
+        import tensorflow as tf
+        from tensorflow.keras import Input, Model
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.utils import multi_gpu_model
+
+
+        def build(width):
+            x = Input((4,))
+            return Model(x, Dense(width)(x)), Model(x, x)
+
+
+        def make(gpus):
+            if gpus > 1:
+                with tf.device("/cpu:0"):
+                    model, other = build(8 // gpus)
+            else:
+                model, other = build(8)
+            print(other)
+            trainer = multi_gpu_model(model, gpus) if gpus > 1 else model
+            trainer.compile("sgd", "mse")
+            return trainer
+
+
+        make(2)
+        """
+    )
+    assert file.status == "migrated"
+    assert "device(" not in file.after
+    assert "        if gpus > 1:\n            model, other = build(8 // gpus)\n        else:\n" in file.after

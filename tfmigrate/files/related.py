@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePath
 
+from tfmigrate.importing import LIBRARIES, paths_of
+
 _ROUNDS = 3
 """How many files a model may pass through between the one that wraps it and the one that builds or compiles it."""
 _DEFINED = re.compile(rb"(?:async\s+def|def|class)\s+(\w+)|(\w+)\s*=[^=]")
@@ -18,8 +20,6 @@ _STATEMENT = re.compile(rb"^(?=[^\s#)\]}])", re.M)
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([^\n#;]+))", re.M
 )
-
-_LIBRARIES = frozenset({b"keras", b"tensorflow", b"tf_keras"})
 
 Search = Callable[[Sequence[bytes]], Mapping[str, bytes]]
 """Needles -> the files (path -> bytes) that hold at least one of them."""
@@ -60,7 +60,7 @@ def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
         wanted = targets - known.keys() - reached.keys()
         fresh = dict(find(wanted)) if wanted else {}
         reached.update(fresh)
-    useful = {path for path, data in reached.items() if any(library in data for library in _LIBRARIES)}
+    useful = {path for path, data in reached.items() if any(library.encode() in data for library in LIBRARIES)}
     while True:
         more = {path for path in reached.keys() - useful if useful.intersection(imported_paths(path, reached[path]))}
         if not more:
@@ -69,23 +69,14 @@ def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
 
 
 def imported_paths(path: str, data: bytes) -> Iterator[str]:
-    """Every path that a file's imports may mean: beside it or, for absolute ones, in any folder above it too."""
-    here = PurePath(path).parent
+    """Every path that a file's imports may mean."""
     for module, listed, plain in _IMPORT.findall(data):
         dotted = [module] if module else re.findall(rb"(?:^|,)\s*([.\w]+)", plain)
-        for name in dotted:
-            level = len(name) - len(name.lstrip(b"."))
-            parts = [part.decode(errors="replace") for part in name.split(b".") if part]
-            if not level and (not parts or name.split(b".")[0] in _LIBRARIES):
-                continue
-            members = [word.decode(errors="replace") for word in re.findall(rb"\w+", listed)]
-            folders = [here, *here.parents]
-            for folder in folders[level - 1 : level] if level else folders:
-                for tail in ([], *([member] for member in members)):
-                    base = folder.joinpath(*parts, *tail)
-                    yield str(base / "__init__.py")
-                    if base.name:
-                        yield str(base.with_name(base.name + ".py"))
+        members = [word.decode(errors="replace") for word in re.findall(rb"\w+", listed)]
+        for name in (name.decode(errors="replace") for name in dotted):
+            level = len(name) - len(name.lstrip("."))
+            for tail in ("", *members):
+                yield from map(str, paths_of(f"{name.lstrip('.')}.{tail}", level, path))
 
 
 def components(files: Mapping[str, bytes]) -> list[list[str]]:

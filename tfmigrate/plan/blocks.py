@@ -93,11 +93,15 @@ class Blocks:
         self._settle(self._module.tree)
 
     def _round_about(self) -> set[cst.CSTNode]:
-        """The units that hold something removed or wrapped, with all that stands round them."""
+        """The units that are removed or wrapped, or keep a template off the GPUs, with all that stands round them."""
         found: set[cst.CSTNode] = set()
         wrapped = {wrap.site.unit for wrap in self._wraps}
         for unit in self._module.places:
-            if unit in wrapped or (self._is_line(unit) and any(small in self._removed for small in unit.body)):  # type: ignore[attr-defined]
+            if (
+                unit in wrapped
+                or (self._is_line(unit) and any(small in self._removed for small in unit.body))  # type: ignore[attr-defined]
+                or (is_cpu_device(unit, self._facts) and self._holds_template(unit))
+            ):
                 found.add(unit)
                 found.update(self._module.ancestors(unit))
         return found
@@ -109,8 +113,6 @@ class Blocks:
     def _settle(self, block: cst.Module | cst.BaseSuite) -> None:
         for unit in units_of(block):
             if unit not in self._touched:
-                if is_cpu_device(unit, self._facts) and self._holds_template(unit):
-                    self._unwrap(unit)
                 continue
             if self._is_line(unit):
                 if all(small in self._removed for small in unit.body):  # type: ignore[union-attr]

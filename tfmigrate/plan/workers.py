@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import libcst as cst
 
+from tfmigrate.importing import LIBRARIES
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Remove, Replace
@@ -20,7 +21,6 @@ from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, StrategyObject, Value, options
 
-_LIBRARIES = ("tensorflow", "keras", "tf_keras")
 _SETTING_UP = frozenset({"config", "ConfigProto", "logging", "set_session", "Session", "environ", "GPUOptions"})
 _SAVES = frozenset({"save", "save_weights"})
 _HELPER = "by_chief"
@@ -46,7 +46,7 @@ def _only_defines(unit: cst.CSTNode) -> bool:
 
 def _may_compute(call: cst.Call, draft: Draft) -> bool:
     name = draft.facts.symbols.get(call.func, "").split(".")
-    if name[0] in _LIBRARIES:
+    if name[0] in LIBRARIES:
         return not _SETTING_UP.intersection(name)
     value = draft.facts.values.get(call.func)
     return value is not None and any(_is_of_the_program(option) for option in options(value))

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 import libcst as cst
 
+from tfmigrate.importing import paths_of
 from tfmigrate.understand.layout import Layout
 from tfmigrate.walk import walk
 
@@ -158,9 +159,6 @@ def imports_of(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.Imp
             yield alias, bound, f"{head}.{name}" if not head.endswith(".") else head + name
 
 
-_LIBRARIES = frozenset({"keras", "tensorflow", "tf_keras"})
-
-
 class Program:
     """Modules that belong together, and which of them an import means."""
 
@@ -169,23 +167,6 @@ class Program:
         self._by_path: Mapping[PurePath, Module] = {PurePath(module.path): module for module in modules}
 
     def imported(self, name: str, level: int, importer: Module) -> Module | None:
-        """The module of this program that `import name` means in `importer`; `level` counts the leading dots.
-
-        An absolute name is looked for beside the importing file and in every folder above it, nearest first, as a
-        script's own folder and a project's root stand on the path of most projects.
-        """
-        parts = [part for part in name.split(".") if part]
-        if not level and parts[:1] and parts[0] in _LIBRARIES:
-            # A fork of Keras has these modules in it, and its scripts still mean the library.
-            return None
-        folder = PurePath(importer.path).parent
-        for _ in range(max(level - 1, 0)):
-            folder = folder.parent
-        folders = [folder] if level else [folder, *folder.parents]
-        for candidate in folders:
-            base = candidate.joinpath(*parts)
-            for path in (base / "__init__.py", base.with_name(base.name + ".py") if parts else base / "__init__.py"):
-                found = self._by_path.get(path)
-                if found is not None:
-                    return found
-        return None
+        """The module of this program that `import name` means in `importer`; `level` counts the leading dots."""
+        found = (self._by_path.get(path) for path in paths_of(name, level, importer.path))
+        return next((module for module in found if module is not None), None)
