@@ -225,7 +225,7 @@ def explain(what: str | None) -> int:
     path, _, cell = path.rpartition(":") if path.rpartition(":")[2].isdigit() else (path, "", "")
     if not path or not line.isdigit():
         raise UserError(f"explain: {what!r} is no code and no FILE:LINE{suggestion(what.upper(), known)}")
-    (file,) = migrate.check([path], settings.load(Path(path).parent, {})).files or (FileResult(path, "unchanged"),)
+    file = migrate.check_within(path, settings.load(Path(path).parent, {}))
     if file.error:
         raise UserError(f"{file.path}: {file.error}")
     return _explain_line(file, (int(cell) if cell else None, int(line)), known)

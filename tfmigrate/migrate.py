@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -26,6 +27,14 @@ POOL_PAYS_FROM = 4
 def check(paths: Sequence[str], settings: Settings) -> Result:
     """What `fix` would find and do; writes nothing. A path that cannot be read is an error result; the rest go on."""
     return _plan(paths, settings).result
+
+
+def check_within(path: str, settings: Settings) -> FileResult:
+    """What `check` finds in one file when it is given the whole repository that the file lies in."""
+    repository = scan.repository_of(os.path.dirname(os.path.realpath(path)))
+    paths = [path] if repository is None else [path, os.path.relpath(repository)]
+    path = os.path.normpath(path)
+    return next((file for file in check(paths, settings).files if file.path == path), FileResult(path, "unchanged"))
 
 
 def fix(paths: Sequence[str], settings: Settings) -> Result:

@@ -194,6 +194,11 @@ def _ignores_above(folder: str) -> list[tuple[GitIgnoreSpec, str]]:
     return [] if _ignored(folder, ignores, is_folder=True) else ignores
 
 
+def repository_of(folder: str) -> str | None:
+    """The nearest folder from `folder` upwards that holds .git."""
+    return next(iter(_up_to_repository(folder)[-1:]), None)
+
+
 def _up_to_repository(folder: str) -> list[str]:
     """`folder` and those above it up to the one that holds .git; nothing outside a repository."""
     passed = [folder]

@@ -90,13 +90,15 @@ def _count(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Ref
     assert wrap.gpus is not None
     text = carrier.carried(wrap.gpus, wrap.site, home, before)
     if text is None:
-        line = home.module.position(before)[0]
-        return Refusal(
-            codes.GPUS_TOO_LATE,
-            f"gpus={wrap.site.frame.module.code(wrap.gpus)} is not known yet at line {line}, where the model is built: "
-            "move its definition above that line",
-        )
+        return _too_late(f"gpus={wrap.site.frame.module.code(wrap.gpus)}", "its definition", wrap, home, before)
     return text
+
+
+def _too_late(what: str, needed: str, wrap: Wrap, home: Frame, before: Unit) -> Refusal:
+    module = home.module
+    place = f"line {module.position(before)[0]}" + ("" if module is wrap.site.frame.module else f" of {module.path}")
+    message = f"{what} is not known yet at {place}, where the model is built: move {needed} above that line"
+    return Refusal(codes.GPUS_TOO_LATE, message)
 
 
 def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str) -> str | Refusal:
@@ -142,12 +144,8 @@ def _condition(
         return _enough_devices(carrier, wrap, home, before, tf, guard, quote)
     test = carrier.carried(node.test, guard.site, home, before)
     if test is None:
-        condition, line = guard.frame.module.code(node.test), home.module.position(before)[0]
-        return Refusal(
-            codes.GPUS_TOO_LATE,
-            f"the condition `{condition}` is not known yet at line {line}, "
-            "where the model is built: move what it needs above that line",
-        )
+        condition = f"the condition `{guard.frame.module.code(node.test)}`"
+        return _too_late(condition, "what it needs", wrap, home, before)
     test = test if guard.arm == "body" else negated(test)
     return None if _always_holds(test) else test
 
