@@ -19,7 +19,7 @@ GROUPS = {
     "TFM2": "Removed interfaces",
     "TFM3": "Changed defaults",
     "TFM4": "Strategy traps",
-    "TFM5": "Names that are gone",
+    "TFM5": "Names that do not exist",
     "TFM6": "The project around the code",
 }
 SAFETY = {

@@ -20,6 +20,8 @@ from tfmigrate.settings import PROJECT, Settings
 if TYPE_CHECKING:
     from tfmigrate.files.notebook import Notebook
 
+_USERS = (b"tensorflow", b"keras")
+"""What a file holds that uses the libraries at all."""
 POOL_PAYS_FROM = 4
 """Files with a hit below which starting processes costs more than it saves (DESIGN.md, Speed)."""
 
@@ -97,17 +99,24 @@ class _Plan:
 
 
 def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
-    found = scan.search(paths, _needles(settings), settings.exclude, settings.root)
-    read, unreadable = _read(_with_their_programs(found.found, paths, settings))
-    groups = related.components({path: _program(one.found) for path, one in read.items()})
+    needles = _needles(settings)
+    found = scan.search(
+        paths, (*needles, *_USERS) if settings.asks_for_names else needles, settings.exclude, settings.root
+    )
+    hits = [one for one in found.found if any(needle in one.data for needle in needles)]
+    programs = {one.path: one for one in _with_their_programs(hits, paths, settings)}
+    alone = [one for one in found.found if one.path not in programs]
+    read, unreadable = _read((*programs.values(), *alone))
+    groups = related.components({path: _program(one.found) for path, one in read.items() if path in programs})
+    groups = [*groups, *([one.path] for one in alone if one.path in read)]
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
     files = _with_projects(files, paths, settings, read, groups)
-    hits = {one.path for one in found.found}
+    searched = {one.path for one in found.found}
     # An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
     told = (
         f
         for f in files
-        if f.findings or f.changed or (f.status != "unchanged" and (f.path in hits or f.path not in read))
+        if f.findings or f.changed or (f.status != "unchanged" and (f.path in searched or f.path not in read))
     )
     return _Plan(Result(tuple(sorted(told, key=lambda file: file.path)), found.scanned), read, groups)
 

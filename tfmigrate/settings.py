@@ -27,6 +27,10 @@ OLDEST_TARGET = (2, 4)
 """First TensorFlow with MirroredStrategy stable under the names that are written (SEMANTICS: valid from 2.4 on)."""
 
 
+NAMES = "TFM5"
+"""How the codes begin of names and keywords that the target TensorFlow lacks."""
+
+
 class SettingsError(UserError):
     """A setting that cannot be read or means nothing; the text names the file and the key."""
 
@@ -66,6 +70,11 @@ class Settings:
         """Is `code` selected and not ignored? "TFM2" stands for every code that begins so."""
         selected = not self.select or any(code.startswith(prefix) for prefix in self.select)
         return selected and not any(code.startswith(prefix) for prefix in self.ignore)
+
+    @property
+    def asks_for_names(self) -> bool:
+        """Whether a code of TFM5 is selected by name: then every file counts that uses TensorFlow or Keras."""
+        return any(code.startswith(NAMES) for code in self.select)
 
     def for_file(self, path: str) -> Settings:
         """These settings with what `per_file_ignores` says of one file (a path from the current folder)."""

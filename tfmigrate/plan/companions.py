@@ -14,7 +14,6 @@ from tfmigrate.plan.devices import gpu_lists
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, ImportNames, Insert, Replace, Unwrap
 from tfmigrate.plan.expressions import is_pure
-from tfmigrate.plan.gone import names_that_are_gone, taken_out
 from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
 from tfmigrate.plan.interfaces import (
     CallChange,
@@ -29,11 +28,13 @@ from tfmigrate.plan.keras1 import keras_1_values
 from tfmigrate.plan.losses import batch_losses
 from tfmigrate.plan.methods import positional_arguments, predicted_classes, target_tensors
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
+from tfmigrate.plan.readiness import missing_names, taken_out
 from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
 from tfmigrate.plan.regularizers import regularizer_defaults
 from tfmigrate.plan.saving import checkpoint_files, model_folders
 from tfmigrate.plan.sessions import sessions
 from tfmigrate.plan.streams import python_generators
+from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of, units_of
@@ -59,6 +60,12 @@ def plan_companions(draft: Draft, tables: Tables, modules: Mapping[Module, Facts
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
     _plan_imports(draft, tables)
     import_tensorflow(draft)
+
+
+def plan_readiness(draft: Draft, tables: Tables) -> None:
+    """Say which names and keywords the target lacks in a module of which nothing else is to be done."""
+    for change in missing_names(draft.facts, draft.settings, tables):
+        draft.say(change.code, change.node, change.message, change.action)
 
 
 def imports_the_name(draft: Draft) -> bool:
@@ -99,7 +106,8 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
     yield from stateful_layers(facts)
     yield from python_generators(facts, modules, scopes, tf)
     yield from batch_losses(facts, modules, scopes, tf)
-    yield from names_that_are_gone(facts, tables, handled)
+    if any(code.startswith(NAMES) for code in tables.wanted):
+        yield from missing_names(facts, settings, tables, handled)
 
 
 def _plan_imports(draft: Draft, tables: Tables) -> None:

@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.aliases import Merge, merge, wrapped_assignment
 from tfmigrate.plan.blocks import Blocks
-from tfmigrate.plan.companions import imports_the_name, plan_companions
+from tfmigrate.plan.companions import imports_the_name, plan_companions, plan_readiness
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Plan, Remove, Replace, Scope, Unwrap
 from tfmigrate.plan.estimator import plan_estimators
@@ -129,9 +129,11 @@ class _Planner:
         plan_estimators(self.facts, self.drafts)
         moved = self._moved()
         for draft in self.drafts.values():
+            wanted = frozenset(rule.code for rule in self.rules if draft.settings.wants(rule.code))
             if draft.module in moved or (not self._has_uses(draft) and imports_the_name(draft)):
-                wanted = frozenset(rule.code for rule in self.rules if draft.settings.wants(rule.code))
                 plan_companions(draft, Tables.of(self.rules, wanted), self.facts.modules)
+            elif draft.settings.asks_for_names:
+                plan_readiness(draft, Tables.of(self.rules, wanted))
         self._say_keras_2(homes)
         if not any(draft.edits for draft in self.drafts.values()):
             apart = related_models(self.facts.wraps, self.facts)

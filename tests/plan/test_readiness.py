@@ -1,0 +1,250 @@
+"""Names and keywords that the target lacks: what is said of them, and what of code that knows better is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Outcome
+from tfmigrate.migrate import migrate_bytes
+from tfmigrate.plan.public_names import SECTIONS, PublicNames, Section, path_of
+from tfmigrate.plan.target import Target
+from tfmigrate.settings import Settings
+
+Run = Callable[..., Outcome]
+
+HEAD = "import tensorflow as tf\nfrom tensorflow import keras\nfrom tensorflow.keras import backend as K\n"
+
+
+def said(code: str, target: str | None = None, head: str = HEAD) -> list[tuple[int, str, str]]:
+    """(line after the head, code, message) of each finding in a file without multi_gpu_model."""
+    settings = Settings(select=("TFM5",), target=target)
+    file = migrate_bytes((head + code).encode(), "x.py", settings)
+    assert file.error is None
+    assert file.after == head + code
+    return [(finding.line - head.count("\n"), finding.code, finding.message) for finding in file.findings]
+
+
+def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
+    return [found for _, found, _ in said(code, target, head)]
+
+
+@pytest.mark.parametrize(
+    ("code", "found", "words"),
+    [
+        ("tf.multiprocessing.set_start_method('spawn')", "TFM502", "multiprocessing is in no TensorFlow (1.15"),
+        ("K.convert(x)", "TFM502", "tensorflow.keras.backend.convert is in no TensorFlow"),
+        ("tf.config.experimental.set_floatx('float16')", "TFM502", "did you mean tensorflow.keras.config.set_floatx?"),
+        ("tf.keras.optimizers.Options()", "TFM502", "tensorflow.keras.optimizers.Options"),
+        ("keras.Sequential([]).fit(x, epoch_size_steps=3)", "TFM503", "takes no argument `epoch_size_steps`"),
+        ("tf.keras.layers.Densee(3)", "TFM502", "did you mean tensorflow.keras.layers.Dense?"),
+        ("keras.layers.Dense(3, activaton='relu')", "TFM503", "did you mean `activation`?"),
+        ("tf.placeholder(tf.float32)", "TFM501", "(it was in 1.15): use the arguments of a function"),
+        ("tf.random_normal([2])", "TFM501", "(it was in 1.15): it is tensorflow.random.normal"),
+        ("tf.keras.optimizers.Adam(lr=0.1)", "TFM501", "(it did in 1.15, 2.3, 2.9"),
+        ("keras.Sequential([]).predict_classes(x)", "TFM501", "take predict(x).argmax(axis=-1)"),
+        ("from tensorflow.keras.layers.experimental.preprocessing import Rescaling", "TFM501", "2.3, 2.9 and 2.15"),
+        ("from tensorflow.keras.utils import to_categoricals", "TFM502", "tensorflow.keras.utils.to_categorical?"),
+        ("import tensorflow.contrib.slim", "TFM501", "tensorflow.contrib is not in TensorFlow 2.21 (it was in 1.15)"),
+        ("tf.data.Dataset.from_tensors_slices(x)", "TFM502", "mean tensorflow.data.Dataset.from_tensor_slices?"),
+    ],
+)  # fmt: skip
+def test_a_name_or_keyword_that_is_not_there_is_told_with_the_versions_and_the_nearest(
+    code: str, found: str, words: str
+) -> None:
+    ((line, told, message),) = said(code + "\n")
+    assert (line, told) == (1, found)
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if hasattr(tf, 'Session'):\n    tf.Session()\nelse:\n    tf.sessions()\n",
+        "if tf.__version__ < '2':\n    tf.set_random_seed(1)\n",
+        "def seed():\n    if tf.__version__ >= '2':\n        return 1\n    return tf.set_random_seed(1)\n",
+        "try:\n    tf.set_random_seed(1)\nexcept AttributeError:\n    tf.random.set_seed(1)\n",
+        "try:\n    from tensorflow.contrib import slim\nexcept ImportError:\n    slim = None\n",
+        "flag = hasattr(tf, 'placeholder') and tf.placeholder\n",
+        "flag = tf.placeholder if IS_TF_1 else None\n",
+        "def f(tf):\n    return tf.placeholder\n",
+        "tf = tf.compat.v1\ntf.placeholder(tf.float32)\n",
+        "import numpy as tf\ntf.placeholder\n",
+        "tf.mine = 3\nprint(tf.mine.x)\n",
+        "setattr(tf, 'mine', 3)\nprint(tf.mine)\n",
+        "from tensorflow.python.framework import ops_of_mine\n",
+        "tf.constant(1).any_thing()\n",
+        "keras.layers.Dense(3, **rest)\n",
+        "class Mine(keras.Model):\n    def guess(self, x):\n        return 1\n\n\nMine().guess(1)\n",
+        "model = keras.Sequential([])\nmodel.mine = len\nmodel.mine()\n",
+        "from .tensorflow import anything\n",
+        "with suppress(AttributeError):\n    tf.anything()\n",
+    ],
+)
+def test_code_that_asks_first_or_means_something_else_is_left_alone(code: str) -> None:
+    assert said(code) == []
+
+
+def test_a_fallback_that_exists_nowhere_is_none() -> None:
+    head = "try:\n    import tensorflow as tf\nexcept ImportError:\n    tf = None\n"
+    assert codes("tf.multiprocessing\n", head=head) == ["TFM502"]
+
+
+def test_the_target_decides() -> None:
+    code = "model = keras.Sequential([])\nmodel.fit(x, workers=2)\ntf.estimator.Estimator\n"
+    assert codes(code, "2.9") == []
+    assert codes(code, "2.15") == []
+    assert codes(code) == codes(code, "2.16") == ["TFM501", "TFM501"]
+    # Between two measured versions that differ nothing can be told.
+    assert codes("model = keras.Sequential([])\nmodel.predict_generator(x)\n", "2.12") == []
+
+
+def test_keras_2_inside_today_s_tensorflow_keeps_what_it_has() -> None:
+    code = "model = keras.Sequential([])\nmodel.fit(x, workers=2)\nmodel.fit(x, werkers=2)\n"
+    legacy = "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n" + HEAD
+    assert codes(code) == ["TFM501", "TFM503"]
+    assert codes(code, head=legacy) == ["TFM503"]
+    assert codes(code, head="import tf_keras as keras\n") == ["TFM503"]
+
+
+def section(versions: str, names: dict[str, str]) -> Section:
+    return Section(f"{versions}\n\nx y\n-\n\n" + "".join(f"{name}\t{codes}\n" for name, codes in names.items()))
+
+
+SMALL = PublicNames(
+    {
+        "tensorflow": section("1.15.0 2.3.4 2.9.3 2.21.0", {
+            "tensorflow": "m m m m", "tensorflow.old": "f0 - - -", "tensorflow.new": "- - c1 c1",
+            "tensorflow.hidden": "o o o o", "tensorflow.gone": "f0 f0 f0 -\ttensorflow.new",
+        }),
+        "keras": section("2.3.1 3.15.1", {
+            "keras": "m m", "keras.Model": "c0 c1", "keras.Model.fit": "f0 f1", "keras.Layer": "c0 c0",
+            "keras.Layer._call": "v v",
+        }),
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "missing"),
+    [
+        ("tensorflow.old", "2.4", "tensorflow.old"),
+        ("tensorflow.old.deeper", None, "tensorflow.old"),
+        ("tensorflow.new", "2.4", None),  # 2.3 lacks it, 2.9 has it
+        ("tensorflow.new", None, None),
+        ("tensorflow.new.anything", None, None),
+        ("tensorflow.hidden.anything", None, None),
+        ("tensorflow._private.anything", None, "tensorflow._private"),
+        ("tensorflow.__version__.anything", None, None),
+        ("keras.Model._compile", None, None),  # no private member of it is known
+        ("keras.Layer._calls", None, "keras.Layer._calls"),
+        ("tensorflow.gone", "2.15", None),
+        ("tensorflow.gone", "2.16", "tensorflow.gone"),
+        ("tensorflow.gone", "2.21", "tensorflow.gone"),
+        ("keras.Model.train", None, "keras.Model.train"),
+        ("keras.Model.fit", "2.4", None),
+    ],
+)
+def test_a_name_is_missing_where_every_version_asked_lacks_it(
+    name: str, target: str | None, missing: str | None
+) -> None:
+    assert Target(SMALL, target, keras_2=False).missing(name) == missing
+
+
+def test_files_without_multi_gpu_model_are_read_when_asked_for(project: Path, tfmigrate: Run) -> None:
+    (project / "article.py").write_text("import tensorflow as tf\n\ntf.multiprocessing.spawn()\n")
+    (project / "other.py").write_text("import numpy\n")
+    assert tfmigrate("check", ".").code == 0
+    asked = tfmigrate("check", "--select", "TFM5", ".")
+    assert asked.code == 1
+    assert "article.py:3:1: TFM502" in asked.text
+    assert tfmigrate("check", "--select", "TFM501", ".").code == 0
+    assert tfmigrate("fix", "--select", "TFM5", ".").code == 0
+
+
+def test_a_file_that_is_migrated_is_told_of_at_once(project: Path, tfmigrate: Run) -> None:
+    (project / "train.py").write_text(
+        "import tensorflow as tf\n\ntf.multiprocessing.spawn()\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])\n"
+        "model = tf.keras.utils.multi_gpu_model(model, gpus=2)\nmodel.compile('sgd', 'mse')\n"
+    )
+    assert "TFM502 tensorflow.multiprocessing" in tfmigrate("check", ".").text
+
+
+def test_the_index_is_small() -> None:
+    assert sum(path_of(section).stat().st_size for section in SECTIONS) < 320_000
+
+
+MODEL = """
+model = tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+x, y = tf.zeros((8, 4)), tf.zeros((8, 1))
+"""
+PAIRS = (
+    # What an article wrote, and what does the same in the target.
+    ("TFM501", "K.get_session()", "tf.function(lambda: 1)()"),
+    ("TFM501", "tf.global_variables()", "model.variables"),
+    ("TFM501", "tf.placeholder(tf.float32)", "tf.keras.Input((1,))"),
+    ("TFM501", "tf.random_normal([2])", "tf.random.normal([2])"),
+    ("TFM501", "tf.contrib.layers.flatten(x)", "tf.keras.layers.Flatten()(x)"),
+    ("TFM501", "tf.estimator.RunConfig()", "tf.distribute.get_strategy()"),
+    ("TFM501", "tf.train.AdamOptimizer(0.1)", "tf.keras.optimizers.Adam(0.1)"),
+    ("TFM501", "tf.image.resize_images(tf.zeros((2, 2, 1)), (4, 4))", "tf.image.resize(tf.zeros((2, 2, 1)), (4, 4))"),
+    ("TFM501", "tf.gfile.Exists('x')", "tf.io.gfile.exists('x')"),
+    ("TFM501", "tf.reduce_mean([1.0], reduction_indices=0)", "tf.reduce_mean([1.0], axis=0)"),
+    ("TFM501", "tf.nn.softmax([1.0], dim=0)", "tf.nn.softmax([1.0], axis=0)"),
+    ("TFM501", "model.predict_classes(x)", "model.predict(x, verbose=0).argmax(axis=-1)"),
+    ("TFM501", "model._make_predict_function()", "model.make_predict_function()"),
+    ("TFM502", "tf.multiprocessing.set_start_method('spawn')", "tf.config.get_soft_device_placement()"),
+    ("TFM502", "tf.keras.backend.convert([1.0])", "tf.convert_to_tensor([1.0])"),
+    ("TFM502", "tf.config.experimental.set_floatx('float32')", "tf.keras.backend.set_floatx('float32')"),
+    ("TFM502", "tf.keras.optimizers.Options()", "tf.data.Options()"),
+    ("TFM502", "tf.data.Dataset.from_tensors_slices(x)", "tf.data.Dataset.from_tensor_slices(x)"),
+    ("TFM502", "tf.keras.preprocessing.image.load_image", "tf.keras.preprocessing.image.load_img"),
+    ("TFM502", "tf.distribute.MirroredStrategi()", "tf.distribute.MirroredStrategy(['cpu:0'])"),
+    ("TFM503", "model.fit(x, y, verbose=0, epoch_size_steps=1)", "model.fit(x, y, verbose=0, steps_per_epoch=1)"),
+    ("TFM503", "model.predict(x, verbose=0, batches=1)", "model.predict(x, verbose=0, steps=1)"),
+    ("TFM503", "tf.keras.layers.Dense(1, activaton='relu')", "tf.keras.layers.Dense(1, activation='relu')"),
+    ("TFM503", "tf.keras.layers.Conv2D(1, 3, stride=2)", "tf.keras.layers.Conv2D(1, 3, strides=2)"),
+    ("TFM503", "tf.keras.optimizers.Adam(learning_rat=0.1)", "tf.keras.optimizers.Adam(learning_rate=0.1)"),
+    ("TFM503", "tf.keras.optimizers.SGD(momentun=0.1)", "tf.keras.optimizers.SGD(momentum=0.1, clipnorm=1.0)"),
+    ("TFM503", "tf.keras.callbacks.EarlyStopping(best=True)", "tf.keras.callbacks.EarlyStopping(patience=2)"),
+    ("TFM503", "tf.keras.losses.BinaryCrossentropy(logits=1)", "tf.keras.losses.BinaryCrossentropy(from_logits=True)"),
+    ("TFM503", "tf.random.normal([1], sdtdev=2.0)", "tf.random.normal([1], stddev=2.0)"),
+    ("TFM503", "tf.keras.utils.to_categorical([1], nb=2)", "tf.keras.utils.to_categorical([1], num_classes=2)"),
+    ("TFM503", "tf.data.Dataset.from_tensors([1], called='a')", "tf.data.Dataset.from_tensors([1], name='a')"),
+)
+RUN = """
+import sys
+for line in sys.stdin.read().splitlines():
+    try:
+        eval(line)
+    except (AttributeError, TypeError, ValueError) as error:
+        print("FAILS", line)
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras_2", [False, True])
+def test_what_is_told_fails_in_tensorflow_and_what_stands_in_its_place_runs(keras_2: bool) -> None:
+    pytest.importorskip("tensorflow", reason="the lines are run by TensorFlow, which the verify extra brings")
+    head = ("import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n" if keras_2 else "") + HEAD + MODEL
+    lines = [line for _, wrong, right in PAIRS for line in (wrong, right)]
+    told = {(code, lines[line - 1]) for line, code, _ in said("\n".join(lines) + "\n", head=head)}
+    assert told == {(code, wrong) for code, wrong, _ in PAIRS}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", head + RUN],
+        input="\n".join(lines),
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    failing = {line.removeprefix("FAILS ") for line in done.stdout.splitlines() if line.startswith("FAILS ")}
+    assert failing == {line for _, line in told}

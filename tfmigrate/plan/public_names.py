@@ -1,0 +1,175 @@
+"""The public names and signatures of TensorFlow and Keras by version, as tools/index_names.py measured them."""
+
+from __future__ import annotations
+
+import difflib
+import lzma
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
+
+SECTIONS = (
+    "tensorflow.compat", "tensorflow.keras", "tensorflow.raw_ops", "tensorflow", "tf_keras", "keras",
+)  # fmt: skip
+"""Parts of the index, each a file that is read when a name of it is asked for; the first that fits holds a name."""
+OPEN = "**"
+"""Stands among the keywords of a callable that takes others too."""
+
+Kind = Literal["module", "class", "function", "value", "opaque"]
+_KINDS: dict[str, Kind] = {"m": "module", "c": "class", "f": "function", "v": "value", "o": "opaque"}
+
+
+def section_of(name: str) -> str:
+    """The section that holds a dotted name; "" where none does."""
+    return next((section for section in SECTIONS if name == section or name.startswith(section + ".")), "")
+
+
+def path_of(section: str) -> Path:
+    """The file of a section."""
+    return Path(__file__).with_name("public_names") / f"{section}.txt.xz"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a name is in one version. `keywords` is None where a call cannot be judged."""
+
+    kind: Kind
+    keywords: tuple[str, ...] | None = None
+
+    @property
+    def takes_any(self) -> bool:
+        """Whether the callable takes keywords that it does not name."""
+        return self.keywords is None or OPEN in self.keywords
+
+
+class Section:
+    """The names below one prefix. A name is dotted and begins with its package: `tensorflow.keras.layers.Dense`."""
+
+    def __init__(self, text: str) -> None:
+        header, keywords, names = text.split("\n\n")
+        self.versions = tuple(header.split())
+        """The versions measured of the package, oldest first."""
+        self._keywords = keywords.splitlines()
+        self._text = f"\n{names}"
+        """Searched as it is: a dict of its lines costs more than all that one script asks."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Every name that any version has."""
+        return (line.partition("\t")[0] for line in self._text.splitlines() if line)
+
+    def entry(self, name: str, version: str) -> Entry | None:
+        """What `name` is in a version; None where it is not."""
+        codes = self._codes(name)
+        code = codes[self.versions.index(version)] if codes else "-"
+        if code == "-":
+            return None
+        return Entry(_KINDS[code[0]], self._keywords_of(int(code[1:])) if len(code) > 1 else None)
+
+    def versions_of(self, name: str) -> tuple[str, ...]:
+        """The measured versions that have `name`."""
+        return tuple(version for version, code in zip(self.versions, self._codes(name)) if code != "-")
+
+    def renamed(self, name: str) -> str | None:
+        """Another name that the object had besides `name`, and that the newest version still has."""
+        return self._line(name).partition("\t")[2] or None
+
+    def _codes(self, name: str) -> list[str]:
+        return self._line(name).partition("\t")[0].split()
+
+    def _line(self, name: str) -> str:
+        """What stands after a name; "" where it is not."""
+        start = self._text.find(f"\n{name}\t")
+        return self._text[start + len(name) + 2 : self._text.index("\n", start + 1)] if start >= 0 else ""
+
+    def _keywords_of(self, number: int) -> tuple[str, ...]:
+        line = self._keywords[number]
+        return () if line == "-" else tuple(line.split())
+
+    @cached_property
+    def members(self) -> dict[str, list[str]]:
+        """The last part of each name, under what stands before it."""
+        found: dict[str, list[str]] = {}
+        for name in self:
+            head, _, last = name.rpartition(".")
+            found.setdefault(head, []).append(last)
+        return found
+
+
+class PublicNames:
+    """The whole index, read section by section as it is asked."""
+
+    def __init__(self, sections: dict[str, Section] | None = None) -> None:
+        """`sections`: what the index consists of, else the files."""
+        self._given = sections
+        self._read: dict[str, Section] = {}
+
+    def section(self, name: str) -> Section:
+        """The section that holds a name. About 5 ms for the first of its names."""
+        key = section_of(name)
+        if self._given is not None:
+            return self._given[key if key in self._given else key.split(".", 1)[0]]
+        if key not in self._read:
+            self._read[key] = Section(lzma.decompress(path_of(key).read_bytes()).decode())
+        return self._read[key]
+
+    def versions(self, name: str) -> tuple[str, ...]:
+        """The versions measured of the package of a name, oldest first."""
+        return self.section(name).versions
+
+    def entry(self, name: str, version: str) -> Entry | None:
+        """What `name` is in a version of its package; None where it is not."""
+        return self.section(name).entry(name, version)
+
+    def missing(self, name: str, version: str) -> str | None:
+        """The shortest beginning of `name` that is not there; None when all of it is, or cannot be told.
+
+        Nothing is known of what hangs below a value, a function or a class whose members are not indexed.
+        """
+        parts = name.split(".")
+        above: Entry | None = None
+        for end in range(1, len(parts) + 1):
+            begin = ".".join(parts[:end])
+            entry = self.entry(begin, version)
+            if entry is None:
+                return begin if above is None or self._would_know(begin, above) else None
+            above = entry
+        return None
+
+    def _would_know(self, name: str, above: Entry) -> bool:
+        """Whether a name would be in the index if it were there, below what stands above it."""
+        head, _, last = name.rpartition(".")
+        if above.kind == "module":
+            return not last.startswith("__")
+        members = self.section(head).members.get(head, ()) if above.kind == "class" else ()
+        return bool(members) and (not last.startswith("_") or any(member.startswith("_") for member in members))
+
+    def nearest(self, name: str, version: str) -> str | None:
+        """The name most like `name` in that version: another place of the same last part, else another spelling."""
+        head, _, last = name.rpartition(".")
+        same = [other for other in self._all_of(name) if other.endswith("." + last)]
+        elsewhere = [other for other in same if self.entry(other, version) is not None]
+        if elsewhere:
+            return min(elsewhere, key=lambda other: (_distance(other, name), other))
+        known = self.section(head).members.get(head, ())
+        siblings = [child for child in known if self.entry(f"{head}.{child}", version) is not None]
+        near = difflib.get_close_matches(last, siblings, n=1, cutoff=0.75)
+        return f"{head}.{near[0]}" if near else None
+
+    def _all_of(self, name: str) -> Iterable[str]:
+        """The names of the package of `name`, those left out that nobody should write."""
+        root = name.split(".", 1)[0]
+        for section in ("tensorflow", "tensorflow.keras") if root == "tensorflow" else (root,):
+            yield from self.section(section)
+
+
+def _distance(one: str, other: str) -> int:
+    """How many parts two dotted names do not share."""
+    return len(set(one.split(".")) ^ set(other.split(".")))
+
+
+@cache
+def public_names() -> PublicNames:
+    """The index of the measured versions."""
+    return PublicNames()

@@ -1,0 +1,270 @@
+"""Names and keywords that the target TensorFlow does not have, from the index of public names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.calls import Revision, keywords
+from tfmigrate.plan.edits import Arguments, Remove, Replace, Unwrap
+from tfmigrate.plan.imports import import_statements
+from tfmigrate.plan.interfaces import CallChange, Tables
+from tfmigrate.plan.public_names import public_names
+from tfmigrate.plan.target import Target
+from tfmigrate.settings import Settings
+from tfmigrate.understand import names
+from tfmigrate.understand.guarded import guarded
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import dotted, imports_of
+from tfmigrate.understand.values import Literal, ModelObject, Parallel, Symbol, options
+from tfmigrate.walk import walk
+
+_ROOTS = ("tensorflow", "keras", "tf_keras")
+_KERAS_2 = "TF_USE_LEGACY_KERAS"
+
+
+def missing_names(
+    facts: Facts, settings: Settings, tables: Tables, done: Sequence[CallChange] = ()
+) -> Iterator[CallChange]:
+    """A warning for each name, at its import where that alone already fails, and for each keyword.
+
+    `done`: the changes made, which leave nothing to say about what they take out. What a test of the version or of the
+    name itself guards is left alone, and so is a name that the module sets.
+    """
+    target = Target(public_names(), settings.target, _KERAS_2 in facts.module.text)
+    lacks = list(_Reader(facts, tables, target).lacks())
+    if lacks:
+        excused = _Excused(facts, done)
+        phrases = _Phrases(tables, target)
+        yield from (phrases.told(lack) for lack in lacks if not excused.covers(lack))
+
+
+@dataclass(frozen=True)
+class _Lack:
+    """A name that the target does not have, or a keyword that a callable of that name does not take."""
+
+    node: cst.CSTNode
+    written: str
+    """The name in the source, its imports resolved."""
+    name: str
+    """The same after the rewrites of imports."""
+    call: cst.Call | None = None
+    keyword: str = ""
+    known: tuple[str, ...] = ()
+    """The keywords that it does take."""
+
+
+class _Reader:
+    """Finds what a module uses that the target lacks."""
+
+    def __init__(self, facts: Facts, tables: Tables, target: Target) -> None:
+        self._facts, self._tables, self._target = facts, tables, target
+        self._missing: dict[str, bool] = {}
+
+    def lacks(self) -> Iterator[_Lack]:
+        yield from self._imports()
+        yield from self._attributes()
+        yield from self._methods()
+        yield from self._keywords()
+
+    def _imports(self) -> Iterator[_Lack]:
+        for statement, _ in import_statements(self._facts.module):
+            if isinstance(statement, cst.Import):
+                full = [dotted(alias.name) for alias in statement.names]
+            elif isinstance(statement.names, cst.ImportStar):
+                full = [dotted(statement.module)] if not statement.relative else []
+            else:
+                full = [name for _, _, name in imports_of(statement)]
+            yield from (self._lack(statement, name) for name in dict.fromkeys(full) if self._lacking(name))
+
+    def _attributes(self) -> Iterator[_Lack]:
+        """Names reached through an imported module: the whole of `tf.contrib.layers`, not each part of it."""
+        inner = {node.value for node in self._facts.symbols if isinstance(node, cst.Attribute)}
+        for node, name in self._facts.symbols.items():
+            if not isinstance(node, cst.Attribute) or node in inner or not self._lacking(name):
+                continue
+            found = [option for option in options(self._facts.values[node]) if isinstance(option, Symbol)]
+            root = _root(node)
+            failed_before = self._lacking(self._facts.symbols.get(root, ""))
+            if not failed_before and self._means_a_library(root) and all(self._lacking(one.name) for one in found):
+                yield self._lack(node, min(option.name for option in found))
+
+    def _means_a_library(self, node: cst.BaseExpression) -> bool:
+        """Whether a name stands for nothing but a library, or None where that is not installed."""
+        return all(isinstance(option, Symbol | Literal) for option in options(self._facts.values[node]))
+
+    def _methods(self) -> Iterator[_Lack]:
+        seen: set[cst.Call] = set()
+        for use, candidates in self._model_calls():
+            if use.call not in seen and all(self._lacking(name) for name in candidates):
+                seen.add(use.call)
+                had = (name for name in candidates if self._target.was_in(name))
+                yield _Lack(use.call, candidates[0], next(had, candidates[0]))
+
+    def _keywords(self) -> Iterator[_Lack]:
+        calls: dict[cst.Call, tuple[str, ...]] = {}
+        for call in self._facts.module.calls:
+            name = self._facts.symbols.get(call.func, "")
+            if name.split(".", 1)[0] in _ROOTS:
+                calls[call] = (name,)
+        for use, methods in self._model_calls():
+            calls.setdefault(use.call, methods)
+        for call, candidates in calls.items():
+            named = keywords(call)
+            if not named:
+                continue
+            entries = [entry for name in candidates for entry in self._target.entries(self._tables.moves.moved(name))]
+            if not entries or any(entry.takes_any for entry in entries):
+                continue
+            known = tuple(dict.fromkeys(word for entry in entries for word in entry.keywords or ()))
+            for keyword, arg in named.items():
+                if keyword not in known:
+                    name = candidates[0]
+                    yield _Lack(arg, name, self._tables.moves.moved(name), call, keyword, known)
+
+    def _model_calls(self) -> Iterator[tuple[Use, tuple[str, ...]]]:
+        """Methods called on nothing but models of Keras's own classes, and their names in either class."""
+        keras = self._keras()
+        for use in self._facts.uses:
+            receivers = options(use.receiver)
+            models = [one for one in receivers if isinstance(one, Parallel | ModelObject)]
+            if receivers and len(models) == len(receivers) and all(model.instance is None for model in use.models):
+                yield use, tuple(f"{keras}.{name}.{use.method}" for name in ("Model", "Sequential"))
+
+    def _keras(self) -> str:
+        """The package that models of this module come from."""
+        moved = map(self._tables.moves.moved, set(self._facts.symbols.values()))
+        found = {name.split(".", 1)[0] for name in moved if names.flavour(name)}
+        return found.pop() if found in ({"keras"}, {"tf_keras"}) else "tensorflow.keras"
+
+    def _lack(self, node: cst.CSTNode, written: str) -> _Lack:
+        return _Lack(node, written, self._tables.moves.moved(written))
+
+    def _lacking(self, written: str) -> bool:
+        known = self._missing.get(written)
+        if known is None:
+            known = written.split(".", 1)[0] in _ROOTS and names.canonical(written) != names.MULTI_GPU_MODEL
+            known = known and self._target.missing(self._tables.moves.moved(written)) is not None
+            self._missing[written] = known
+        return known
+
+
+class _Excused:
+    """What nothing is said of: what asks first, what the module sets itself, and what another rule did or said."""
+
+    def __init__(self, facts: Facts, done: Sequence[CallChange]) -> None:
+        self._facts = facts
+        self._nodes = {*guarded(facts.module), *taken_out(done), *(change.node for change in done)}
+        self._keywords: set[tuple[cst.Call, str]] = set()
+        for edit in (edit for change in done for edit in change.edits):
+            if isinstance(edit, Revision):
+                changed = (*(old for old, _ in edit.renamed), *edit.dropped, *(name for name, _ in edit.set))
+                self._keywords.update((edit.call, name) for name in changed)
+            elif isinstance(edit, Arguments):
+                self._keywords.update((edit.call, name) for name in keywords(edit.call))
+                if edit.method:
+                    self._nodes.add(edit.call.func)
+        self._set = frozenset(self._assigned())
+
+    def covers(self, lack: _Lack) -> bool:
+        if lack.node in self._nodes:
+            return True
+        if lack.call is not None:
+            return lack.call.func in self._nodes or (lack.call, lack.keyword) in self._keywords
+        if isinstance(lack.node, cst.Call):
+            return lack.node.func in self._nodes or f".{lack.name.rpartition('.')[2]}" in self._set
+        if isinstance(lack.node, cst.Import | cst.ImportFrom):
+            symbols = self._facts.symbols.items()
+            reads = [node for node, full in symbols if full == lack.written and isinstance(node, cst.Name)]
+            if reads and all(node in self._nodes for node in reads):
+                return True
+        return any(lack.written == own or lack.written.startswith(f"{own}.") for own in self._set)
+
+    def _assigned(self) -> Iterator[str]:
+        """Names of a library that the module sets, as `tf.foo = ...` and setattr do; ".foo" for any other object."""
+        for unit in self._facts.module.places:
+            for small in unit.body if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) else ():
+                for target in small.targets if isinstance(small, cst.Assign) else ():
+                    if isinstance(target.target, cst.Attribute):
+                        yield f"{self._facts.symbols.get(target.target.value, '')}.{target.target.attr.value}"
+                call = small.value if isinstance(small, cst.Expr) else None
+                if isinstance(call, cst.Call) and dotted(call.func) == "setattr" and call.args:
+                    yield self._facts.symbols.get(call.args[0].value, "setattr")
+
+
+class _Phrases:
+    """Says what is lacking, in which versions it was, and what stands in its place."""
+
+    def __init__(self, tables: Tables, target: Target) -> None:
+        self._tables, self._target = tables, target
+
+    def told(self, lack: _Lack) -> CallChange:
+        return self._keyword(lack) if lack.call is not None else self._name(lack)
+
+    def _name(self, lack: _Lack) -> CallChange:
+        missing = self._target.missing(lack.name) or lack.name
+        advice = self._advice(lack.written) or self._advice(lack.name)
+        was = self._target.was_in(missing, lack.written.rsplit(".", lack.name.count(".") - missing.count("."))[0])
+        if was:
+            new = self._target.renamed(lack.name)
+            text = f"{missing} is not in {self._target.title(missing)} (it was in {was})"
+            advice = advice or (f"it is {new}" if new else "")
+        else:
+            text = f"{missing} is in no {self._target.span(missing)}"
+        if not advice:
+            near = self._target.nearest(lack.name if lack.name.count(".") == missing.count(".") else missing)
+            advice = f"did you mean {near}?" if near else ""
+        code = codes.NAME_IS_GONE if was else codes.NO_SUCH_NAME
+        return CallChange(code, lack.node, f"{text}: {advice}" if advice else text, action="warn")
+
+    def _advice(self, name: str) -> str:
+        """What the tables say about a name, or about the module it stands in."""
+        parts = (names.canonical(name) if names.flavour(name) else name).split(".")
+        heads = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
+        return next((self._tables.gone[head] for head in heads if head in self._tables.gone), "")
+
+    def _keyword(self, lack: _Lack) -> CallChange:
+        of = names.canonical(lack.name)
+        rows = [*self._tables.gone_arguments, *self._tables.arguments]
+        row = next((row for row in rows if row.old == lack.keyword and row.of == of and row.new), None)
+        took = self._target.took_in(lack.name, lack.keyword)
+        text = f"{_called(lack.name)}() takes no argument `{lack.keyword}` in {self._target.title(lack.name)}"
+        if took:
+            text += f" (it did in {took})"
+        near = difflib.get_close_matches(lack.keyword, lack.known, n=1, cutoff=0.7)
+        if row is not None:
+            text += f": it is `{row.new}`" if row.kind == "argument" else f": {row.new}"
+        elif near:
+            text += f"; did you mean `{near[0]}`?"
+        return CallChange(codes.NAME_IS_GONE if took else codes.UNKNOWN_KEYWORD, lack.node, text, action="warn")
+
+
+def _root(node: cst.BaseExpression) -> cst.BaseExpression:
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node
+
+
+def _called(name: str) -> str:
+    """`Model.fit` for a method, the whole name for anything else."""
+    parts = name.split(".")
+    return ".".join(parts[-2:]) if len(parts) > 2 and parts[-2] in ("Model", "Sequential") else name
+
+
+def taken_out(changes: Sequence[CallChange]) -> Iterator[cst.CSTNode]:
+    """Every node inside what the changes take out or replace."""
+    for change in changes:
+        for edit in change.edits:
+            if isinstance(edit, Unwrap):
+                yield from walk(edit.unit)
+            elif isinstance(edit, Remove):
+                yield from walk(edit.node)
+            elif isinstance(edit, Revision):
+                yield from (arg for arg in edit.call.args if arg.keyword and arg.keyword.value in edit.dropped)
+            elif isinstance(edit, Replace):
+                kept = {node for _, part in edit.parts for node in walk(part)}
+                yield from (node for node in walk(edit.node) if node not in kept)
