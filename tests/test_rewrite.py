@@ -284,6 +284,43 @@ class TestSeveralFiles:
             model.save("all.h5")
         """)
 
+    def test_two_such_classes_of_one_name_go_each_from_its_module(self) -> None:
+        dress = """
+            from keras.models import Model
+            from keras.utils import multi_gpu_model
+
+
+            class Trainer(Model):
+                def __init__(self, ser_model, gpus):
+                    pmodel = multi_gpu_model(ser_model, gpus)
+                    self.__dict__.update(pmodel.__dict__)
+                    self._smodel = ser_model
+
+                def __getattribute__(self, attrname):
+                    if "load" in attrname or "save" in attrname:
+                        return getattr(self._smodel, attrname)
+                    return super(Trainer, self).__getattribute__(attrname)
+        """
+        script = """
+            from keras.layers import Dense
+            from keras.models import Sequential
+            from {} import Trainer
+
+            model = Sequential([Dense(1, input_shape=(4,))])
+            trainer = Trainer(model, 2)
+            trainer.compile(loss="mse", optimizer="sgd")
+        """
+        files = migrated(
+            {
+                "Trainer.py": dress,
+                "flat.py": script.format("Trainer"),
+                "deep.py": dress,
+                "solid.py": script.format("deep"),
+            }
+        )
+        assert [file.status for file in files.values()] == ["migrated"] * 4
+        assert "Trainer" not in "".join(file.after for file in files.values())
+
     def test_what_is_loaded_together_is_mended_together(self) -> None:
         """In the builder's file a default has changed; in the caller's a method is gone."""
         files = migrated(

@@ -16,6 +16,7 @@ from tfmigrate.understand import names
         "tensorflow.python.keras.utils.multi_gpu_utils.multi_gpu_model",
         "tensorflow.contrib.keras.api.keras.utils.multi_gpu_model",
         "tensorflow.compat.v1.keras.utils.multi_gpu_model",
+        "tensorflow._api.v1.keras.utils.multi_gpu_model",
     ],
 )
 def test_every_home_of_the_function_is_one_name(name: str) -> None:
@@ -43,3 +44,17 @@ def test_kinds() -> None:
     assert not names.is_optimizer("keras.optimizers.schedules.ExponentialDecay")
     assert names.is_pretrained("keras.applications.resnet50.ResNet50")
     assert not names.is_pretrained("keras.applications.resnet50.preprocess_input")
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("tensorflow.estimator.RunConfig", "RunConfig"),
+        ("tensorflow.python.estimator.run_config.RunConfig", "RunConfig"),
+        ("tensorflow_estimator.python.estimator.estimator.Estimator", "Estimator"),
+        ("tensorflow.estimator.inputs.numpy_input_fn", "inputs.numpy_input_fn"),
+        ("tensorflow.python.training.adam.AdamOptimizer", None),
+    ],
+)
+def test_parts_of_the_estimator_by_every_door(name: str, part: str | None) -> None:
+    assert names.estimator_name(name) == part

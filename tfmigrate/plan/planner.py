@@ -202,14 +202,19 @@ class _Planner:
         return None
 
     def _only_instantiated(self, dress: ClassValue) -> bool:
-        """Whether a class that dresses up the wrap is mentioned nowhere but in imports and calls that are wraps."""
-        allowed = set(walk(dress.node))
+        """Whether a class that dresses up the wrap is mentioned nowhere but in imports and calls that are wraps.
+
+        Another module may have a class of the same name, which dresses up wraps of its own.
+        """
+        allowed: set[cst.CSTNode] = set()
         for wrap in self.facts.wraps:
-            if wrap.dress is dress:
+            if wrap.dress is not None:
+                allowed.update(walk(wrap.dress.node))
                 allowed.update(walk(wrap.call.func))
         for draft in self.drafts.values():
-            for alias in _aliases_in(draft.module):
-                allowed.update(walk(alias))
+            for node in draft.module.nodes:
+                if isinstance(node, cst.Import | cst.ImportFrom):
+                    allowed.update(walk(node))
         return not any(
             isinstance(node, cst.Name) and node.value == dress.node.name.value and node not in allowed
             for draft in self.drafts.values()
@@ -757,12 +762,6 @@ def _is_abstract(wrap: Wrap) -> bool:
     """Whether a wrap was met in a method that nothing calls: on a base class, whose subclasses build the model."""
     *_, outermost = wrap.site.frame.chain()
     return outermost.owner is not None
-
-
-def _aliases_in(module: Module) -> Iterator[cst.ImportAlias]:
-    for statement, _ in import_statements(module):
-        for alias, _, _ in imports_of(statement):
-            yield alias
 
 
 def _names_it(module: Module, node: cst.BaseExpression) -> bool:

@@ -49,7 +49,7 @@ class Cover:
         for unit in units_of(block):
             if unit in self._gone and unit not in self._needed:
                 gap.append(unit)
-            elif self._whole(unit):
+            elif self._whole(unit) or (current and self._bridgeable(gap) and self._guarded(unit)):
                 if current and self._bridgeable(gap):
                     current.extend(gap)
                 elif current:
@@ -90,6 +90,12 @@ class Cover:
             lines = [inner for inner in self._module.inside(unit) if not list(suites_of(inner))]
             return 2 * sum(line in self._needed for line in lines) >= len(lines)
         return False
+
+    def _guarded(self, unit: Unit) -> bool:
+        """Whether a unit is an `if` that holds nothing but what must stand in the scope."""
+        return isinstance(unit, cst.If) and all(
+            inner in self._needed or isinstance(inner, cst.If) for inner in self._module.inside(unit)
+        )
 
     def _holds(self, suite: cst.BaseSuite) -> bool:
         return any(unit in self._needed or self._concerned(unit) for unit in units_of(suite))

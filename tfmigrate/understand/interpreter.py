@@ -17,6 +17,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.copies import is_copy
 from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Facts, Guard, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Program, Unit, dotted, imports_of, units_of
+from tfmigrate.understand.stars import brought
 from tfmigrate.understand.store import Store
 from tfmigrate.understand.values import (
     Choice,
@@ -93,7 +94,8 @@ class Interpreter:
         does any of this is walked again at each call. One that loads weights into what it builds is not."""
         places = sum(len(module.places) for module in program.modules)
         self._left = max(2 * places, min(2_000 + _WALKS * places, _MOST_WALKS))
-        self._stars: set[Module] = set()
+        self._stars: dict[Module, list[str]] = {}
+        """The libraries of which a module imports everything, in order."""
         self._frame = next(iter(self._tops.values()))
         self._unit: Unit = cst.SimpleStatementLine(body=())
         self._guards: tuple[Guard, ...] = ()
@@ -378,15 +380,18 @@ class Interpreter:
             self._bind(bound, value)
 
     def _star_import(self, source: str, level: int, module: Module | None) -> None:
-        """Everything from a module of this program; from a library, the one name that matters."""
+        """Everything from a module of this program; what a library brings is looked up when it is used."""
+        stars = self._stars.setdefault(self._frame.module, [])
         if module is not None:
+            stars.extend(self._stars.get(module, ()))
             top = self._tops[module]
             for name, value in list(self._store.of(top)):
                 if not name.startswith("_"):
                     self.program_facts.exported.add((module, name))
                     self._bind(name, value)
             return
-        self._stars.add(self._frame.module)
+        if not level:
+            stars.append(source)
         if not level and names.canonical(f"{source}.multi_gpu_model") == names.MULTI_GPU_MODEL:
             self._bind("multi_gpu_model", Symbol(f"{source}.multi_gpu_model"))
 
@@ -701,7 +706,10 @@ class Interpreter:
             if isinstance(result, Made):
                 return Made("tensor", result.name, result.sites, result.models | models_of(callee))
             return result
-        return self._combined(tuple(value for _, value in arguments), node)
+        values = tuple(value for _, value in arguments)
+        if isinstance(callee, Opaque) and any(_is_keras(value) for value in values):
+            return self._layered(callee, arguments)
+        return self._combined(values, node)
 
     def _layered(self, callee: Value, arguments: _Arguments) -> Made:
         """What a layer or a model returns: a tensor. An unknown value passed to it is a tensor too, made elsewhere."""
@@ -1010,7 +1018,12 @@ class Interpreter:
         if node.value in ("True", "False", "None"):
             return Literal({"True": True, "False": False, "None": None}[node.value])
         value = self._lookup(node.value)
-        if value is None and node.value == "multi_gpu_model" and self._frame.module in self._stars:
+        stars = self._stars.get(self._frame.module, ()) if value is None else ()
+        for source in reversed(stars):
+            known = brought(source, node.value)
+            if known is not None:
+                return Symbol(known)
+        if stars and node.value == "multi_gpu_model":
             # Nothing else in the module binds it, so one of the star imports must.
             return Symbol(names.MULTI_GPU_MODEL)
         return value if value is not None else Opaque(f"the name {node.value}")

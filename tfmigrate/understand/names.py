@@ -7,6 +7,8 @@ from functools import cache
 MULTI_GPU_MODEL = "keras.utils.multi_gpu_model"
 
 _HOMES_OF_KERAS = (
+    "tensorflow._api.v1.keras",
+    "tensorflow._api.v2.keras",
     "tensorflow.contrib.keras.api.keras",
     "tensorflow.contrib.keras.python.keras",
     "tensorflow.compat.v1.keras",
@@ -121,10 +123,19 @@ def strategy_class(name: str) -> str | None:
     return parts[-1] if parts[0] == "tensorflow" and "distribute" in parts and parts[-1] in _STRATEGIES else None
 
 
+_DOORS_OF_TENSORFLOW = (
+    "tensorflow.compat.v1",
+    "tensorflow.compat.v2",
+    "tensorflow._api.v1",
+    "tensorflow._api.v2",
+    "tensorflow.python",
+)
+
+
 def plain(name: str) -> str:
     """A name of TensorFlow without the door it came in by: `tensorflow.compat.v1.layers.dense` is
     `tensorflow.layers.dense`."""
-    for home in ("tensorflow.compat.v1", "tensorflow.compat.v2", "tensorflow.python"):
+    for home in _DOORS_OF_TENSORFLOW:
         if name.startswith(home + "."):
             return "tensorflow" + name[len(home) :]
     return name
@@ -135,15 +146,21 @@ _ESTIMATOR_HOMES = (
     "tensorflow.contrib.learn.",
     "tensorflow.contrib.estimator.",
     "tensorflow.keras.estimator.",
+    "tensorflow_estimator.python.estimator.",
     "tensorflow_estimator.estimator.",
 )
+_INSIDE_ESTIMATOR = ("estimator.", "run_config.", "training.", "model_fn.")
+"""The modules of tf.estimator that its private doors lead to, by which its public names have no part."""
 
 
 def estimator_name(name: str) -> str | None:
     """The part of tf.estimator that a name is ("Estimator", "TrainSpec", "inputs.numpy_input_fn"), or None."""
     name = plain(name)
     home = next((home for home in _ESTIMATOR_HOMES if name.startswith(home)), None)
-    return name[len(home) :] if home is not None else None
+    if home is None:
+        return None
+    part = name[len(home) :]
+    return part[len(next(filter(part.startswith, _INSIDE_ESTIMATOR), "")) :]
 
 
 MODEL_CLASSES = frozenset({"keras.models.Model", "keras.models.Sequential"})
