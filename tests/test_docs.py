@@ -94,6 +94,7 @@ def test_commands_options_and_codes_exist(page: str) -> None:
     known = {option for one in options for option in one.opts}
     others = {"--notebook", "--inplace", "--to"}  # of jupyter nbconvert
     others |= {"--nodes", "--ntasks-per-node", "--gpus-per-task"}  # of sbatch
+    others |= {"--host", "--no-python", "--nproc-per-node"}  # of mpirun and torchrun
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXTS[page])) <= known | others
     codes = set(re.findall(r"\bTFM\d{3}\b", TEXTS[page])) - {"TFM290"}
     assert codes <= set(rules.by_code())
@@ -142,3 +143,46 @@ def test_completion(shell: str) -> None:
     code = "from tfmigrate.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert "_TFMIGRATE_COMPLETE" in done.stdout, done.stderr
+
+
+STUBS = {
+    "python": 'echo "$TF_USE_LEGACY_KERAS $TF_CONFIG" >> "$TOLD"',
+    "ssh": 'exec sh -c "$2"',
+    "scontrol": 'test "$*" = "show hostnames node[1-2]" && printf "node1\\nnode2\\n"',
+    "srun": 'for i in 0 1; do SLURM_NODEID=$i "$@"; done',
+}
+"""What the recipes start, in small; each python tells what it was told."""
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "JOB_COMPLETION_INDEX")
+
+
+def recipes() -> list[tuple[str, str | None]]:
+    """Each shell script of the page, and the variable in which its launcher would say which process it is."""
+    ssh, slurm, launched, here = blocks(TEXTS["multi-worker.md"], "sh")
+    job = yaml.safe_load(blocks(TEXTS["multi-worker.md"], "yaml")[0])
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["command"] == ["sh", "-c"]
+    (pod,) = container["args"]
+    told = "".join(f"export {one['name']}={one['value']}\n" for one in container["env"])
+    return [(ssh, None), (slurm, None), *((launched, rank) for rank in RANKS[:3]), (told + pod, RANKS[3]), (here, None)]
+
+
+@pytest.mark.parametrize(("script", "rank"), recipes())
+def test_a_recipe_tells_each_worker_which_it_is(script: str, rank: str | None, tmp_path: Path) -> None:
+    for name, body in STUBS.items():
+        stub = tmp_path / "bin" / name
+        stub.parent.mkdir(exist_ok=True)
+        stub.write_text(f"#!/bin/sh\n{body}\n")
+        stub.chmod(0o755)
+    environment = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "TOLD": str(tmp_path / "told")}
+    environment["SLURM_JOB_NODELIST"] = "node[1-2]"
+    shell = "bash" if script.startswith("#!/bin/bash") else "sh"
+    for more in [{}] if rank is None else [{rank: "0"}, {rank: "1"}]:
+        command = [shell, "-e", "-c", script.replace("/shared/project", str(tmp_path))]
+        subprocess.run(command, cwd=tmp_path, env={**environment, **more}, check=True, timeout=60)
+    lines = (tmp_path / "told").read_text().splitlines()
+    configs = [json.loads(line.removeprefix("1 ")) for line in lines]
+    assert sorted(config["task"]["index"] for config in configs) == [0, 1]
+    assert {config["task"]["type"] for config in configs} == {"worker"}
+    clusters = [config["cluster"]["worker"] for config in configs]
+    assert clusters[0] == clusters[1]
+    assert len(set(clusters[0])) == 2
