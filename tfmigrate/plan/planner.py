@@ -534,6 +534,7 @@ class _Planner:
             far.update((site.unit, (site, model)) for site, model in covering.far)
             self._pipelines(home)
             self._note_toggles(home)
+            self._note_shared_optimizers(home)
             self._note_no_compile(home)
             if self._over_workers(home.module):
                 self._save_by_chief(home)
@@ -700,6 +701,23 @@ class _Planner:
                         "warn",
                     )
 
+    def _note_shared_optimizers(self, home: _Home) -> None:
+        """One optimizer object, two models: Keras 3 builds it for the first one's weights alone."""
+        first: dict[tuple[Site, cst.CSTNode | None], Use] = {}
+        for use in (use for group in home.groups for use in group.compiles):
+            for made in use.optimizers:
+                earlier = first.setdefault(made, use)
+                if opaque_sites(earlier.receiver) == opaque_sites(use.receiver) or _exclusive(earlier, use):
+                    continue
+                line = self._line(earlier.site.frame, earlier.call)
+                self._draft(use.site.frame).say(
+                    codes.SHARED_OPTIMIZER,
+                    use.call,
+                    f"its optimizer is also that of the compile() at line {line}: Keras 3 builds it for one model's "
+                    "weights and raises ValueError (Unknown variable) at the other's first step; make one for each",
+                    "warn",
+                )
+
     def _story(self, wrap: Wrap) -> str:
         places = sorted((site.frame.module.path, self._line(site.frame, site.unit)) for site in _own_sites(wrap))
         built = "built here"
@@ -756,6 +774,12 @@ class _Planner:
                     for call in {*self._wraps_in(wrap.dress)} - said:
                         said.add(call)
                         self._draft(wrap.dress.closure).say(refusal.code, call, message, "refuse")
+
+
+def _exclusive(one: Use, other: Use) -> bool:
+    """Whether two calls stand in different arms, so that no run makes both."""
+    module = one.site.frame.module
+    return module is other.site.frame.module and module.exclusive(one.site.unit, other.site.unit)
 
 
 def _is_abstract(wrap: Wrap) -> bool:

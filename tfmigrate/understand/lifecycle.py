@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -101,6 +102,14 @@ class Use:
             if isinstance(option, Opaque):
                 found.update(option.sites)
         return frozenset(found)
+
+    @property
+    def optimizers(self) -> Iterator[tuple[Site, cst.CSTNode | None]]:
+        """Where, and by which call, the optimizer objects that compile() is given were made."""
+        given = self.argument(0, "optimizer")
+        for option in options(given) if given is not None else ():
+            if isinstance(option, Made) and option.kind == "optimizer":
+                yield from ((site, option.config) for site in option.sites)
 
     def argument(self, position: int, name: str) -> Value | None:
         """The value passed as `name`, by keyword or position."""
