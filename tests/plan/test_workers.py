@@ -32,17 +32,17 @@ def migrated(**files: str) -> dict[str, FileResult]:
     return {file.path: file for file in migrate_sources(sources, Settings(strategy="multi-worker"))}
 
 
-def helper() -> Callable[..., Callable[..., str]]:
-    """The function that migration writes round save(), alone."""
+def helper() -> Callable[..., Callable[..., None]]:
+    """The function that migration writes round save(), alone; test_on_a_strategy.py runs it on two workers."""
     (file,) = migrated(train=SAVES).values()
     (function,) = (one for one in cst.parse_module(file.after).body if isinstance(one, cst.FunctionDef))
-    names: dict[str, Callable[..., Callable[..., str]]] = {}
+    names: dict[str, Callable[..., Callable[..., None]]] = {}
     exec(cst.Module([function]).code, {"os": os, "tempfile": tempfile}, names)
     return names["by_chief"]
 
 
 class Model:
-    """A model under a strategy; save() answers with the path it was given."""
+    """A model under a strategy, which notes where it was saved, and that all workers waited."""
 
     def __init__(self, task: tuple[str | None, int | None] | None, *jobs: str) -> None:
         resolver = None
@@ -50,10 +50,14 @@ class Model:
             resolver = types.SimpleNamespace(
                 task_type=task[0], task_id=task[1], cluster_spec=lambda: types.SimpleNamespace(jobs=list(jobs))
             )
-        self.distribute_strategy = types.SimpleNamespace(cluster_resolver=resolver)
+        self.events: list[str] = []
+        arrived = types.SimpleNamespace(numpy=lambda: self.events.append("all are here"))
+        self.distribute_strategy = types.SimpleNamespace(
+            cluster_resolver=resolver, run=lambda step: None, experimental_local_results=lambda value: (arrived,)
+        )
 
-    def save(self, filepath: str, overwrite: bool = True) -> str:
-        return filepath
+    def save(self, filepath: str, overwrite: bool = True) -> None:
+        self.events.append(filepath)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +70,10 @@ class Model:
     ],
 )
 def test_the_chief_writes_to_the_path(model: Model) -> None:
-    assert helper()(model.save)("out/model.keras") == "out/model.keras"
+    helper()(model.save)("out/model.keras")
+    assert model.events[0] == "out/model.keras"
+    several = bool(model.distribute_strategy.cluster_resolver and model.distribute_strategy.cluster_resolver.task_type)
+    assert model.events[1:] == ["all are here"] * several
 
 
 @pytest.mark.parametrize(
@@ -77,7 +84,9 @@ def test_the_chief_writes_to_the_path(model: Model) -> None:
     ],
 )
 def test_everyone_else_writes_to_a_scratch_folder(model: Model) -> None:
-    written = Path(helper()(model.save)(filepath="out/model.keras", overwrite=False))
+    helper()(model.save)(filepath="out/model.keras", overwrite=False)
+    assert model.events[1:] == ["all are here"]
+    written = Path(model.events[0])
     assert written.name == "model.keras"
     assert written.parent.is_dir()
     assert written.parent != Path("out")
@@ -91,3 +100,48 @@ def test_a_second_file_makes_no_second_strategy() -> None:
     refused = [finding.code for file in files.values() for finding in file.findings if finding.action == "refuse"]
     assert made == 1
     assert "TFM107" in refused
+
+
+TRAINS = """\
+import random
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+x, y = np.load("x.npy"), np.load("y.npy")
+{draws}
+model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=4)
+model.compile(loss="mse", optimizer="sgd")
+model.fit(x, y, batch_size=8)
+model.save_weights("last.h5")
+model.load_weights("last.h5")
+"""
+
+
+@pytest.mark.parametrize(
+    ("draws", "told"),
+    [
+        ("x = x[np.random.permutation(len(x))]", True),
+        ("random.shuffle(x)", True),
+        ("x, z, y, t = train_test_split(x, y, test_size=0.2)", True),
+        ("rng = np.random.default_rng()", True),
+        ("np.random.seed(1)\nx = x[np.random.permutation(len(x))]", False),
+        ("np.random.seed(1)\nx, z, y, t = train_test_split(x, y, test_size=0.2)", False),
+        ("np.random.seed(1)\nrandom.shuffle(x)", True),
+        ("x, z, y, t = train_test_split(x, y, random_state=0)", False),
+        ("rng = np.random.RandomState(0)\nx = x[rng.permutation(len(x))]", False),
+        ("pass", False),
+    ],
+)
+def test_random_numbers_that_each_worker_draws_for_itself_are_told(draws: str, told: bool) -> None:
+    (file,) = migrated(train=TRAINS.format(draws=draws)).values()
+    assert [finding.line for finding in file.findings if finding.code == "TFM423"] == [10 + draws.count("\n")] * told
+
+
+def test_on_keras_2_names_of_weights_stay() -> None:
+    (file,) = migrated(train=TRAINS.format(draws="pass")).values()
+    assert file.after.endswith('by_chief(model.save_weights)("last.h5")\nmodel.load_weights("last.h5")\n')
+    assert "TFM205" not in {finding.code for finding in file.findings}

@@ -141,7 +141,7 @@ if __name__ == "__main__":
     ("program", "saved"),
     [
         ("builder_pair", ("digits.h5",)),
-        (GENERATED, ("epoch-01.weights.h5", "epoch-02.weights.h5", "trained.h5")),
+        (GENERATED, ("epoch-01.h5", "epoch-02.h5", "trained.h5")),
     ],
     ids=["arrays", "a generator and checkpoints"],
 )

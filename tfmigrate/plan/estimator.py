@@ -303,8 +303,13 @@ class _Migration:
             codes.ESTIMATOR,
             self._module,
             self._call,
-            f"the Estimator becomes a Keras model, made by {count} under the MirroredStrategy",
+            f"the Estimator becomes a Keras model, made by {count} under the MirroredStrategy{self._of_one_machine()}",
         )
+
+    def _of_one_machine(self) -> str:
+        if self.drafts[self._module].settings.strategy != "multi-worker":
+            return ""
+        return "; a second run takes that from one machine to several"
 
     def _scope_of(self, config: EstimatorPart, strategy: StrategyObject) -> str:
         """The name of the strategy where the Estimator is made; a strategy without a name gets one."""

@@ -44,6 +44,7 @@ from tfmigrate.plan.workers import (
     plan_onto_workers,
     saved_by_chief,
     saves,
+    say_unseeded,
 )
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
@@ -656,12 +657,14 @@ class _Planner:
                 draft.say(codes.SAVED_BY_CHIEF, use.call, chief_story(use), "rewrite")
 
     def _note_data(self, home: _Home) -> None:
-        """Training data that is no pipeline with a stated sharding."""
-        for group in home.groups:
-            for use in group.trainings:
-                draft = self._draft(use.site.frame)
-                if not takes_arrays(use, draft.facts):
-                    draft.say(codes.WORKERS_DATA, use.call, data_story(use), "warn")
+        """Training data that is no pipeline with a stated sharding, or that each worker draws for itself."""
+        trainings = [use for group in home.groups for use in group.trainings]
+        for use in trainings:
+            draft = self._draft(use.site.frame)
+            if not takes_arrays(use, draft.facts):
+                draft.say(codes.WORKERS_DATA, use.call, data_story(use), "warn")
+        for module in {use.site.frame.module for use in trainings}:
+            say_unseeded(self.drafts[module])
 
     def _say_keras_2(self, homes: Iterable[_Home]) -> None:
         """What stands before all imports; planned last, so that it stands before the ones that are added, too."""

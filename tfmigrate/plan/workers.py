@@ -12,6 +12,7 @@ import libcst as cst
 
 from tfmigrate.importing import LIBRARIES
 from tfmigrate.plan import codes
+from tfmigrate.plan.calls import keywords
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Remove, Replace
 from tfmigrate.plan.groups import Refusal
@@ -105,23 +106,31 @@ def saved_by_chief(draft: Draft, uses: list[Use]) -> Iterator[Edit]:
     """Every worker saves, as it must, but only the chief to the path that is meant."""
     helper = draft.scopes.fresh(_HELPER, draft.scopes.module)
     functions = [use.call.func for use in uses]
-    yield Insert(place_for_function(draft.module, functions), _chief(helper, draft.module.tree.default_indent))
+    yield Insert(
+        place_for_function(draft.module, functions), _chief(helper, draft.tf, draft.module.tree.default_indent)
+    )
     for function in functions:
         yield Replace(function, f"{helper}({{save}})", (("save", function),))
 
 
-def _chief(name: str, indent: str) -> str:
+def _chief(name: str, tf: str, indent: str) -> str:
     lines = [
         f"def {name}(save):",
-        f'{indent}"""A model\'s save(): every worker must call it, and all but the chief write to a scratch folder."""',
-        f"{indent}resolver = save.__self__.distribute_strategy.cluster_resolver",
-        f'{indent}chief = "chief" if resolver and "chief" in resolver.cluster_spec().jobs else "worker"',
-        f"{indent}if not resolver or not resolver.task_type or (resolver.task_type, resolver.task_id) == (chief, 0):",
+        f'{indent}"""A model\'s save(), called by all workers: the chief\'s file stays, and all wait for it."""',
+        f"{indent}strategy = save.__self__.distribute_strategy",
+        f"{indent}resolver = strategy.cluster_resolver",
+        f"{indent}if not resolver or not resolver.task_type:",
         f"{indent * 2}return save",
-        f"{indent}scratch = tempfile.mkdtemp()",
+        f'{indent}chief = "chief" if "chief" in resolver.cluster_spec().jobs else "worker"',
         "",
         f"{indent}def run(filepath, *args, **kwargs):",
-        f"{indent * 2}return save(os.path.join(scratch, os.path.basename(filepath)), *args, **kwargs)",
+        f"{indent * 2}if (resolver.task_type, resolver.task_id) != (chief, 0):",
+        f"{indent * 3}filepath = os.path.join(tempfile.mkdtemp(), os.path.basename(filepath))",
+        f"{indent * 2}save(filepath, *args, **kwargs)",
+        f"{indent * 2}written = strategy.run(",
+        f'{indent * 3}lambda: {tf}.distribute.get_replica_context().all_reduce("SUM", {tf}.ones(()))',
+        f"{indent * 2})",
+        f"{indent * 2}strategy.experimental_local_results(written)[0].numpy()",
         "",
         f"{indent}return run",
     ]
@@ -180,9 +189,19 @@ def _what_belongs_to_it(facts: ProgramFacts, drafts: Mapping[Module, Draft], hom
             draft.edits.insert(0, header(draft, keras_2=draft is home, saves=bool(writing)))
         for use in writing:
             draft.say(codes.SAVED_BY_CHIEF, use.call, chief_story(use), "rewrite")
-        for call, use in {use.call: use for use in draft.facts.uses if use.method in TRAINING and use.models}.items():
+        training = {use.call: use for use in draft.facts.uses if use.method in TRAINING and use.models}
+        for call, use in training.items():
             draft.say(codes.WORKERS_DATA, call, data_story(use), "warn")
+        if training:
+            say_unseeded(draft)
     home.say(codes.SEVERAL_WORKERS, home.edits[0].before, KERAS_2, "rewrite")  # type: ignore[union-attr]
+
+
+def say_unseeded(draft: Draft) -> None:
+    """Tells of random numbers that each worker would draw for itself."""
+    call = unseeded(draft.facts)
+    if call is not None:
+        draft.say(codes.WORKERS_DATA, call, UNSEEDED, "warn")
 
 
 KERAS_2 = "Keras 3 cannot train over several machines: TF_USE_LEGACY_KERAS=1 and the package tf_keras"
@@ -190,6 +209,38 @@ KERAS_2 = "Keras 3 cannot train over several machines: TF_USE_LEGACY_KERAS=1 and
 
 def chief_story(use: Use) -> str:
     return f"every worker calls {use.method}(), as it must, and only the chief writes to the path"
+
+
+_SEEDERS = {"numpy.random": "numpy.random.seed", "random": "random.seed", "sklearn": "numpy.random.seed"}
+"""Who draws random numbers -> what seeds them; Keras's set_random_seed() seeds all."""
+_SPLITTERS = frozenset(
+    {"train_test_split", "shuffle", "ShuffleSplit", "StratifiedShuffleSplit", "GroupShuffleSplit", "resample"}
+)
+_DRAWS_NOTHING = frozenset({"seed", "get_state", "set_state", "getstate", "setstate"})
+_GENERATORS = frozenset({"RandomState", "default_rng", "Random"})
+UNSEEDED = (
+    "each worker draws random numbers of its own here, and its data with them: seed them, so that all draw the same"
+)
+
+
+def unseeded(facts: Facts) -> cst.Call | None:
+    """The first call that draws random numbers which nothing in the module seeds."""
+    named = [(call, facts.symbols.get(call.func, "")) for call in facts.module.calls]
+    for call, name in named:
+        family = _draws_from(call, name)
+        if family and not any(o == _SEEDERS[family] or o.endswith(".set_random_seed") for _, o in named):
+            return call
+    return None
+
+
+def _draws_from(call: cst.Call, name: str) -> str | None:
+    """Which of the families of _SEEDERS a call draws from without a seed of its own."""
+    home, _, last = name.rpartition(".")
+    if home in ("numpy.random", "random") and last not in _DRAWS_NOTHING:
+        return home if last not in _GENERATORS or not call.args else None
+    if home.startswith("sklearn.") and last in _SPLITTERS and "random_state" not in keywords(call):
+        return "sklearn"
+    return None
 
 
 def data_story(use: Use) -> str:
