@@ -115,6 +115,15 @@ def test_tf_keras_had_the_old_optimizer_defaults_before_1_14(version: str, kept:
     assert ("learning_rate=0.01" in file.after) is not kept
 
 
+@pytest.mark.parametrize(("name", "told"), [("adadelta", {"TFM301"}), ("rmsprop", {"TFM304"}), ("sgd", set())])
+def test_an_optimizer_by_a_name_from_elsewhere_is_told_once(name: str, told: set[str]) -> None:
+    body = f"def ready(optimizer='{name}'):\n    parallel_model.compile(optimizer, 'mse')\n\n\nready()\nready()\n"
+    file = migrated(body)
+    places = [(finding.code, finding.action) for finding in file.findings if finding.code.startswith("TFM3")]
+    assert places == [(code, "warn") for code in told]
+    assert "compile(optimizer, 'mse')" in file.after
+
+
 def test_where_nothing_tells_the_version_the_place_is_named() -> None:
     text = (HEAD + TAIL + "optimizer = Adagrad()\n").replace("from keras", "from tensorflow.keras")
     file = migrate_bytes(text.encode(), "example.py", Settings())

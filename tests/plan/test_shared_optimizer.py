@@ -27,7 +27,7 @@ LINES = START.count("\n")
     [
         ("opt = SGD(0.1)\na, b = build(1), build(2)\na.compile(opt, 'mse')\nb.compile(opt, 'mse')\n", [4]),
         ("def one(model, opt):\n    model.compile(opt, 'mse')\n\n"
-         "opt = SGD(0.1)\none(build(1), opt)\none(build(2), opt)\n",
+         "opt = SGD(0.1)\none(build(1), opt)\none(build(2), opt)\none(build(3), opt)\n",
          [2]),
         ("a, b = build(1), build(2)\na.compile(SGD(0.1), 'mse')\nb.compile(SGD(0.1), 'mse')\n", []),
         ("one, other = SGD(0.1), SGD(0.1)\n"

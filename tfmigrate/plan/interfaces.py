@@ -17,7 +17,7 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module, imports_of
-from tfmigrate.understand.values import Parallel, options
+from tfmigrate.understand.values import Literal, Parallel, options
 from tfmigrate.walk import walk
 
 GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
@@ -400,23 +400,23 @@ def root_name(node: cst.CSTNode) -> cst.Name | None:
 def string_optimizers(facts: Facts, settings: Settings, tables: Tables, tf: str) -> Iterator[CallChange]:
     """`compile(optimizer='adadelta')` took the defaults of its time."""
     seen: set[cst.CSTNode] = set()
+    named: dict[object, CallChange] = {}
     for use in facts.uses:
         if use.method != "compile" or use.call in seen:
             continue
-        named = named_arguments(use.call, ("optimizer", "loss", "metrics"))
-        argument = named.get("optimizer") if named is not None else None
-        if argument is None or not isinstance(argument.value, cst.SimpleString):
+        arguments = named_arguments(use.call, ("optimizer", "loss", "metrics"))
+        argument = arguments.get("optimizer") if arguments is not None else None
+        if argument is None:
+            continue
+        if not isinstance(argument.value, cst.SimpleString):
+            changes = _named_elsewhere(use, argument.value, facts, settings, tables)
+            named.update(((change.code, change.node, change.message), change) for change in changes)
             continue
         seen.add(use.call)
         text = str(argument.value.evaluated_value)
         if text.lower() == "nadam" and codes.NADAM_MOMENTUM in tables.wanted:
             yield CallChange(codes.NADAM_MOMENTUM, argument.value, _NADAM, action="warn")
-        rows = [
-            default
-            for default in tables.defaults
-            if default.of.rsplit(".", 1)[-1].lower() == text.lower()
-            and _concerns(default, _flavour_of(use, facts), settings)
-        ]
+        rows = _changed_defaults(text, use, facts, settings, tables)
         if not rows:
             continue
         written = ", ".join(f"{row.argument}={row.old!r}" for row in rows)
@@ -425,6 +425,33 @@ def string_optimizers(facts: Facts, settings: Settings, tables: Tables, tf: str)
         message = f"the optimizer {text!r} took the defaults of its time, written out here: {was}"
         for number, rule in enumerate(dict.fromkeys(tables.codes[row] for row in rows)):
             yield CallChange(rule, argument.value, message, Replace(argument.value, code) if number == 0 else None)
+    yield from named.values()
+
+
+def _changed_defaults(optimizer: str, use: Use, facts: Facts, settings: Settings, tables: Tables) -> list[Default]:
+    return [
+        default
+        for default in tables.defaults
+        if default.of.rsplit(".", 1)[-1].lower() == optimizer.lower()
+        and _concerns(default, _flavour_of(use, facts), settings)
+    ]
+
+
+def _named_elsewhere(
+    use: Use, argument: cst.BaseExpression, facts: Facts, settings: Settings, tables: Tables
+) -> Iterator[CallChange]:
+    """`compile(optimizer=name)`: the name comes from elsewhere and may serve others too, so it is told."""
+    given = use.argument(0, "optimizer")
+    for option in options(given) if given is not None else ():
+        if isinstance(option, Literal) and isinstance(option.value, str):
+            rows = _changed_defaults(option.value, use, facts, settings, tables)
+            for rule in dict.fromkeys(tables.codes[row] for row in rows):
+                was = "; ".join(_story(row) for row in rows if tables.codes[row] == rule)
+                message = (
+                    f"the optimizer may be {option.value!r}, by a name from elsewhere: {was}; make the optimizer where "
+                    "its name is, and write the old values out"
+                )
+                yield CallChange(rule, argument, message, action="warn")
 
 
 def _flavour_of(use: Use, facts: Facts) -> str:
