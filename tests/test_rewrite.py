@@ -284,6 +284,87 @@ class TestSeveralFiles:
             model.save("all.h5")
         """)
 
+    def test_wraps_in_both_arms_of_an_if_need_no_condition(self) -> None:
+        files = migrated(
+            {
+                "train.py": """
+                import sys
+
+                from tensorflow.keras.layers import Dense, Input
+                from tensorflow.keras.models import Model, load_model
+                from tensorflow.keras.utils import multi_gpu_model
+
+                start = sys.argv[1]
+                if start is None:
+                    image = Input((4,))
+                    outputs = list()
+                    for name in ("age", "size"):
+                        outputs.append(Dense(1, name=name)(image))
+                    trainer = multi_gpu_model(Model(image, outputs), gpus=2)
+
+                else:
+                    trainer = multi_gpu_model(load_model(start), gpus=2)
+                trainer.compile("sgd", "mse")
+            """
+            }
+        )
+        assert files["train.py"].after == text("""
+            import sys
+
+            import tensorflow as tf
+            from tensorflow.keras.layers import Dense, Input
+            from tensorflow.keras.models import Model, load_model
+
+            start = sys.argv[1]
+            strategy = tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(2)])
+            with strategy.scope():
+                if start is None:
+                    image = Input((4,))
+                    outputs = list()
+                    for name in ("age", "size"):
+                        outputs.append(Dense(1, name=name)(image))
+                    trainer = Model(image, outputs)
+
+                else:
+                    trainer = load_model(start)
+                trainer.compile("sgd", "mse")
+        """)
+
+    def test_what_is_compiled_far_from_the_strategy_shares_one_block_and_keeps_its_comments(self) -> None:
+        files = migrated(
+            {
+                "net.py": """
+                from tensorflow.keras.layers import Dense
+                from tensorflow.keras.models import Sequential
+                from tensorflow.keras.optimizers import SGD
+                from tensorflow.keras.utils import multi_gpu_model
+
+
+                class Net:
+                    def build(self):
+                        self.model = Sequential([Dense(1, input_shape=(4,))])
+
+                    def train(self, gpus):
+                        if gpus > 1:
+                            # several cards
+                            self.model = multi_gpu_model(self.model, gpus)
+                        rate = SGD(0.1)
+                        self.model.compile(rate, "mse")
+
+
+                net = Net()
+                net.build()
+                net.train(4)
+            """
+            }
+        )
+        assert (
+            "        # several cards\n"
+            "        with self.model.distribute_strategy.scope():\n"
+            "            rate = SGD(0.1)\n"
+            '            self.model.compile(rate, "mse")\n'
+        ) in files["net.py"].after
+
     def test_two_such_classes_of_one_name_go_each_from_its_module(self) -> None:
         dress = """
             from keras.models import Model

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import libcst as cst
 from libcst.helpers import parse_template_expression, parse_template_statement
@@ -31,6 +31,7 @@ from tfmigrate.walk import children, comments_in, walk
 
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 _Pieces = list[cst.BaseStatement]
+_Node = TypeVar("_Node", bound=cst.CSTNode)
 
 
 def apply(tree: cst.Module, edits: Sequence[Edit]) -> cst.Module:
@@ -391,10 +392,18 @@ def _led(statement: cst.BaseStatement, lines: Sequence[cst.EmptyLine]) -> cst.Ba
     return statement.with_changes(leading_lines=lines)
 
 
-def _without_trailing_space(statement: cst.BaseStatement) -> cst.BaseStatement:
-    """Blank lines at the top of a file's own statements would be indented with them."""
+def _without_trailing_space(statement: _Node) -> _Node:
+    """Blank lines above a file's own statements, and above their `else`, would be indented with them."""
+    changes: dict[str, object] = {}
+    for name in ("orelse", "finalbody"):
+        clause = getattr(statement, name, None)
+        if isinstance(clause, cst.If | cst.Else | cst.Finally):
+            changes[name] = _without_trailing_space(clause)
+    if isinstance(statement, cst.Try | cst.TryStar):
+        changes["handlers"] = [_without_trailing_space(handler) for handler in statement.handlers]
     lines = getattr(statement, "leading_lines", ())
-    return _led(statement, [line if line.comment else line.with_changes(indent=False) for line in lines])
+    changes["leading_lines"] = [line if line.comment else line.with_changes(indent=False) for line in lines]
+    return statement.with_changes(**changes)
 
 
 def _comment_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:

@@ -540,12 +540,17 @@ class _Planner:
             if self._over_workers(home.module):
                 self._save_by_chief(home)
                 self._note_data(home)
-        for unit, (site, model) in far.items():
+        apart: dict[tuple[Module, cst.CSTNode, str], list[Unit]] = {}
+        for site, model in far.values():
+            unit = site.unit
             if unit not in scoped:
-                left_there = remains.get(site.frame.module)
-                renamed = dict(left_there.merge.renamed) if left_there is not None else {}
+                module = site.frame.module
+                renamed = dict(remains[module].merge.renamed) if module in remains else {}
                 context = f"{_named(model, renamed)}.distribute_strategy.scope()"
-                self._draft(site.frame).edits.append(Scope((unit,), context))
+                apart.setdefault((module, module.places[unit].block, context), []).append(unit)
+        for (module, _, context), units in apart.items():
+            for neighbours in _neighbours(module, units):
+                self.drafts[module].edits.append(Scope(neighbours, context))
         for wrap in accepted:
             self._draft(wrap.site.frame).say(
                 codes.MULTI_GPU_MODEL, wrap.call, self._story(wrap), "rewrite", trail_of(wrap, self.facts)
@@ -588,7 +593,7 @@ class _Planner:
         moved = dict.fromkeys(
             wrap.site.unit
             for wrap in home.wraps
-            if wrap.site.frame.module is home.module
+            if wrap.site.frame.function is home.groups[0].home.function
             and wrap.site.unit in gone
             and not any(owner in gone for owner in home.module.ancestors(wrap.site.unit))
         )
@@ -789,6 +794,18 @@ def _is_abstract(wrap: Wrap) -> bool:
     """Whether a wrap was met in a method that nothing calls: on a base class, whose subclasses build the model."""
     *_, outermost = wrap.site.frame.chain()
     return outermost.owner is not None
+
+
+def _neighbours(module: Module, units: Iterable[Unit]) -> Iterator[tuple[Unit, ...]]:
+    """The units of one block, in order, those that follow each other without another between them together."""
+    run: list[Unit] = []
+    for unit in sorted(units, key=lambda one: module.order[one]):
+        if run and module.places[unit].index != module.places[run[-1]].index + 1:
+            yield tuple(run)
+            run = []
+        run.append(unit)
+    if run:
+        yield tuple(run)
 
 
 def _names_it(module: Module, node: cst.BaseExpression) -> bool:

@@ -65,6 +65,8 @@ _NO_DATASET = frozenset({"as_numpy_iterator", "cardinality", "get_single_element
 """Methods of a dataset that return something else."""
 _PLAIN = frozenset({"shape", "ndim", "size", "dtype"})
 """Attributes that are plain data, whatever they belong to."""
+_CONTAINERS = frozenset({"list", "tuple", "dict"})
+"""Builtins whose calls are displays of another spelling: `list()` is `[]`."""
 NOTHING = Literal(None)
 WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
 
@@ -663,6 +665,10 @@ class Interpreter:
         arguments = self._arguments(node)
         if isinstance(node.func, cst.Name) and node.func.value == "len" and arguments == ((None, Visible("gpus")),):
             return Visible("count")
+        if isinstance(node.func, cst.Name) and node.func.value in _CONTAINERS and isinstance(callee, Opaque):
+            container = _container(node.func.value, arguments)
+            if container is not None:
+                return container
         if isinstance(callee, Method) and isinstance(callee.receiver, ScopeOf):
             self.program_facts.scopes_elsewhere = True
         if any(isinstance(option, ScopeOf) for _, value in arguments for option in options(value)):
@@ -895,9 +901,11 @@ class Interpreter:
             if isinstance(owner, Instance):
                 self._mark(owner.cls, method.function)
             return self._call_function(method.function, ((None, receiver), *arguments), node)
-        if isinstance(receiver, Items) and method.name == "append" and arguments:
+        if isinstance(receiver, Items) and method.name in ("append", "extend", "insert") and arguments:
             if isinstance(node.func, cst.Attribute):
-                self._assign(node.func.value, Items((*receiver.values, arguments[0][1]), "list"))
+                added = arguments[-1][1]
+                more = (added,) if method.name != "extend" else added.values if isinstance(added, Items) else ()
+                self._assign(node.func.value, Items((*receiver.values, *more), "list"))
             return NOTHING
         if isinstance(receiver, Mapping) and method.name in ("values", "get", "items", "pop"):
             return Items(receiver.values, "list") if receiver.values else Opaque("a value of a dict")
@@ -1225,6 +1233,16 @@ def _decorators(node: cst.FunctionDef | cst.Lambda) -> Sequence[cst.Decorator]:
 
 def _function_name(node: cst.FunctionDef | cst.Lambda) -> str:
     return node.name.value if isinstance(node, cst.FunctionDef) else "<lambda>"
+
+
+def _container(name: str, arguments: _Arguments) -> Value | None:
+    """What `list()`, `list(items)`, `dict(a=x)` and the like are, where their elements are known."""
+    values = tuple(value for _, value in arguments)
+    if name == "dict":
+        return Mapping(tuple(key for key, _ in arguments), values) if all(key for key, _ in arguments) else None
+    if not values:
+        return Items((), name)
+    return Items(values[0].values, name) if isinstance(values[0], Items) else None
 
 
 def _is_keras(value: Value) -> bool:

@@ -1,0 +1,51 @@
+"""Copies of multi_gpu_model under the names that projects gave them before Keras had one, found on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tfmigrate import migrate
+from tfmigrate.settings import Settings
+
+COPY = """\
+import tensorflow as tf
+from keras.layers import Lambda, concatenate
+from keras.models import Model
+
+
+def {name}(model, gpu_count):
+    outputs = []
+    for i in range(gpu_count):
+        with tf.device("/gpu:%d" % i):
+            part = [Lambda(lambda x, i=i: x[i::gpu_count])(x) for x in model.inputs]
+            outputs.append(model(part))
+    return Model(model.inputs, concatenate(outputs, axis=0))
+"""
+SCRIPT = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from split import {name}
+
+model = Sequential([Dense(1, input_shape=(4,))])
+model = {name}(model, 2)
+model.compile(loss="mse", optimizer="sgd")
+"""
+
+
+@pytest.mark.parametrize("name", ["make_parallel", "to_multi_gpu"])
+def test_a_copy_by_an_older_name_is_found_and_replaced(project: Path, name: str) -> None:
+    Path("split.py").write_text(COPY.format(name=name), encoding="utf-8")
+    Path("train.py").write_text(SCRIPT.format(name=name), encoding="utf-8")
+    migrate.fix(["."], Settings(jobs=1))
+    after = Path("train.py").read_text(encoding="utf-8")
+    assert "with strategy.scope():\n    model = Sequential(" in after
+    assert name not in after
+
+
+def test_another_function_of_such_a_name_is_left_alone(project: Path) -> None:
+    text = "from pool import make_parallel\n\njobs = make_parallel(list, 2)\n"
+    Path("work.py").write_text(text, encoding="utf-8")
+    assert migrate.fix(["."], Settings(jobs=1)).files == ()
+    assert Path("work.py").read_text(encoding="utf-8") == text
