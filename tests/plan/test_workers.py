@@ -145,3 +145,12 @@ def test_on_keras_2_names_of_weights_stay() -> None:
     (file,) = migrated(train=TRAINS.format(draws="pass")).values()
     assert file.after.endswith('by_chief(model.save_weights)("last.h5")\nmodel.load_weights("last.h5")\n')
     assert "TFM205" not in {finding.code for finding in file.findings}
+
+
+@pytest.mark.parametrize("imports", ["import os\n", "import json\nimport os\n", "import os  # for paths\n"])
+def test_nothing_is_imported_twice(imports: str) -> None:
+    (file,) = migrated(train=f'"""Train."""\n{imports}{SAVES}print(os.sep)\n').values()
+    assert file.after.count("import os\n") == 1
+    assert file.after.startswith('"""Train."""\nimport os\nimport tempfile\nos.environ.setdefault(')
+    assert file.after.count("# for paths") == imports.count("#")
+    assert ("import json" in file.after) == ("json" in imports)

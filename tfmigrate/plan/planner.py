@@ -676,10 +676,10 @@ class _Planner:
         for module in {home.module for home in homes if self._over_workers(home.module)} | self._saving:
             draft = self.drafts[module]
             makes = module is self._cluster_module
-            edit = header(draft, keras_2=makes, saves=module in self._saving)
-            draft.edits.insert(0, edit)
+            lines, again = header(draft, keras_2=makes, saves=module in self._saving)
+            draft.edits[:0] = (lines, *again)
             if makes:
-                draft.say(codes.SEVERAL_WORKERS, edit.before, KERAS_2, "rewrite")
+                draft.say(codes.SEVERAL_WORKERS, lines.before, KERAS_2, "rewrite")
 
     def _note_no_compile(self, home: _Home) -> None:
         """A model that is trained in sight and compiled out of sight, in a module found at run time or a library."""

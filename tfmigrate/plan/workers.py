@@ -14,7 +14,7 @@ from tfmigrate.importing import LIBRARIES
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import keywords
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, Insert, Remove, Replace
+from tfmigrate.plan.edits import Edit, ImportNames, Insert, Remove, Replace
 from tfmigrate.plan.groups import Refusal
 from tfmigrate.plan.interfaces import calls_in, place_for_function
 from tfmigrate.plan.strategy import ALL_WORKERS
@@ -73,16 +73,20 @@ def devices_problem(draft: Draft, place: Unit) -> Refusal | None:
     return None
 
 
-def header(draft: Draft, *, keras_2: bool, saves: bool) -> Insert:
-    """The lines before all imports: what the helper needs, and Keras 2 for TensorFlow 2.16 and later."""
-    lines = ["import os"]
-    if saves:
-        lines.append("import tempfile")
+def header(draft: Draft, *, keras_2: bool, saves: bool) -> tuple[Insert, list[ImportNames]]:
+    """The lines before all imports: what the helper needs, and Keras 2 for TensorFlow 2.16 and later. An import that
+    they repeat goes."""
+    needed = ["os", "tempfile"] if saves else ["os"]
+    lines = [f"import {name}" for name in needed]
     if keras_2:
         quote = draft.quote
         lines.append(f"os.environ.setdefault({quote}TF_USE_LEGACY_KERAS{quote}, {quote}1{quote})")
-    place = next(unit for unit in draft.module.tree.body if not _stands_first(unit))
-    return Insert(place, "\n".join(lines))
+    body = draft.module.tree.body
+    place = next(unit for unit in body if not _stands_first(unit))
+    statements = [unit.body[0] for unit in body if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1]
+    plain = [one for one in statements if isinstance(one, cst.Import) and len(one.names) == 1]
+    again = [one for one in plain if one.names[0].asname is None and dotted(one.names[0].name) in needed]
+    return Insert(place, "\n".join(lines)), [ImportNames(one) for one in again]
 
 
 def _stands_first(unit: cst.CSTNode) -> bool:
@@ -186,7 +190,8 @@ def _what_belongs_to_it(facts: ProgramFacts, drafts: Mapping[Module, Draft], hom
         if writing:
             draft.edits.extend(saved_by_chief(draft, writing))
         if writing or draft is home:
-            draft.edits.insert(0, header(draft, keras_2=draft is home, saves=bool(writing)))
+            lines, again = header(draft, keras_2=draft is home, saves=bool(writing))
+            draft.edits[:0] = (lines, *again)
         for use in writing:
             draft.say(codes.SAVED_BY_CHIEF, use.call, chief_story(use), "rewrite")
         training = {use.call: use for use in draft.facts.uses if use.method in TRAINING and use.models}
