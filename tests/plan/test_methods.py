@@ -36,6 +36,7 @@ def test_it_is_rewritten(body: str, after: str) -> None:
         ("from keras.models import save_model\nsave_model(model, 'x/%d' % 3)\n", "TFM216"),
         ("layer = LSTM(2, recurrent_activation='sigmoid', stateful=True)\n", "TFM404"),
         ("K.set_image_dim_ordering(ordering)\n", "TFM501"),
+        ("parallel_model.compile('sgd', 'mse')\nprint(model.optimizer.decay)\n", "TFM212"),
     ],
 )
 def test_it_is_told(body: str, code: str) -> None:

@@ -55,6 +55,15 @@ def optimizer_rates(facts: Facts) -> Iterator[CallChange]:
                 "the optimizer's attribute `lr` is `learning_rate` now",
                 Replace(attribute, "{optimizer}.learning_rate", (("optimizer", attribute.value),)),
             )
+    for node in facts.module.nodes:
+        if isinstance(node, cst.Attribute) and node.attr.value == "decay" and _is_optimizer(node.value, facts):
+            yield CallChange(
+                codes.OPTIMIZER_RATE,
+                node,
+                "Keras 3 optimizers have no attribute `decay`: `decay=` becomes a schedule, and `learning_rate` is "
+                "the decayed rate then; drop what is computed from `decay` here",
+                action="warn",
+            )
 
 
 def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
