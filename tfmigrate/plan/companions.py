@@ -33,6 +33,7 @@ from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
 from tfmigrate.plan.regularizers import regularizer_defaults
 from tfmigrate.plan.saving import checkpoint_files, model_folders
 from tfmigrate.plan.sessions import sessions
+from tfmigrate.plan.steps import fractional_steps
 from tfmigrate.plan.streams import python_generators
 from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
@@ -96,6 +97,7 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
         *model_folders(facts, scopes),
         *sessions(facts, scopes, tf, draft.quote),
         *optimizer_rates(facts),
+        *fractional_steps(facts, scopes),
         *gpu_lists(facts, tf, draft.quote),
     ]
     vanished = set(taken_out(handled))

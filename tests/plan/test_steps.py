@@ -1,0 +1,55 @@
+"""Numbers of steps that are quotients. Keras 3 was read: `range(0, steps_per_epoch, ...)` in epoch_iterator.py."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+MODEL = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+model = multi_gpu_model(model, gpus=2)
+model.compile(loss="mse", optimizer="sgd")
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("model.fit_generator(feed, n / 16)\n", "model.fit(feed, steps_per_epoch=int(-(-n // 16)))\n"),
+        ("model.evaluate_generator(feed, steps=len(x) / b)\n", "model.evaluate(feed, steps=int(-(-len(x) // b)))\n"),
+        (
+            "import math\nmodel.predict(feed, steps=n / b)\n",
+            "import math\nmodel.predict(feed, steps=math.ceil(n / b))\n",
+        ),
+        (
+            "import numpy as np\nmodel.fit(feed, validation_steps=(n + 1) / b)\n",
+            "import numpy as np\nmodel.fit(feed, validation_steps=int(np.ceil((n + 1) / b)))\n",
+        ),
+    ],
+)
+def test_a_quotient_is_rounded_up(before: str, after: str) -> None:
+    (file,) = migrate_sources({"train.py": MODEL + before}, Settings())
+    assert file.after.endswith(after)
+
+
+@pytest.mark.parametrize("steps", ["n // 16", "int(n / 16)", "steps", "20"])
+def test_what_is_whole_or_unknown_stays(steps: str) -> None:
+    (file,) = migrate_sources({"train.py": f"{MODEL}model.fit(feed, steps_per_epoch={steps})\n"}, Settings())
+    assert file.after.endswith(f"model.fit(feed, steps_per_epoch={steps})\n")
+    assert "TFM217" not in {finding.code for finding in file.findings}
+
+
+@pytest.mark.parametrize(("n", "b"), [(20, 8), (16, 8), (1, 8), (0.8 * 100, 16)])
+def test_the_floor_of_the_negative_is_the_number_keras_2_took(n: float, b: int) -> None:
+    done = 0
+    while done < n / b:
+        done += 1
+    assert done == int(-(-n // b)) == math.ceil(n / b)

@@ -1,0 +1,82 @@
+"""Numbers of steps that are fractions: Keras 2 counted up to them, and Keras 3 hands them to range()."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.calls import keywords
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.expressions import assigned
+from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import imports_of
+from tfmigrate.understand.scopes import Scopes
+
+_COUNTS = {
+    "fit": ("steps_per_epoch", "validation_steps"),
+    "fit_generator": ("steps_per_epoch", "validation_steps"),
+    "evaluate": ("steps",),
+    "predict": ("steps",),
+    "evaluate_generator": ("steps",),
+    "predict_generator": ("steps",),
+}
+
+
+def fractional_steps(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`steps_per_epoch=len(x) / batch_size` took the next whole number of steps, which is written out."""
+    seen: set[cst.CSTNode] = set()
+    for use in facts.uses:
+        if not use.models and not use.method.endswith("_generator"):
+            continue
+        counts = [given.value for name in _COUNTS.get(use.method, ()) if (given := keywords(use.call).get(name))]
+        if use.method.endswith("_generator") and len(use.call.args) > 1 and use.call.args[1].keyword is None:
+            counts.append(use.call.args[1].value)
+        for node in counts:
+            if node not in seen and _is_division(node, scopes):
+                seen.add(node)
+                yield CallChange(
+                    codes.FRACTIONAL_STEPS,
+                    node,
+                    "a number of steps that is a quotient is a float, which Keras 3 refuses: it is rounded up, as "
+                    "Keras 2 counted",
+                    _rounded_up(node, facts, scopes),
+                )
+
+
+def _is_division(node: cst.BaseExpression, scopes: Scopes) -> bool:
+    """Whether an expression is `a / b`, or a variable that is bound to one such expression and nothing else."""
+    if isinstance(node, cst.BinaryOperation):
+        return isinstance(node.operator, cst.Divide)
+    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
+    if not isinstance(node, cst.Name) or scope is None:
+        return False
+    bindings = [mention for mention in scopes.of_variable(node.value, scope) if mention.binds]
+    values = [assigned(binding) for binding in bindings]
+    return (
+        len(values) == 1 and isinstance(values[0], cst.BinaryOperation) and isinstance(values[0].operator, cst.Divide)
+    )
+
+
+def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Replace:
+    """With `math` or NumPy where the module has it, else by the floor of the negative quotient."""
+    bound = {full: name for name, full in _modules(facts)}
+    if "math" in bound:
+        return Replace(node, f"{bound['math']}.ceil({{count}})", (("count", node),))
+    if "numpy" in bound:
+        return Replace(node, f"int({bound['numpy']}.ceil({{count}}))", (("count", node),))
+    if isinstance(node, cst.BinaryOperation) and not isinstance(node.left, cst.BinaryOperation):
+        return Replace(node, "int(-(-{left} // {right}))", (("left", node.left), ("right", node.right)))
+    return Replace(node, "int(-(-({count}) // 1))", (("count", node),))
+
+
+def _modules(facts: Facts) -> Iterator[tuple[str, str]]:
+    """What the imports at a module's top bind: each name, and the module that it is."""
+    for statement in facts.module.tree.body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            for small in statement.body:
+                if isinstance(small, cst.Import):
+                    for _, name, full in imports_of(small):
+                        yield name, full
