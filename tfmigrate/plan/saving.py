@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.callbacks import renamed_keys
-from tfmigrate.plan.calls import keywords, named_arguments
+from tfmigrate.plan.calls import Revision, is_false, keywords, named_arguments
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.paths import ending_of
@@ -48,9 +48,18 @@ def checkpoint_files(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> I
             continue
         literal = ending_of(call.args[0].value, facts, scopes)
         text = _text(literal) if literal is not None else None
-        if literal is not None and text in written and literal not in seen:
+        if literal is None or text not in written:
+            continue
+        if literal not in seen:
             seen.add(literal)
             yield _change(literal, text, written[text], keys)
+        by_name = keywords(call).get("by_name")
+        if by_name is not None and not is_false(by_name.value):
+            message = (
+                "Keras 3 takes `by_name` for old .h5 files only: it goes with the ending, and the layers are matched "
+                "as they were saved; a model with other layers than the one that was saved no longer loads"
+            )
+            yield CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
 
 
 def _loads(call: cst.Call, facts: Facts) -> bool:

@@ -9,8 +9,8 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import keywords
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.expressions import assigned
 from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.plan.paths import bound_once
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import imports_of
 from tfmigrate.understand.scopes import Scopes
@@ -50,14 +50,8 @@ def _is_division(node: cst.BaseExpression, scopes: Scopes) -> bool:
     """Whether an expression is `a / b`, or a variable that is bound to one such expression and nothing else."""
     if isinstance(node, cst.BinaryOperation):
         return isinstance(node.operator, cst.Divide)
-    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
-    if not isinstance(node, cst.Name) or scope is None:
-        return False
-    bindings = [mention for mention in scopes.of_variable(node.value, scope) if mention.binds]
-    values = [assigned(binding) for binding in bindings]
-    return (
-        len(values) == 1 and isinstance(values[0], cst.BinaryOperation) and isinstance(values[0].operator, cst.Divide)
-    )
+    value = bound_once(node, scopes) if isinstance(node, cst.Name) else None
+    return isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Divide)
 
 
 def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Replace:
