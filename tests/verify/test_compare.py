@@ -172,10 +172,11 @@ def test_validation_gone_is_a_failure(tmp_path: Path) -> None:
     assert row(compare(a, silent, 1e-5), "validation loss").broken
 
 
-def test_keras_23_logs_the_last_validation_batch_from_generators(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [{"call": "fit_generator"}, {"source": "sequence"}, {"source": "generator"}])
+def test_keras_23_logs_the_last_validation_batch_from_generators(how: dict[str, str], tmp_path: Path) -> None:
     old = Training()
     a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
-    a = replace(a, fits=(replace(a.fits[0], call="fit_generator"),))
+    a = replace(a, fits=(replace(a.fits[0], **how),))  # type: ignore[arg-type]
     other = [replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.1}) for e in a.epochs]
     comparison = compare(replace(a, epochs=tuple(other)), b, 1e-5)
     assert comparison.equivalent

@@ -162,7 +162,7 @@ def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference |
 def _logs_last_batch_only(old: Trace) -> bool:
     if old.start is None or old.start.flavour != "keras" or not old.start.keras.startswith("2.3"):
         return False
-    return any(fit.call == "fit_generator" for fit in old.fits)
+    return any(fit.call == "fit_generator" or fit.source in ("sequence", "generator") for fit in old.fits)
 
 
 def _last_batch_only(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
@@ -170,7 +170,8 @@ def _last_batch_only(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> 
     if size is None or size <= band or not _logs_last_batch_only(old):
         return None
     what = (
-        "Keras 2.3 logs the loss of the last validation batch, not their mean, from fit_generator. Relative difference"
+        "Keras 2.3 logs the loss of the last validation batch, not their mean, where it trains on a generator. "
+        "Relative difference"
     )
     return KnownDifference(LAST_BATCH, what, size)
 

@@ -157,7 +157,10 @@ class GraphKeras(object):
 
     def optimizer_settings(self, model):
         optimizer = model.optimizer
-        return type(optimizer).__name__.lower(), settings(optimizer)
+        found = settings(optimizer)
+        if self.flavour.name == "keras" and "clipnorm" in found:
+            found["global_clipnorm"] = found.pop("clipnorm")  # what standalone Keras did is called that today
+        return type(optimizer).__name__.lower(), found
 
     def loss_name(self, model):
         return loss_text(getattr(model, "loss", None))
