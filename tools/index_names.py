@@ -143,7 +143,7 @@ class Walk:
             return [OPEN]  # Its metaclass takes the arguments, as that of tf.Variable does.
         position, base = next(found for found in enumerate(cls.__mro__) if "__init__" in vars(found[1]))
         if base is object:
-            return [OPEN] if "__new__" in vars(cls) else []
+            return [OPEN] if any("__new__" in vars(one) for one in cls.__mro__[:-1]) else []
         init = vars(base)["__init__"]
         if takes_all(init) and any("__new__" in vars(one) for one in cls.__mro__[: position + 1]):
             return [OPEN]  # Which class comes of it depends on the arguments, as with keras.Model.

@@ -80,6 +80,12 @@ def test_a_name_or_keyword_that_is_not_there_is_told_with_the_versions_and_the_n
         "from tensorflow.python.framework import ops_of_mine\n",
         "tf.constant(1).any_thing()\n",
         "keras.layers.Dense(3, **rest)\n",
+        "layer = keras.layers.Dense(3) if deep else tf.identity\nlayer(x, training=True)\n",
+        "(tf or keras).any_thing\n",
+        "keras.Model.__dict__\n",
+        "tf.io.VarLenFeature(dtype=tf.string)\n",  # a named tuple
+        "tf.Variable(1.0, name='a', any_thing=1)\n",  # a metaclass takes the arguments
+        "tf.train.Checkpoint(model=1)\n",
         "class Mine(keras.Model):\n    def guess(self, x):\n        return 1\n\n\nMine().guess(1)\n",
         "model = keras.Sequential([])\nmodel.mine = len\nmodel.mine()\n",
         "from .tensorflow import anything\n",

@@ -140,8 +140,10 @@ class PublicNames:
     def _would_know(self, name: str, above: Entry) -> bool:
         """Whether a name would be in the index if it were there, below what stands above it."""
         head, _, last = name.rpartition(".")
+        if last.startswith("__"):
+            return False
         if above.kind == "module":
-            return not last.startswith("__")
+            return True
         members = self.section(head).members.get(head, ()) if above.kind == "class" else ()
         return bool(members) and (not last.startswith("_") or any(member.startswith("_") for member in members))
 

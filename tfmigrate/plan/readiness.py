@@ -87,15 +87,19 @@ class _Reader:
         for node, name in self._facts.symbols.items():
             if not isinstance(node, cst.Attribute) or node in inner or not self._lacking(name):
                 continue
-            found = [option for option in options(self._facts.values[node]) if isinstance(option, Symbol)]
+            found = self._symbols(node)
             root = _root(node)
             failed_before = self._lacking(self._facts.symbols.get(root, ""))
             if not failed_before and self._means_a_library(root) and all(self._lacking(one.name) for one in found):
-                yield self._lack(node, min(option.name for option in found))
+                yield self._lack(node, min(symbol.name for symbol in found))
+
+    def _symbols(self, node: cst.BaseExpression) -> list[Symbol]:
+        return [option for option in options(self._facts.values[node]) if isinstance(option, Symbol)]
 
     def _means_a_library(self, node: cst.BaseExpression) -> bool:
         """Whether a name stands for nothing but a library, or None where that is not installed."""
-        return all(isinstance(option, Symbol | Literal) for option in options(self._facts.values[node]))
+        known = self._facts.values.get(node)
+        return known is not None and all(isinstance(option, Symbol | Literal) for option in options(known))
 
     def _methods(self) -> Iterator[_Lack]:
         seen: set[cst.Call] = set()
@@ -108,9 +112,8 @@ class _Reader:
     def _keywords(self) -> Iterator[_Lack]:
         calls: dict[cst.Call, tuple[str, ...]] = {}
         for call in self._facts.module.calls:
-            name = self._facts.symbols.get(call.func, "")
-            if name.split(".", 1)[0] in _ROOTS:
-                calls[call] = (name,)
+            if self._facts.symbols.get(call.func, "").split(".", 1)[0] in _ROOTS and self._means_a_library(call.func):
+                calls[call] = tuple(sorted(symbol.name for symbol in self._symbols(call.func)))
         for use, methods in self._model_calls():
             calls.setdefault(use.call, methods)
         for call, candidates in calls.items():
