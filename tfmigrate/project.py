@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tfmigrate import rules
 from tfmigrate.files import project, scan, source
-from tfmigrate.plan import packages
+from tfmigrate.plan.package_files import names_packages
 from tfmigrate.result import FileResult, Finding
 from tfmigrate.settings import PROJECT, Settings
 
@@ -31,10 +31,10 @@ def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings
     """What is said about the projects of all migrated `files`, or with `--select TFM6` about all below `paths`."""
     done: list[Around] = []
     if _asked_for(settings):
-        found = scan.search(paths, (b"",), settings.exclude, settings.root, packages.names_packages).found
+        found = scan.search(paths, (b"",), settings.exclude, settings.root, names_packages).found
         folders: dict[str, list[scan.Found]] = {}
         for one in found:
-            if packages.names_packages(os.path.basename(one.path)):
+            if names_packages(os.path.basename(one.path)):
                 folders.setdefault(os.path.dirname(one.real), []).append(one)
         for folder, listed in folders.items():
             done += _project(listed, folder, files, paths, settings, None)
@@ -42,7 +42,7 @@ def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings
     seen: set[str] = set()
     for file in files:
         if file.changed and file.status == "migrated":
-            folder, listed = project.nearest(os.path.dirname(file.path), packages.names_packages)
+            folder, listed = project.nearest(os.path.dirname(file.path), names_packages)
             if folder not in seen:
                 seen.add(folder)
                 done += _project(listed, folder, files, paths, settings, file.path)
@@ -53,6 +53,8 @@ def in_shell_lines(file: FileResult, cells: Notebook, settings: Settings) -> Fil
     """A notebook with what is said about the packages that its shell lines install."""
     if not (file.changed or _asked_for(settings)):
         return file
+    from tfmigrate.plan import packages  # Late: most programs stand beside no file that names a package.
+
     asked = packages.Project(settings, rules.all_rules())
     found = [
         replace(finding, cell=cell)
@@ -78,10 +80,14 @@ def _project(
     settings: Settings,
     program: str | None,
 ) -> Iterator[Around]:
+    if not listed:
+        return
+    from tfmigrate.plan import packages  # Late: see in_shell_lines.
+
     inside = [file for file in files if project.within(os.path.realpath(file.path), [folder])]
     refused = next((file.path for file in inside if file.status in ("refused", "error")), None)
     after = {os.path.realpath(file.path): file.after.encode(file.encoding) for file in inside if file.changed}
-    importer = project.importer_of_keras(folder, settings.exclude, settings.root, after) if listed else None
+    importer = project.importer_of_keras(folder, settings.exclude, settings.root, after)
     for found in listed:
         try:
             text = source.decode(found.data)

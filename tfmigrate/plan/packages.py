@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.package_files import CONDA, DOCKER
 from tfmigrate.result import Action, FileResult, Finding
 from tfmigrate.rules import Rule
 from tfmigrate.settings import OLDEST_TARGET, Settings
@@ -270,16 +271,6 @@ def _position(text: str, offset: int) -> tuple[int, int]:
 
 # ---- where they stand ----
 
-REQUIREMENTS = re.compile(r"(requirements|constraints).*\.(txt|in)|.*requirements\.(txt|in)", re.I)
-_CONDA = re.compile(r"(environment|conda).*\.ya?ml", re.I)
-_DOCKER = re.compile(r"(.*\.)?Dockerfile.*", re.I)
-
-
-def names_packages(name: str) -> bool:
-    """Whether a file of this name says which packages its project needs."""
-    fixed = name in ("setup.py", "setup.cfg", "pyproject.toml", "Pipfile")
-    return fixed or any(form.fullmatch(name) for form in (REQUIREMENTS, _CONDA, _DOCKER))
-
 
 def _pins(name: str, text: str) -> Iterator[_Pin]:
     if name == "pyproject.toml":
@@ -290,9 +281,9 @@ def _pins(name: str, text: str) -> Iterator[_Pin]:
         yield from _lines(text, re.compile(r"(?:\s+|\w+\s*=(?!=)\s*)"), _NOT_HERE)
     elif name == "Pipfile":
         yield from _table(text, _NOT_HERE)
-    elif _CONDA.fullmatch(name):
+    elif CONDA.fullmatch(name):
         yield from _lines(text, re.compile(r"\s*-\s*[\"']?(?:[\w.-]+::)?"), _NOT_HERE)
-    elif _DOCKER.fullmatch(name):
+    elif DOCKER.fullmatch(name):
         yield from _words(text)
     else:
         yield from _lines(text, re.compile(r"\s*"), None)
@@ -434,7 +425,7 @@ _IMAGE = re.compile(
 
 def _images(path: str, text: str, project: Project) -> list[Finding]:
     """Old images that a Dockerfile begins with. NVIDIA's are numbered by year, and had TensorFlow 1 until 2019."""
-    if not _DOCKER.fullmatch(PurePath(path).name) or not project.settings.wants(codes.TENSORFLOW_PIN):
+    if not DOCKER.fullmatch(PurePath(path).name) or not project.settings.wants(codes.TENSORFLOW_PIN):
         return []
     found = []
     for match in _IMAGE.finditer(text):

@@ -13,7 +13,6 @@ from tfmigrate.plan.blocks import Blocks
 from tfmigrate.plan.companions import imports_the_name, plan_companions, plan_readiness
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Plan, Remove, Replace, Scope, Unwrap
-from tfmigrate.plan.estimator import plan_estimators
 from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.groups import (
     Group,
@@ -127,7 +126,10 @@ class _Planner:
         if homes:
             self._migrate(homes, remains)
         self._say_refused()
-        plan_estimators(self.facts, self.drafts)
+        if self.facts.estimators:
+            from tfmigrate.plan.estimator import plan_estimators  # Late: a dozen modules that few programs need.
+
+            plan_estimators(self.facts, self.drafts)
         moved = self._moved()
         for draft in self.drafts.values():
             wanted = frozenset(rule.code for rule in self.rules if draft.settings.wants(rule.code))
