@@ -365,6 +365,27 @@ class TestSeveralFiles:
             '            self.model.compile(rate, "mse")\n'
         ) in files["net.py"].after
 
+    def test_a_model_class_that_nothing_instantiates_stands_in_its_own_module(self) -> None:
+        files = migrated(
+            {
+                "first.py": """
+                import tensorflow as tf
+                import nets
+
+                strategy = tf.distribute.MirroredStrategy()
+            """,
+                "nets.py": """
+                import tensorflow as tf
+
+
+                class Net(tf.keras.Model):
+                    def start(self):
+                        self.compile(loss="mse")
+            """,
+            }
+        )
+        assert {file.error for file in files.values()} <= {None}
+
     def test_two_such_classes_of_one_name_go_each_from_its_module(self) -> None:
         dress = """
             from keras.models import Model

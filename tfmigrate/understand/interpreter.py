@@ -513,6 +513,7 @@ class Interpreter:
         instance: Value
         if base is not None:
             instance = self._model(cls.node, frozenset(), frozenset(), "an instance of a Model subclass", base)
+            instance.site = Site(cls.closure, cls.node)  # until a call of the class says where it is made
             instance.instance = Instance(cls)
         else:
             instance = Instance(cls)
