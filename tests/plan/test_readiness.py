@@ -51,6 +51,7 @@ def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
         ("from tensorflow.keras.layers.experimental.preprocessing import Rescaling", "TFM501", "2.3, 2.9 and 2.15"),
         ("from tensorflow.keras.utils import to_categoricals", "TFM502", "tensorflow.keras.utils.to_categorical?"),
         ("import tensorflow.contrib.slim", "TFM501", "tensorflow.contrib is not in TensorFlow 2.21 (it was in 1.15)"),
+        ("keras.Sequential([]).add(x, activation='relu')", "TFM503", "Sequential.add() takes no argument `activation`"),
         ("tf.data.Dataset.from_tensors_slices(x)", "TFM502", "mean tensorflow.data.Dataset.from_tensor_slices?"),
     ],
 )  # fmt: skip
@@ -78,6 +79,7 @@ def test_a_name_or_keyword_that_is_not_there_is_told_with_the_versions_and_the_n
         "tf.mine = 3\nprint(tf.mine.x)\n",
         "setattr(tf, 'mine', 3)\nprint(tf.mine)\n",
         "from tensorflow.python.framework import ops_of_mine\n",
+        "from tensorflow.lite.python import ops_of_mine\n",
         "tf.constant(1).any_thing()\n",
         "keras.layers.Dense(3, **rest)\n",
         "layer = keras.layers.Dense(3) if deep else tf.identity\nlayer(x, training=True)\n",

@@ -140,8 +140,8 @@ class PublicNames:
     def _would_know(self, name: str, above: Entry) -> bool:
         """Whether a name would be in the index if it were there, below what stands above it."""
         head, _, last = name.rpartition(".")
-        if last.startswith("__"):
-            return False
+        if last.startswith("__") or last == "python":
+            return False  # `tensorflow.lite.python` is a folder that an import finds, and no attribute leads to.
         if above.kind == "module":
             return True
         members = self.section(head).members.get(head, ()) if above.kind == "class" else ()

@@ -120,13 +120,14 @@ class _Reader:
             named = keywords(call)
             if not named:
                 continue
-            entries = [entry for name in candidates for entry in self._target.entries(self._tables.moves.moved(name))]
+            found = {name: self._target.entries(self._tables.moves.moved(name)) for name in candidates}
+            entries = [entry for of_name in found.values() for entry in of_name]
             if not entries or any(entry.takes_any for entry in entries):
                 continue
             known = tuple(dict.fromkeys(word for entry in entries for word in entry.keywords or ()))
             for keyword, arg in named.items():
                 if keyword not in known:
-                    name = candidates[0]
+                    name = next(name for name, of_name in found.items() if of_name)
                     yield _Lack(arg, name, self._tables.moves.moved(name), call, keyword, known)
 
     def _model_calls(self) -> Iterator[tuple[Use, tuple[str, ...]]]:
