@@ -44,6 +44,21 @@ def test_every_promised_row_is_there(tmp_path: Path) -> None:
         assert what in names
 
 
+def test_batches_that_a_model_made_may_differ_by_rounding(tmp_path: Path) -> None:
+    old = train(tmp_path / "old", Training())
+    new = train(tmp_path / "new", migrated(Training()))
+    made = replace(old, steps=tuple(replace(s, sketch=((2.0, 1.0),)) for s in old.steps))
+
+    def content(factor: float | None) -> Row:
+        sketch = None if factor is None else ((2.0, factor),)
+        steps = tuple(replace(s, fingerprint="other", sketch=sketch) for s in new.steps)
+        return row(compare(made, replace(new, steps=steps), 1e-5), "batches with the same content")
+
+    assert content(1.000001).same
+    assert not content(1.001).same
+    assert not content(None).same
+
+
 @pytest.mark.parametrize(
     ("change", "broken"),
     [

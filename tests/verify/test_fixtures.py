@@ -53,8 +53,6 @@ class Program:
     """The true differences of the two systems that it shows, by name."""
     models: int = 1
     """Trained one by one, each for these epochs."""
-    trains: bool = True
-    """False where only the tool's output is held, and no training of it has been measured yet."""
     full: bool = False
     """Judged by all of verify, with restored runs and wrong migrations; the others by the deciding runs alone."""
 
@@ -152,7 +150,7 @@ def test_the_right_migration_is_equivalent(program: Program, judge: Callable[...
 
 
 @pytest.mark.runs_tensorflow
-@each(program for program in PROGRAMS.values() if program.trains and not program.full)
+@each(program for program in PROGRAMS.values() if not program.full)
 def test_a_shape_trains_as_before(program: Program, runtime_for: Callable[[str], Runtime], tmp_path: Path) -> None:
     def world(kind: Kind, python: Runtime, keras: int) -> World:
         script = program.old if kind == "genuine" else program.new

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .trace import Trace
+from .trace import Step, Trace
 
 FLOOR = 1e-6
 """Two float32 summation orders of one mean differ by a few units in the last place (1.2e-7) a step."""
@@ -75,6 +75,24 @@ def relative_difference(old: float, new: float, scale: float = 0.0) -> float:
     if not (math.isfinite(old) and math.isfinite(new)):
         return math.inf
     return abs(old - new) / max(abs(old), abs(new), scale)
+
+
+def same_batch(old: Step, new: Step, band: float) -> bool | None:
+    """Whether two steps had the same inputs and targets; None where one of them has no fingerprint.
+
+    To the last bit, but where both have a sketch: there a model may have made the batch, which is then as near as the
+    losses must be.
+    """
+    if old.fingerprint is None or new.fingerprint is None:
+        return None
+    if old.fingerprint == new.fingerprint:
+        return True
+    if old.sketch is None or new.sketch is None or len(old.sketch) != len(new.sketch):
+        return False
+    return old.samples == new.samples and all(
+        max(abs(norm - other), abs(shadow - its)) <= band * max(norm, other)
+        for (norm, shadow), (other, its) in zip(old.sketch, new.sketch)
+    )
 
 
 def pair_steps(old: Trace, new: Trace) -> tuple[StepPair, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from . import weights
-from .align import StepPair
+from .align import StepPair, same_batch
 from .compare import Comparison
 from .contract import BATCH_NORM, Row
 from .optimizers import changed_settings, describe, number, optimizer_name, pair_compiles
@@ -160,7 +160,7 @@ def _first_data(e: Evidence) -> tuple[int, int]:
     others = {(s.fit, s.epoch, s.step): s for s in e.new.steps}
     for old in e.old.steps:
         new = others.get((old.fit, old.epoch, old.step))
-        if new is None or (old.samples, old.fingerprint) != (new.samples, new.fingerprint):
+        if new is None or old.samples != new.samples or same_batch(old, new, e.comparison.tolerance) is False:
             return old.epoch, old.step
     return 0, 0
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import weights
-from .align import EpochPair, StepPair, relative_difference
+from .align import EpochPair, StepPair, relative_difference, same_batch
 from .optimizers import ROUNDING, describe, pair_compiles, same_optimizer
 from .trace import Fit, Model, Step, Trace
 
@@ -278,11 +278,11 @@ def _data(facts: Facts) -> Iterator[Row]:
     x, y = global_batch_size(old), global_batch_size(new)
     if x is not None and y is not None:
         yield Row("global batch size", x, y, x == y)
-    prints = {(s.fit, s.epoch, s.step): s.fingerprint for s in new.steps if s.fingerprint is not None}
-    both = [s for s in old.steps if s.fingerprint is not None and (s.fit, s.epoch, s.step) in prints]
-    if both:
-        equal = sum(s.fingerprint == prints[s.fit, s.epoch, s.step] for s in both)
-        yield Row("batches with the same content", len(both), equal, equal == len(both))
+    others = {(s.fit, s.epoch, s.step): s for s in new.steps}
+    pairs = [(s, others[key]) for s in old.steps if (key := (s.fit, s.epoch, s.step)) in others]
+    compared = [same for s, other in pairs if (same := same_batch(s, other, facts.band)) is not None]
+    if compared:
+        yield Row("batches with the same content", len(compared), sum(compared), all(compared))
 
 
 def _samples_per_epoch(steps: Iterable[Step], begun: set[tuple[int, int]]) -> list[int]:

@@ -105,6 +105,9 @@ class Step:
     learning_rate: float | None = None
     shared_evenly: bool = False
     """An old run's batch that was cut and weighted as MirroredStrategy does it (see probe/remainder)."""
+    sketch: tuple[tuple[float, float], ...] | None = None
+    """(norm, projection on a fixed random direction) of each array; only where the script predicted before, so that a
+    batch may hold what a model made."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,9 @@ def install(flavour, recorder):
                 setattr(trainer, name, training_call(getattr(trainer, name), name, adapter, recorder))
         if "train_on_batch" in vars(trainer):
             trainer.train_on_batch = batch_call(trainer.train_on_batch, adapter, recorder)
+        for name in ("predict", "predict_on_batch", "predict_generator"):
+            if name in vars(trainer):
+                setattr(trainer, name, inference_call(getattr(trainer, name), adapter, recorder))
 
 
 def training_call(original, name, adapter, recorder):
@@ -64,6 +67,17 @@ def training_call(original, name, adapter, recorder):
             recorder.end(call)
 
     return fit
+
+
+def inference_call(original, adapter, recorder):
+    """What a model that was not trained yet predicts goes into the training of others, so it is aligned before."""
+
+    @functools.wraps(original)
+    def predict(self, *args, **kwargs):
+        recorder.meet(self, adapter)
+        return original(self, *args, **kwargs)
+
+    return predict
 
 
 def by_name(arguments, signature):

@@ -13,8 +13,8 @@ import numpy as np
 
 from . import remainder
 from .aligned import reseed
-from .genuine import REPLICAS
 from .graph import PROBE_LEARNING_RATE, epoch_callback, loss_text, settings
+from .towers import replicas_of
 
 
 class Batch(object):
@@ -262,7 +262,7 @@ class EagerKeras(object):
 
     def replicas(self, model):
         count = int(model.distribute_strategy.num_replicas_in_sync)
-        return count if count > 1 else getattr(model, REPLICAS, 1)
+        return count if count > 1 else replicas_of(model)
 
     def learning_rate(self, optimizer):
         try:

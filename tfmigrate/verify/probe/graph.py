@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from . import remainder
-from .genuine import REPLICAS
+from .towers import replicas_of
 
 PROBE_LEARNING_RATE = 0.01
 
@@ -139,7 +139,7 @@ class GraphKeras(object):
         strategy = getattr(model, "_distribution_strategy", None) or getattr(model, "_distribute_strategy", None)
         if strategy is not None:
             return int(strategy.num_replicas_in_sync)
-        return getattr(model, REPLICAS, 1)
+        return replicas_of(model)
 
     def learning_rate(self, optimizer):
         try:

@@ -73,6 +73,8 @@ class Recorder(object):
         self.calls = 0
         self.notes = set()
         self.aligned_weights = {}
+        self.met = 0
+        self.predicted = {}
         self.started = time.time()
         self.started_event = False
         self.train_seconds = 0.0
@@ -201,6 +203,27 @@ class Recorder(object):
         entry.initial = adapter.read(entry.leaves)
         self.snapshot(entry, call, "initial", entry.initial)
 
+    def meet(self, model, adapter):
+        """Aligns a model that is used before it is trained, such as the generator of a GAN, with the other run's."""
+        if id(model) in self.predicted or not adapter.is_built(model):
+            return
+        self.predicted[id(model)] = model
+        fresh = [variable for variable in weights.of_model(model) if id(variable) not in self.aligned_weights]
+        if not fresh:
+            return
+        name = "met-%d.npz" % self.met
+        self.met += 1
+        self.aligned_weights.update((id(variable), variable) for variable in fresh)
+        theirs = os.path.join(self.config["initial_weights"], name) if self.config.get("initial_weights") else None
+        if theirs is not None and os.path.exists(theirs):
+            with np.load(theirs) as stored:
+                values = [stored[str(i)] for i in range(len(stored.files))]
+            if [tuple(value.shape) for value in values] == [weights.shape_of(variable) for variable in fresh]:
+                adapter.assign(fresh, values)
+            else:
+                self.note("the weights of %s before its first use do not fit those of the other run" % model.name)
+        np.savez(os.path.join(self.folder, name), **{str(i): v for i, v in enumerate(adapter.read(fresh))})
+
     def load_initial(self, entry):
         path = os.path.join(self.config["initial_weights"], weights_file(entry.index, "initial"))
         if not os.path.exists(path):
@@ -233,9 +256,11 @@ class Recorder(object):
         """One optimizer step. `arrays` are the batch's inputs then targets (or None)
         in order; `seconds` the step's own wall time."""
         samples = fingerprint = None
+        sketch = None
         if arrays:
             samples = int(arrays[0].shape[0]) if arrays[0].ndim else None
             fingerprint = fingerprint_of(arrays)
+            sketch = sketch_of(arrays) if self.predicted else None
         self.write(
             "step",
             fit=call.index,
@@ -244,6 +269,7 @@ class Recorder(object):
             loss=loss,
             samples=samples,
             fingerprint=fingerprint,
+            sketch=sketch,
             learning_rate=learning_rate,
             shared_evenly=self.shares_evenly and call.entry.weighable,
         )
@@ -342,6 +368,22 @@ def fingerprint_of(arrays):
         else:
             digest.update(np.ascontiguousarray(array, dtype=np.float32).tobytes())
     return digest.hexdigest()[:16]
+
+
+def sketch_of(arrays):
+    """[norm, projection] of each array, on a fixed direction in which each element has a share.
+
+    For batches that hold what a model predicted, such as the fakes of a GAN: two versions of TensorFlow round that
+    differently, so the batches have other fingerprints and very nearly the same sketch.
+    """
+    found = []
+    for array in arrays:
+        if array.dtype.kind in "OSU":
+            return None
+        values = np.asarray(array, dtype=np.float64).ravel()
+        direction = np.random.RandomState(0).standard_normal(len(values))
+        found.append([float(np.linalg.norm(values)), float(values.dot(direction))])
+    return found
 
 
 def peak_memory():

@@ -11,7 +11,7 @@ import functools
 import numpy as np
 
 from . import flavours
-from .genuine import REPLICAS
+from .towers import replicas_of
 
 
 def sizes(batch, replicas):
@@ -82,10 +82,6 @@ def even_slice(tf, data, i, parts):
 
 
 # -- weights of the samples
-
-
-def replicas_of(model):
-    return getattr(model, REPLICAS, 1)
 
 
 def weighted_inputs(model, inputs):

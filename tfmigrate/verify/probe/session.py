@@ -5,7 +5,7 @@ import runpy
 import sys
 import traceback
 
-from . import aligned, calls, devices, estimators, flavours, genuine, remainder, restored, seeded, synthetic
+from . import aligned, calls, devices, estimators, flavours, genuine, remainder, restored, seeded, synthetic, towers
 from .recorder import Recorder
 
 CRASHED = 1
@@ -59,6 +59,7 @@ def prepare(config, recorder):
         aligned.install(tf, found, config["seed"], recorder)
     else:
         seeded.install(tf, found, config["seed"])
+    towers.install(tf, found)
     for flavour in found:
         calls.install(flavour, recorder)
     if estimated:
