@@ -1,0 +1,225 @@
+"""Every pair of examples in rules/ is run: the old on the genuine TensorFlow it is for, the new on Keras 3 and Keras 2.
+
+What trains must take the same steps, with the same losses and weights, as `tfmigrate verify` compares them; what
+computes something must compute the same. An example without multi_gpu_model or an Estimator is on a strategy already:
+its `before` runs on today's Keras 2.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Set
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tfmigrate import rules
+from tfmigrate.verify import runtimes
+from tfmigrate.verify import trace as traces
+from tfmigrate.verify.align import tolerance
+from tfmigrate.verify.compare import compare
+from tfmigrate.verify.runtimes import KERAS_2, Runtime
+from tfmigrate.verify.trace import Trace
+
+PROGRAM = Path(__file__).with_name("world.py")
+OLD = ("Keras 2.3", "TensorFlow 2.3", "before on Keras 2")
+NEW = ("Keras 3", "Keras 2")
+CLOSE = 1e-5
+
+EXAMPLES = {
+    f"{rule.code}-{number}": example
+    for rule in rules.all_rules()
+    for number, example in enumerate((e for e in rule.examples if (e.kind, e.language) == ("rewrite", "python")), 1)
+}
+
+NOT_RUN = {
+    "TFM004-1": "a builder that nothing calls",
+    "TFM022-1": "reads a file that an old run saved from its parallel model: tests/checkpoint makes and converts some",
+    "TFM401-1": "told: which of its two models learns depends on the version of Keras, by 1e-1 as the page says",
+    "TFM404-1": "told: a stateful layer runs under no strategy, and on no multi_gpu_model either",
+    "TFM217-1": "its data is what another module of the program gives",
+    "TFM411-2": "reads weights of a MobileNetV2 that it does not make",
+    "TFM502-1": "told: a name that no TensorFlow has",
+    "TFM503-1": "told: an argument that no Keras has",
+}
+"""Examples of which no two sides can be run, and why."""
+
+FAILS = {
+    ("TFM205-1", "Keras 2"): "unsupported operand type(s) for /: 'Dataset' and 'int'",
+    ("TFM209-2", "Keras 3"): "unexpected keyword argument 'period'",
+    ("TFM214-2", "Keras 3"): "no attribute 'predict_classes'",
+    ("TFM214-2", "Keras 2"): "no attribute 'predict_classes'",
+    ("TFM216-1", "Keras 3"): "Invalid filepath extension",
+    ("TFM501-1", "Keras 3"): "no attribute 'get_session'",
+    ("TFM501-1", "Keras 2"): "no attribute 'get_session'",
+}
+"""What a page says will fail as it stands, because it is told and not rewritten; with the error's words."""
+
+DIFFERS = {
+    (
+        "TFM012-1",
+        "TensorFlow 2.3",
+    ): "told: a last round with a batch for one replica alone is another step",
+    ("TFM306-1", "Keras 3"): "told: Nadam's momentum",
+    ("TFM306-1", "Keras 2"): "told: Nadam's momentum",
+    ("TFM310-1", "Keras 3"): "told: each replica clips its own part",
+    ("TFM310-2", "Keras 3"): "told: each replica clips its own part",
+    ("TFM402-2", "Keras 3"): "told: a generator that is started twice loses batches",
+}
+"""What a page says will be other numbers."""
+
+NO_BEFORE = {
+    "TFM411-1": "a model outside the scope is an error on every version",
+    "TFM412-2": "a metric outside the scope is an error on Keras 2, an optimizer outside it on Keras 3",
+    "TFM413-1": "a model loaded outside the scope is an error on every version",
+}
+"""Examples that mend what never ran: the two new sides are held against each other."""
+
+ONE_REPLICA = {
+    **dict.fromkeys(
+        ("TFM421-1", "TFM421-2", "TFM422-1", "TFM423-1", "TFM423-2", "TFM425-1"),
+        "of the machines that it asks for there is one, whose MultiWorkerMirroredStrategy has one replica on a CPU",
+    ),
+    "TFM216-1": "the last model that it compiles was loaded, and is under no strategy",
+}
+"""What trains with the same numbers on fewer replicas."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """What became of one example in one world."""
+
+    trace: Trace
+    numbers: Mapping[str, Any]
+    error: str | None
+
+    @classmethod
+    def read(cls, folder: Path) -> Side:
+        trace = traces.load(folder / "trace")
+        error: str | None = "ended: " + (folder / "output.txt").read_text(errors="replace")[-500:]
+        if trace.end is not None:
+            error = None if trace.end.ok else str(trace.end.error)
+        numbers = folder / "numbers.json"
+        return cls(trace, json.loads(numbers.read_text()) if numbers.exists() else {}, error)
+
+
+World = tuple[str, Runtime, Mapping[str, str]]
+"""What the probe calls it, its interpreter, and the texts of the examples that run there."""
+
+
+def worlds() -> dict[str, World | None]:
+    """Every world; None where there is no interpreter for it."""
+    found = runtimes.discover()
+    genuine = {name for name, e in EXAMPLES.items() if re.search("multi_gpu_model|estimator", e.before)}
+    standalone = {name for name in genuine if re.search(r"^\s*(from|import) keras", EXAMPLES[name].before, re.M)}
+    before = {name: example.before for name, example in EXAMPLES.items()}
+    after = {name: example.after for name, example in EXAMPLES.items()}
+
+    def world(kind: str, runtime: Runtime | None, texts: Mapping[str, str], names: Set[str]) -> World | None:
+        return None if runtime is None else (kind, runtime, {name: texts[name] for name in names - NOT_RUN.keys()})
+
+    return {
+        "Keras 2.3": world("genuine", runtimes.genuine_for("keras", found), before, genuine),
+        "TensorFlow 2.3": world("genuine", runtimes.genuine_for("tf.keras", found), before, genuine - standalone),
+        "before on Keras 2": world("migrated", runtimes.modern(found, 2), before, EXAMPLES.keys() - genuine),
+        "Keras 3": world("migrated", runtimes.modern(found, 3), after, EXAMPLES.keys()),
+        "Keras 2": world("migrated", runtimes.modern(found, 2), after, EXAMPLES.keys()),
+    }
+
+
+def run(folder: Path, name: str, kind: str, runtime: Runtime, texts: Mapping[str, str]) -> dict[str, Side]:
+    folder.mkdir()
+    examples = {
+        example: {"script": text, "replicas": replicas(EXAMPLES[example].before)} for example, text in texts.items()
+    }
+    (folder / "examples.json").write_text(json.dumps(examples))
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    environment |= {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0", "CUDA_VISIBLE_DEVICES": "-1"}
+    if name.endswith("Keras 2"):
+        environment[KERAS_2] = "1"
+    command = [str(runtime.python), str(PROGRAM), kind, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return {example: Side.read(folder / example) for example in examples}
+
+
+def replicas(text: str) -> int:
+    asked = re.search(r"gpus=(\d+)", text)
+    return int(asked.group(1)) if asked else 2
+
+
+def run_all(folder: Path, known: Mapping[str, World]) -> dict[str, dict[str, Side]]:
+    """{world: {example: what became of it}}"""
+    with ThreadPoolExecutor(2) as pool:
+        running = {name: pool.submit(run, folder / name.replace(" ", "-"), name, *known[name]) for name in known}
+        return {name: done.result() for name, done in running.items()}
+
+
+def difference(old: Side, new: Side, one_replica: bool) -> tuple[float, str]:
+    """The largest relative difference, and in what they differ beyond rounding; empty if in nothing."""
+    found = compare(old.trace, new.trace, tolerance(0.0, len(old.trace.steps)))
+    if len(old.trace.steps) != len(new.trace.steps):
+        return float("inf"), f"{len(old.trace.steps)} steps, {len(new.trace.steps)} now"
+    largest = found.max_relative_difference if old.trace.steps else 0.0
+    broken = [(row.what, row.old, row.new) for row in found.broken if row.what != "replicas" or not one_replica]
+    if old.trace.steps and (broken or not found.losses_agree):
+        return largest, f"losses {largest:.1e} of {found.tolerance:.1e}; {broken}"
+    for name, value in old.numbers.items():
+        before, after = np.asarray(value), np.asarray(new.numbers.get(name, np.nan))
+        if before.shape != after.shape or not np.allclose(before, after, rtol=CLOSE, atol=1e-7):
+            return largest, f"{name}: {str(value)[:60]}, now {str(new.numbers.get(name))[:60]}"
+    return largest, ""
+
+
+def wrong_on(new: str, sides: Mapping[str, Mapping[str, Side]]) -> dict[str, str]:
+    """The examples that did not become on a new side what the old one was, with what they became."""
+    wrong: dict[str, str] = {}
+    far: dict[str, float] = {}
+    for name in EXAMPLES.keys() - NOT_RUN.keys():
+        after = sides[new][name]
+        if (name, new) in FAILS:
+            if FAILS[name, new] not in str(after.error):
+                wrong[name] = f"should fail on {new}: {after.error}"
+            continue
+        if after.error is not None:
+            wrong[name] = f"fails on {new}: {after.error}"
+            continue
+        ran = {world: sides[world][name] for world in OLD if name in sides[world] and not sides[world][name].error}
+        if name in NO_BEFORE:
+            if ran:
+                wrong[name] = "its `before` does run"
+            ran = {"Keras 2": sides["Keras 2"][name]}
+        if not ran:
+            wrong[name] = f"no `before` runs: {[sides[world][name].error for world in OLD if name in sides[world]]}"
+        for world, before in ran.items():
+            size, said = difference(before, after, name in ONE_REPLICA)
+            listed = any(key in DIFFERS for key in ((name, new), (name, world)))
+            if bool(said) != listed:
+                wrong[f"{name} {world}"] = said or "is the same, and is listed as different"
+            if not said:
+                far[name] = max(size, far.get(name, 0.0))
+    print(f"{new}: {len(far)} of {len(EXAMPLES)} examples agree, largest difference {max(far.values()):.1e}")
+    return wrong
+
+
+@pytest.mark.runs_tensorflow
+def test_every_example_computes_as_before(tmp_path: Path) -> None:
+    known = worlds()
+    missing = [name for name, world in known.items() if world is None]
+    if missing:
+        pytest.skip(f"no interpreter for {', '.join(missing)}; `tfmigrate runtimes --make all` builds the old ones")
+    sides = run_all(tmp_path, {name: world for name, world in known.items() if world is not None})
+    wrong = {new: wrong_on(new, sides) for new in NEW}
+    assert wrong == {new: {} for new in NEW}, json.dumps(wrong, indent=1)
+
+
+def test_the_lists_name_examples() -> None:
+    named = {*NOT_RUN, *NO_BEFORE, *ONE_REPLICA, *(name for name, _ in FAILS), *(name for name, _ in DIFFERS)}
+    assert named <= EXAMPLES.keys()
