@@ -2,6 +2,7 @@
 
 All of them share one strategy, because a second one in a process is what TFM414 says fails; a program that is about
 that is `alone`: the classes are TensorFlow's own then, and the last strategy that it made is the one for the rest.
+Where TF_CONFIG tells that this is one of several workers, the strategy is theirs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import types
 from typing import Any
 
@@ -19,10 +21,14 @@ import numpy as np
 import tensorflow as tf
 
 keras = tf.keras
-(CPU, *_) = tf.config.list_physical_devices("CPU")
-tf.config.set_logical_device_configuration(CPU, [tf.config.LogicalDeviceConfiguration()] * 2)
+WORKER = json.loads(os.environ["TF_CONFIG"])["task"]["index"] if "TF_CONFIG" in os.environ else None
 Mirrored = tf.distribute.MirroredStrategy
 made: list[tf.distribute.Strategy] = []
+if WORKER is None:
+    (CPU, *_) = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(CPU, [tf.config.LogicalDeviceConfiguration()] * 2)
+else:
+    made.append(tf.distribute.MultiWorkerMirroredStrategy())
 trainings: list[dict[str, Any]] = []
 rows = np.random.default_rng(0)
 
@@ -61,6 +67,29 @@ def recorded(name: str) -> None:
     setattr(keras.Model, name, training)
 
 
+def saved_late() -> None:
+    """The chief takes a while to save."""
+    genuine = keras.Model.save
+
+    def save(*args: Any, **kwargs: Any) -> None:
+        time.sleep(1.0 if WORKER == 0 else 0.0)
+        genuine(*args, **kwargs)
+
+    keras.Model.save = save
+
+
+class Batches(keras.utils.Sequence):  # type: ignore[misc]
+    def __init__(self, x: Any, y: Any) -> None:
+        self.x, self.y = x, y
+
+    def __len__(self) -> int:
+        return len(self.x) // 8
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        part = slice(8 * index, 8 * index + 8)
+        return self.x[part], self.y[part]
+
+
 def data(program: str) -> dict[str, Any]:
     """What the examples take as given."""
     x = rows.random((80, 4), "float32")
@@ -68,6 +97,7 @@ def data(program: str) -> dict[str, Any]:
     return {
         "x": x if flat else x.reshape(-1, 2, 2),
         "y": x.sum(1, keepdims=True),
+        "sequence": Batches(x, x.sum(1, keepdims=True)),
         "noise": rows.random((80, 2), "float32"),
         "series": rows.random((80, 3, 4), "float32"),
         "targets": np.zeros((80, 1), "float32"),
@@ -89,10 +119,11 @@ def files_at_hand() -> None:
 def outcome(program: str, alone: bool) -> dict[str, Any]:
     """The error that a program raised ("" for none), the data it had, and its trainings."""
     keras.backend.clear_session()
-    keras.utils.set_random_seed(0)
+    keras.utils.set_random_seed(WORKER or 0)
     trainings.clear()
     given = data(program)
     tf.distribute.MirroredStrategy = lambda *_, **__: strategy(alone)
+    tf.distribute.MultiWorkerMirroredStrategy = lambda: strategy(False)
     sys.modules["project"] = types.SimpleNamespace(on_all_devices=lambda: strategy(False).scope())  # type: ignore[assignment]
     error = ""
     try:
@@ -100,13 +131,18 @@ def outcome(program: str, alone: bool) -> dict[str, Any]:
             exec(compile(program, "<example>", "exec"), {"__name__": "__main__", **given})
     except Exception as raised:
         error = f"{type(raised).__name__}: {raised}"
-    return {"error": error, "x": given["x"].tolist(), "y": given["y"].tolist(), "trainings": list(trainings)}
+    found = {"error": error, "files": os.listdir(), "trainings": list(trainings)}
+    return {**found, "x": given["x"].tolist(), "y": given["y"].tolist()}
 
 
 if __name__ == "__main__":
-    os.chdir(tempfile.mkdtemp())
-    files_at_hand()
     for method in ("fit", "train_on_batch"):
         recorded(method)
+    if WORKER is None:
+        os.chdir(tempfile.mkdtemp())
+        files_at_hand()
+    else:
+        saved_late()
     for one in json.load(sys.stdin):
+        os.chdir(one.get("folder") or ".")
         print(json.dumps({"name": one["name"], **outcome(one["program"], one["alone"])}), flush=True)

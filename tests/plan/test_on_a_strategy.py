@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 from tfmigrate import rules
 from tfmigrate.rules import Example
+from tfmigrate.verify import experiment
 
 RUNNER = Path(__file__).with_name("on_two_replicas.py")
 EXAMPLES: Mapping[str, Example] = {
@@ -26,6 +28,7 @@ EXAMPLES: Mapping[str, Example] = {
 TOGGLE, ENDLESS, SCALAR = "TFM401:1", "TFM402:3", "TFM403:3"
 TWO_TRAINED, ONE_ASKED = "TFM414:1", "TFM414:4"
 ON_ONE_DEVICE = "TFM413:2"
+SAVED, UNSEEDED = "TFM422:1", "TFM423:2"
 BATCH, RATE = 8, 0.01
 FAILS = {
     "TFM404:1 after": {3: "ValueError", 2: "ValueError: Stateful RNNs"},
@@ -66,21 +69,31 @@ def programs() -> Iterator[dict[str, object]]:
     yield {"name": f"{TWO_TRAINED} before", "program": EXAMPLES[TWO_TRAINED].before, "alone": True}
 
 
+def started(keras: int, given: list[dict[str, object]], **environment: str) -> subprocess.Popen[str]:
+    values = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", **environment}
+    values["TF_USE_LEGACY_KERAS"] = "1" if keras == 2 else "0"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, RUNNER], env=values, text=True, **pipes)
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(given))
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def ended(process: subprocess.Popen[str]) -> Outcomes:
+    try:
+        out, error = process.communicate(timeout=200)
+    finally:
+        process.kill()
+    assert process.returncode == 0, error[-3000:]
+    return {one["name"]: one for one in map(json.loads, out.splitlines())}
+
+
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2], ids=["Keras 3", "Keras 2"])
 def test_what_is_told_fails_and_what_is_mended_runs(keras: int) -> None:
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    environment["TF_USE_LEGACY_KERAS"] = "1" if keras == 2 else "0"
-    done = subprocess.run(
-        [sys.executable, RUNNER],
-        input=json.dumps(list(programs())),
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    outcomes = {one["name"]: one for one in map(json.loads, done.stdout.splitlines())}
+    outcomes = ended(started(keras, list(programs())))
     assert set(FAILS) <= set(outcomes)
     only_what_is_told_fails(outcomes, keras)
     trainable_is_read_at_every_step(outcomes, keras)
@@ -131,14 +144,52 @@ def the_batch_of_a_replica_is_taken_for_the_global_one(outcomes: Outcomes) -> No
     assert [steps(number) for number in (3, 4, 5)] == [20, 20, 20]
 
 
-def trained(one: Mapping[str, Any], factor: float = 1.0) -> bool:
+def trained(one: Mapping[str, Any], factor: float = 1.0, rows: Sequence[int] = range(80)) -> bool:
     """Whether the example's linear model is what plain gradient descent makes of ten batches in their order, with the
     gradients times a factor. The bias begins at zero."""
     (training,) = one["trainings"]
-    x, y = np.array(one["x"]), np.array(one["y"])
+    x, y = np.array(one["x"])[list(rows)], np.array(one["y"])[list(rows)]
     kernel, bias = np.array(training["start"])[:, None], 0.0
     for start in range(0, 10 * BATCH, BATCH):
-        rows = slice(start, start + BATCH)
-        slope = 2 * (x[rows] @ kernel + bias - y[rows]) / BATCH
-        kernel, bias = kernel - factor * RATE * x[rows].T @ slope, bias - factor * RATE * slope.sum()
+        part = slice(start, start + BATCH)
+        slope = 2 * (x[part] @ kernel + bias - y[part]) / BATCH
+        kernel, bias = kernel - factor * RATE * x[part].T @ slope, bias - factor * RATE * slope.sum()
     return bool(np.allclose(kernel.ravel(), training["end"], rtol=1e-5, atol=1e-6))
+
+
+def for_workers(folder: Path) -> Iterator[dict[str, object]]:
+    """The programs that `--strategy multi-worker` leaves, each in a folder that all workers share."""
+    written = {
+        f"{rule.code}:{number}": example.after
+        for rule in rules.all_rules()
+        if rule.strategy == "multi-worker"
+        for number, example in enumerate(rule.examples, 1)
+        if example.kind == "rewrite"
+    }
+    permuted = written[UNSEEDED]
+    written[f"{UNSEEDED} by hand"] = permuted.replace("rows = np.random", "np.random.seed(7)\nrows = np.random")
+    for name, program in written.items():
+        place = folder / name.replace(":", " ")
+        place.mkdir()
+        x = np.random.default_rng(0).random((80, 4), "float32")
+        np.save(place / "x.npy", x)
+        np.save(place / "y.npy", x.sum(1, keepdims=True))
+        yield {"name": name, "program": program, "alone": False, "folder": str(place)}
+
+
+@pytest.mark.runs_tensorflow
+def test_what_is_written_for_workers_trains_on_two(tmp_path: Path) -> None:
+    given = list(for_workers(tmp_path))
+    addresses = experiment._free_addresses(2)
+    tasks = [{"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}} for index in (0, 1)]
+    running = [started(2, given, TF_CONFIG=json.dumps(task)) for task in tasks]
+    with ThreadPoolExecutor(2) as pool:  # each waits for the other, and for its output to be read
+        chief, other = pool.map(ended, running)
+    for name in (one["name"] for one in given):
+        assert (chief[name]["error"], other[name]["error"]) == ("", "")
+        assert [t["replicas"] for t in chief[name]["trainings"]] == [2]
+        assert [t["end"] for t in chief[name]["trainings"]] == [t["end"] for t in other[name]["trainings"]]
+    assert "model.keras" in other[SAVED]["files"], "no worker goes on before the chief has written"
+    draws = [np.random.RandomState(seed).permutation(80).tolist() for seed in (0, 7)]
+    assert not trained(chief[UNSEEDED], rows=draws[0])
+    assert trained(chief[f"{UNSEEDED} by hand"], rows=draws[1])
