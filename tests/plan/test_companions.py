@@ -265,3 +265,14 @@ def test_an_import_in_a_block_serves_that_block_alone() -> None:
     each = "    if plain:\n        from tensorflow import keras\n    from tensorflow import keras\n    return"
     assert once in after
     assert each in after
+
+
+def test_a_private_module_that_has_no_public_name_stays() -> None:
+    body = (
+        "from tensorflow.python.keras.utils import conv_utils\nfrom tensorflow.python.keras.utils import np_utils\n"
+        "from tensorflow.python.keras.layers import Dropout\nprint(conv_utils.normalize_tuple, np_utils, Dropout)\n"
+    )
+    file = migrated(body, before_model=True)
+    assert "from tensorflow.python.keras.utils import conv_utils\n" in file.after
+    assert "from tensorflow.keras.layers import Dropout\n" in file.after
+    assert not [finding for finding in file.findings if "conv_utils" in finding.message]

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.edits import ImportNames, ImportPart, Unwrap
+from tfmigrate.plan.public_names import public_names
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of, suites_of, units_of
+
+_PRIVATE = "tensorflow.python."
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,14 @@ class Moves:
         """The name of today. A name can move twice: its module into TensorFlow, and then itself."""
         once = self._moved_once(name)
         return once if once == name else self._moved_once(once)
+
+    def imported(self, name: str) -> str:
+        """The same for what an import names. What never had a public name stays private: 2.21 still has much of it."""
+        new = self.moved(name)
+        if new == name or not name.startswith(_PRIVATE):
+            return new
+        index = public_names()
+        return name if all(index.missing(new, version) for version in index.versions(new)) else new
 
     def _moved_once(self, name: str) -> str:
         parts = name.split(".")
@@ -82,7 +93,7 @@ def plan_import(
             if names.canonical(full) == names.MULTI_GPU_MODEL:
                 removed.append(bound)
             continue
-        new = moves.moved(real) if not real.startswith(".") else real
+        new = moves.imported(real) if not real.startswith(".") else real
         if new != real:
             moved.append((real, new))
         _add(parts, real, alias, statement, new, bound)
@@ -133,7 +144,7 @@ def _star(statement: cst.ImportFrom, moves: Moves) -> ImportChange | None:
     if statement.relative:
         return None
     old = dotted(statement.module)
-    new = moves.moved(old)
+    new = moves.imported(old)
     if new == old:
         return None
     return ImportChange(ImportNames(statement, (ImportPart(new, ("*",)),)), statement, (), (), ((old, new),), ())

@@ -79,7 +79,14 @@ class _Reader:
                 full = [dotted(statement.module)] if not statement.relative else []
             else:
                 full = [name for _, _, name in imports_of(statement)]
-            yield from (self._lack(statement, name) for name in dict.fromkeys(full) if self._lacking(name))
+            for name in dict.fromkeys(full):
+                if self._lacking(name) and not self._stays(name):
+                    yield self._lack(statement, name)
+
+    def _stays(self, name: str) -> bool:
+        """Whether an import keeps a private name because the public one never was."""
+        moves = self._tables.moves
+        return moves.imported(name) == name != moves.moved(name)
 
     def _attributes(self) -> Iterator[_Lack]:
         """Names reached through an imported module: the whole of `tf.contrib.layers`, not each part of it."""
