@@ -1124,3 +1124,10 @@ def test_a_device_block_round_the_template_goes_wherever_it_stands() -> None:
     assert file.status == "migrated"
     assert "device(" not in file.after
     assert "        if gpus > 1:\n            model, other = build(8 // gpus)\n        else:\n" in file.after
+
+
+@pytest.mark.parametrize(("line", "code"), [("", "TFM101"), ("from .helpers import *\n", "TFM001")])
+def test_a_call_that_nothing_defines_is_told_unless_a_star_may_bring_it(line: str, code: str) -> None:
+    call = "model = multi_gpu_model(Sequential(), 2)\nmodel.compile('sgd', 'mse')\n"
+    (file,) = migrate_sources({"train.py": f"from keras import Sequential\n{line}\n{call}"}, Settings())
+    assert code in {finding.code for finding in file.findings}

@@ -64,3 +64,10 @@ def test_twice_the_functions_are_twice_the_work(function: str, count: int, monke
     once, twice = work(count), work(2 * count)
     assert once > 4 * count
     assert twice < 2.5 * once
+
+
+def test_lists_in_a_dict_that_grow_line_by_line_cost_no_more_with_each_line() -> None:
+    lines = "".join(f"    made['k{i % 9}'].append(Dense({i}))\n    made[key].append({i})\n" for i in range(40))
+    text = f"{START}\n\nmade = {{}}\nfor key in names:\n    made[key] = []\n{lines}"
+    file = migrate_bytes((text + "multi_gpu_model(f0(), gpus=2)\n").encode(), "models.py", Settings())
+    assert file.status == "migrated"

@@ -141,10 +141,11 @@ def _plan_imports(draft: Draft, tables: Tables) -> None:
 
 
 def _blocks_round(module: Module, unit: Unit) -> Iterator[cst.CSTNode]:
-    """The blocks of one function, or of the module's top level, that a unit stands in."""
+    """The blocks round a unit whose names it sees: those of its function, and the module's top level."""
     yield module.places[unit].block
     for owner in module.ancestors(unit):
         if isinstance(owner, cst.FunctionDef | cst.ClassDef):
+            yield module.tree
             return
         yield module.places[owner].block
 

@@ -246,6 +246,16 @@ class _Planner:
             for call in draft.module.calls
             if call.func not in draft.facts.values and _names_it(draft.module, call.func)
         ]
+        unbound = [
+            call
+            for call in draft.module.calls
+            if isinstance(call.func, cst.Name)
+            and call.func.value == "multi_gpu_model"
+            and draft.facts.values.get(call.func) == Opaque(f"the name {call.func.value}")
+        ]
+        for call in unbound:
+            message = "nothing in sight defines multi_gpu_model here: import it, and run tfmigrate again"
+            draft.say(codes.NOT_FOLLOWED, call, message, "refuse")
         for node in (*mentioned, *unreached):
             message = "multi_gpu_model is used here without a call that was followed"
             draft.say(codes.NOT_FOLLOWED, node, message, "refuse")

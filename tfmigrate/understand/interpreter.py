@@ -97,7 +97,7 @@ class Interpreter:
         places = sum(len(module.places) for module in program.modules)
         self._left = max(2 * places, min(2_000 + _WALKS * places, _MOST_WALKS))
         self._stars: dict[Module, list[str]] = {}
-        """The libraries of which a module imports everything, in order."""
+        """The modules out of sight of which a module imports everything, in order."""
         self._frame = next(iter(self._tops.values()))
         self._unit: Unit = cst.SimpleStatementLine(body=())
         self._guards: tuple[Guard, ...] = ()
@@ -392,8 +392,7 @@ class Interpreter:
                     self.program_facts.exported.add((module, name))
                     self._bind(name, value)
             return
-        if not level:
-            stars.append(source)
+        stars.append("." * level + source)
         if not level and names.canonical(f"{source}.multi_gpu_model") == names.MULTI_GPU_MODEL:
             self._bind("multi_gpu_model", Symbol(f"{source}.multi_gpu_model"))
 
@@ -416,12 +415,12 @@ class Interpreter:
                 self._assign(element, self._item(value, position, len(elements)))
         elif isinstance(target, cst.Subscript):
             receiver = self._evaluate(target.value)
-            for item in target.slice:
-                self._evaluate_slice(item.slice)
+            indices = [self._evaluate_slice(item.slice) for item in target.slice]
             if isinstance(receiver, Items):
-                self._assign(target.value, Items((*receiver.values, value), receiver.kind))
+                self._assign(target.value, receiver.grown((value,)))
             elif isinstance(receiver, Mapping) and isinstance(target.value, cst.Name | cst.Attribute):
-                self._assign(target.value, Mapping((*receiver.keys, None), (*receiver.values, value)))
+                key = indices[0].value if len(indices) == 1 and isinstance(indices[0], Literal) else None
+                self._assign(target.value, receiver.with_item(key if isinstance(key, str) else None, value))
         elif isinstance(target, cst.StarredElement):
             self._assign(target.value, Opaque("a starred target"))
 
@@ -906,7 +905,7 @@ class Interpreter:
             if isinstance(node.func, cst.Attribute):
                 added = arguments[-1][1]
                 more = (added,) if method.name != "extend" else added.values if isinstance(added, Items) else ()
-                self._assign(node.func.value, Items((*receiver.values, *more), "list"))
+                self._assign(node.func.value, receiver.grown(more))
             return NOTHING
         if isinstance(receiver, Mapping) and method.name in ("values", "get", "items", "pop"):
             return Items(receiver.values, "list") if receiver.values else Opaque("a value of a dict")

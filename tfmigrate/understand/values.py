@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Union
@@ -204,6 +204,12 @@ class Super:
     owner: ClassValue
 
 
+_LONG = 64
+"""Elements of a list that are told apart."""
+_MANY = 8
+"""Lists, or dicts, that a name may be which are told apart."""
+
+
 @dataclass(frozen=True)
 class Items:
     """A list or tuple (or its join over a loop) with what is known of its elements."""
@@ -211,11 +217,26 @@ class Items:
     values: tuple[Value, ...]
     kind: str = "tuple"
 
+    def grown(self, more: Sequence[Value]) -> Items:
+        """A list with more at its end. Of a long one no places are known, only what may stand at any of them."""
+        values = (*self.values, *more)
+        return Items(values if len(values) <= _LONG else (join(*values),), "list")
+
 
 @dataclass(frozen=True)
 class Mapping:
+    """A dict with what is known of its values; the key None stands for all keys that are not known."""
+
     keys: tuple[str | None, ...]
     values: tuple[Value, ...]
+
+    def with_item(self, key: str | None, value: Value) -> Mapping:
+        """The dict after `mapping[key] = value`."""
+        pairs = list(zip(self.keys, self.values, strict=True))
+        if key is None:
+            value = join(value, *(old for known, old in pairs if known is None))
+        kept = [(known, old) for known, old in pairs if known != key]
+        return Mapping((*(known for known, _ in kept), key), (*(old for _, old in kept), value))
 
 
 @dataclass(frozen=True)
@@ -320,9 +341,22 @@ def options(value: Value) -> frozenset[Value]:
 
 
 def join(*values: Value) -> Value:
-    """The value of a name where several paths meet."""
+    """The value of a name where several paths meet. Of many lists or dicts only what may be in any of them is kept."""
     merged = frozenset().union(*(options(value) for value in values))
+    lists = [option for option in merged if isinstance(option, Items)]
+    if len(lists) > _MANY:
+        merged = merged.difference(lists) | {Items(_together(lists), "list")}
+    dicts = [option for option in merged if isinstance(option, Mapping)]
+    if len(dicts) > _MANY:
+        held = _together(dicts)
+        merged = merged.difference(dicts) | {Mapping((None,) * len(held), held)}
     return next(iter(merged)) if len(merged) == 1 else Choice(merged)
+
+
+def _together(collections: Sequence[Items | Mapping]) -> tuple[Value, ...]:
+    """What may stand in any of several lists or dicts, as one value; nothing where all are empty."""
+    values = [value for one in collections for value in one.values]
+    return (join(*values),) if values else ()
 
 
 def sites_of(value: Value) -> Sites:
