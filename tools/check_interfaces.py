@@ -31,7 +31,7 @@ from tfmigrate.understand.program import Module, Program, imports_of
 from tfmigrate.understand.values import ModelObject, Parallel, options
 
 _ROOTS = ("tensorflow", "keras", "tf_keras")
-_LAYER_KEYWORDS = {"input_shape", "batch_input_shape", "input_dim", "batch_size", "weights", "input_length"}
+_LAYER_KEYWORDS = {"input_shape", "input_dim", "batch_size", "weights", "input_length"}
 """What `keras.layers.Layer` takes out of `**kwargs` without naming it, some with a warning."""
 MISSING = object()
 """Stands for what a name does not lead to."""
