@@ -22,13 +22,13 @@ import tensorflow as tf
 
 keras = tf.keras
 WORKER = json.loads(os.environ["TF_CONFIG"])["task"]["index"] if "TF_CONFIG" in os.environ else None
-Mirrored = tf.distribute.MirroredStrategy
+Mirrored, MultiWorker = tf.distribute.MirroredStrategy, tf.distribute.MultiWorkerMirroredStrategy
 made: list[tf.distribute.Strategy] = []
 if WORKER is None:
     (CPU, *_) = tf.config.list_physical_devices("CPU")
     tf.config.set_logical_device_configuration(CPU, [tf.config.LogicalDeviceConfiguration()] * 2)
 else:
-    made.append(tf.distribute.MultiWorkerMirroredStrategy())
+    made.append(MultiWorker())
 trainings: list[dict[str, Any]] = []
 rows = np.random.default_rng(0)
 
@@ -37,6 +37,22 @@ def strategy(own: bool) -> tf.distribute.Strategy:
     if own or not made:
         made.append(Mirrored(["cpu:0", "cpu:1"]))
     return made[-1]
+
+
+class Stand(type):
+    """A class whose calls answer with the strategy at hand; Keras 3 asks what is an instance of it."""
+
+    def __new__(mcs, name: str, genuine: type, own: bool) -> Stand:
+        return super().__new__(mcs, name, (), {"genuine": genuine, "own": own})
+
+    def __init__(cls, name: str, genuine: type, own: bool) -> None:
+        super().__init__(name, (), {})
+
+    def __call__(cls, *_: object, **__: object) -> tf.distribute.Strategy:
+        return strategy(cls.own)
+
+    def __instancecheck__(cls, one: object) -> bool:
+        return isinstance(one, cls.genuine)
 
 
 def kernel(model: Any) -> list[float] | None:
@@ -122,8 +138,8 @@ def outcome(program: str, alone: bool) -> dict[str, Any]:
     keras.utils.set_random_seed(WORKER or 0)
     trainings.clear()
     given = data(program)
-    tf.distribute.MirroredStrategy = lambda *_, **__: strategy(alone)
-    tf.distribute.MultiWorkerMirroredStrategy = lambda: strategy(False)
+    tf.distribute.MirroredStrategy = Stand("MirroredStrategy", Mirrored, alone)
+    tf.distribute.MultiWorkerMirroredStrategy = Stand("MultiWorkerMirroredStrategy", MultiWorker, False)
     sys.modules["project"] = types.SimpleNamespace(on_all_devices=lambda: strategy(False).scope())  # type: ignore[assignment]
     error = ""
     try:
