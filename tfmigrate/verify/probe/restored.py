@@ -216,9 +216,10 @@ def without_loss(tf, data):
 
 
 def as_tuples(batch):
+    """A batch with its lists as tuples and its arrays as copies: what comes of a dataset may be written over."""
     if isinstance(batch, (list, tuple)):
         return tuple(as_tuples(part) for part in batch)
-    return batch
+    return np.array(batch)
 
 
 # -- defaults and arguments of their time
