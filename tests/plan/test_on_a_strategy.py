@@ -29,9 +29,11 @@ TOGGLE, ENDLESS, SCALAR = "TFM401:1", "TFM402:3", "TFM403:3"
 TWO_TRAINED, ONE_ASKED = "TFM414:1", "TFM414:4"
 ON_ONE_DEVICE = "TFM413:2"
 SAVED, UNSEEDED = "TFM422:1", "TFM423:2"
+SHARED = "TFM405:1"
 BATCH, RATE = 8, 0.01
 FAILS = {
     "TFM404:1 after": {3: "ValueError", 2: "ValueError: Stateful RNNs"},
+    f"{SHARED} after": {3: "Unknown variable", 2: "KeyError"},
     "TFM411:1 before": {3: "AssertionError", 2: "was not created in the distribution strategy scope"},
     "TFM411:2 before": {3: "AssertionError", 2: "ValueError"},
     "TFM411:3 before": {3: "AssertionError", 2: "was not created in the distribution strategy scope"},
@@ -59,12 +61,18 @@ def programs() -> Iterator[dict[str, object]]:
     toggled = toggled.replace("    combined.train_on", "    critic.trainable = False\n    combined.train_on")
     yield {"name": ONE_ASKED, "program": EXAMPLES[ONE_ASKED].before, "alone": True}
     yield {"name": f"{TOGGLE} by hand", "program": toggled, "alone": False}
+    shared = EXAMPLES[SHARED].after + "small.fit(x, y)\nlarge.fit(x, y)\n"
+    apart = shared.replace(
+        "large.compile(optimizer", "large.compile(type(optimizer).from_config(optimizer.get_config())"
+    )
+    yield {"name": f"{SHARED} after", "program": shared, "alone": False}
+    yield {"name": f"{SHARED} by hand", "program": apart, "alone": False}
     for name, example in EXAMPLES.items():
         forms = {"before": example.before}
         if example.kind == "rewrite":
             forms["after"] = example.after
         for form, text in forms.items():
-            if "multi_gpu_model" not in text and name not in (ONE_ASKED, TWO_TRAINED):
+            if "multi_gpu_model" not in text and name not in (ONE_ASKED, TWO_TRAINED, SHARED):
                 yield {"name": f"{name} {form}", "program": text, "alone": False}
     yield {"name": f"{TWO_TRAINED} before", "program": EXAMPLES[TWO_TRAINED].before, "alone": True}
 
@@ -101,6 +109,19 @@ def test_what_is_told_fails_and_what_is_mended_runs(keras: int) -> None:
     a_loss_that_is_one_number_is_multiplied(outcomes, keras)
     what_is_loaded_outside_trains_on_one_device(outcomes)
     the_batch_of_a_replica_is_taken_for_the_global_one(outcomes)
+
+
+STRATEGY = "tf.distribute.MultiWorkerMirroredStrategy()\n"
+DEVICES = "tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)\n"
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize(("program", "error"), [(STRATEGY + DEVICES, "cannot be modified"), (DEVICES + STRATEGY, "")])
+def test_devices_are_set_up_before_the_strategy_of_several_machines_or_not_at_all(program: str, error: str) -> None:
+    head = "import tensorflow as tf\n(cpu,) = tf.config.list_physical_devices('CPU')\n"
+    done = subprocess.run([sys.executable, "-c", head + program], capture_output=True, text=True, check=False)
+    assert bool(done.returncode) is bool(error)
+    assert error in done.stderr
 
 
 def only_what_is_told_fails(outcomes: Outcomes, keras: int) -> None:
