@@ -269,10 +269,14 @@ def test_an_import_in_a_block_serves_that_block_alone() -> None:
 
 def test_a_private_module_that_has_no_public_name_stays() -> None:
     body = (
-        "from tensorflow.python.keras.utils import conv_utils\nfrom tensorflow.python.keras.utils import np_utils\n"
-        "from tensorflow.python.keras.layers import Dropout\nprint(conv_utils.normalize_tuple, np_utils, Dropout)\n"
+        "try:\n    from tensorflow.python.keras.utils import conv_utils\n"
+        "except ImportError:\n    from tensorflow.python.keras._impl.keras.utils import conv_utils\n"
+        "from tensorflow.python.keras.utils import np_utils\n"
+        "from tensorflow.python.keras.layers import Dropout\nprint(np_utils, Dropout)\n"
+        "\n\ndef normal(size):\n    return conv_utils.normalize_tuple(size)\n\n\n"
     )
     file = migrated(body, before_model=True)
-    assert "from tensorflow.python.keras.utils import conv_utils\n" in file.after
+    assert "    from tensorflow.python.keras.utils import conv_utils\n" in file.after
+    assert "    return conv_utils.normalize_tuple(size)\n" in file.after
     assert "from tensorflow.keras.layers import Dropout\n" in file.after
     assert not [finding for finding in file.findings if "conv_utils" in finding.message]

@@ -375,7 +375,7 @@ def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChan
         if not isinstance(node, cst.Attribute) or root is None or names.canonical(name) == names.MULTI_GPU_MODEL:
             continue
         old_root = facts.symbols.get(root)
-        if old_root is None or node.value not in facts.symbols:
+        if old_root is None or node.value not in facts.symbols or tables.moves.imported(name) == name:
             continue
         new, new_root = tables.moves.moved(name), tables.moves.moved(old_root)
         whole = tables.moves.moved(facts.symbols[node.value])
