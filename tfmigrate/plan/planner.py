@@ -61,6 +61,7 @@ from tfmigrate.understand.values import (
     Value,
     opaque_sites,
     options,
+    unbound,
 )
 from tfmigrate.walk import walk
 
@@ -246,14 +247,12 @@ class _Planner:
             for call in draft.module.calls
             if call.func not in draft.facts.values and _names_it(draft.module, call.func)
         ]
-        unbound = [
+        undefined = [
             call
             for call in draft.module.calls
-            if isinstance(call.func, cst.Name)
-            and call.func.value == "multi_gpu_model"
-            and draft.facts.values.get(call.func) == Opaque(f"the name {call.func.value}")
+            if isinstance(call.func, cst.Name) and draft.facts.values.get(call.func) == unbound("multi_gpu_model")
         ]
-        for call in unbound:
+        for call in undefined:
             message = "nothing in sight defines multi_gpu_model here: import it, and run tfmigrate again"
             draft.say(codes.NOT_FOLLOWED, call, message, "refuse")
         for node in (*mentioned, *unreached):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from tfmigrate.importing import LIBRARIES
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import Revision, keywords
 from tfmigrate.plan.edits import Arguments, Remove, Replace, Unwrap
@@ -23,7 +24,6 @@ from tfmigrate.understand.program import dotted, imports_of
 from tfmigrate.understand.values import Literal, ModelObject, Parallel, Symbol, options
 from tfmigrate.walk import walk
 
-_ROOTS = ("tensorflow", "keras", "tf_keras")
 _KERAS_2 = "TF_USE_LEGACY_KERAS"
 
 
@@ -119,7 +119,9 @@ class _Reader:
     def _keywords(self) -> Iterator[_Lack]:
         calls: dict[cst.Call, tuple[str, ...]] = {}
         for call in self._facts.module.calls:
-            if self._facts.symbols.get(call.func, "").split(".", 1)[0] in _ROOTS and self._means_a_library(call.func):
+            if self._facts.symbols.get(call.func, "").split(".", 1)[0] in LIBRARIES and self._means_a_library(
+                call.func
+            ):
                 calls[call] = tuple(sorted(symbol.name for symbol in self._symbols(call.func)))
         for use, methods in self._model_calls():
             calls.setdefault(use.call, methods)
@@ -158,7 +160,7 @@ class _Reader:
     def _lacking(self, written: str) -> bool:
         known = self._missing.get(written)
         if known is None:
-            known = written.split(".", 1)[0] in _ROOTS and names.canonical(written) != names.MULTI_GPU_MODEL
+            known = written.split(".", 1)[0] in LIBRARIES and names.canonical(written) != names.MULTI_GPU_MODEL
             known = known and self._target.missing(self._tables.moves.moved(written)) is not None
             self._missing[written] = known
         return known

@@ -52,6 +52,7 @@ from tfmigrate.understand.values import (
     opaque_sites,
     options,
     sites_of,
+    unbound,
 )
 from tfmigrate.walk import walk
 
@@ -1034,7 +1035,7 @@ class Interpreter:
         if stars and node.value == "multi_gpu_model":
             # Nothing else in the module binds it, so one of the star imports must.
             return Symbol(names.MULTI_GPU_MODEL)
-        return value if value is not None else Opaque(f"the name {node.value}")
+        return value if value is not None else unbound(node.value)
 
     def _attribute(self, value: Value, name: str) -> Value:
         if isinstance(value, Symbol):

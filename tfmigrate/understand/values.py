@@ -94,6 +94,11 @@ class Opaque:
     node: cst.CSTNode | None = None
 
 
+def unbound(name: str) -> Opaque:
+    """What a name is that nothing in sight binds: a builtin, or one that a module out of sight brings."""
+    return Opaque(f"the name {name}")
+
+
 @dataclass(frozen=True)
 class Visible:
     """What TensorFlow sees of the machine: its devices, those that are GPUs, or how many GPUs.
@@ -128,7 +133,7 @@ class FunctionValue:
 
 
 def _is_object(base: Value) -> bool:
-    return isinstance(base, Opaque) and base.origin == "the name object"
+    return base == unbound("object")
 
 
 @dataclass(eq=False)
