@@ -30,6 +30,23 @@ def text(code: str) -> str:
     return dedent(code).lstrip("\n")
 
 
+DRESS = """
+    from keras.models import Model
+    from keras.utils import multi_gpu_model
+
+
+    class ModelMGPU(Model):
+        def __init__(self, ser_model, gpus):
+            pmodel = multi_gpu_model(ser_model, gpus)
+            self.__dict__.update(pmodel.__dict__)
+            self._smodel = ser_model
+
+        def __getattribute__(self, attrname):
+            if "load" in attrname or "save" in attrname:
+                return getattr(self._smodel, attrname)
+            return super(ModelMGPU, self).__getattribute__(attrname)
+"""
+
 UTILITY = """
     from tensorflow.keras.utils import multi_gpu_model
 
@@ -239,25 +256,7 @@ class TestSeveralFiles:
     def test_a_class_that_only_dresses_up_the_parallel_model_goes(self) -> None:
         files = migrated(
             {
-                "dress.py": """
-                from keras.models import Model
-                from keras.utils import multi_gpu_model
-
-
-                class ModelMGPU(Model):
-                    def __init__(self, ser_model, gpus):
-                        pmodel = multi_gpu_model(ser_model, gpus)
-                        self.__dict__.update(pmodel.__dict__)
-                        self._smodel = ser_model
-
-                    def __getattribute__(self, attrname):
-                        if "load" in attrname or "save" in attrname:
-                            return getattr(self._smodel, attrname)
-                        return super(ModelMGPU, self).__getattribute__(attrname)
-
-
-                OTHER = 1
-            """,
+                "dress.py": f"{text(DRESS)}\n\nOTHER = 1\n",
                 "train.py": """
                 from keras.layers import Dense
                 from keras.models import Sequential
@@ -387,22 +386,7 @@ class TestSeveralFiles:
         assert {file.error for file in files.values()} <= {None}
 
     def test_two_such_classes_of_one_name_go_each_from_its_module(self) -> None:
-        dress = """
-            from keras.models import Model
-            from keras.utils import multi_gpu_model
-
-
-            class Trainer(Model):
-                def __init__(self, ser_model, gpus):
-                    pmodel = multi_gpu_model(ser_model, gpus)
-                    self.__dict__.update(pmodel.__dict__)
-                    self._smodel = ser_model
-
-                def __getattribute__(self, attrname):
-                    if "load" in attrname or "save" in attrname:
-                        return getattr(self._smodel, attrname)
-                    return super(Trainer, self).__getattribute__(attrname)
-        """
+        dress = DRESS.replace("ModelMGPU", "Trainer")
         script = """
             from keras.layers import Dense
             from keras.models import Sequential

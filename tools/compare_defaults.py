@@ -7,7 +7,7 @@ Each interpreter has a Keras or a TensorFlow: keras 2.2.4, 2.3.1 (a standalone `
 Keras 3), TensorFlow 1.15, 2.3, 2.9, 2.21. Every class of `layers`, `optimizers`, `losses`, `callbacks`, `initializers`
 and `regularizers` and every function of `backend`, `utils` and `losses` is asked for its signature; an argument is
 printed where its default differs, or where it is missing in some version and has a default in another. A rule's
-`[[default]]` rows are read off this table and held against the table by tests/plan/test_defaults.py.
+`[[default]]` rows are read off this table; tests/plan/test_defaults.py holds them against it.
 
 The file runs in every one of the interpreters, so it keeps to what Python 3.6 knows.
 """
