@@ -277,6 +277,7 @@ def _page(markdown: str) -> str:
 )
 @click.option("--pull-request", is_flag=True, help="Print the verdict as Markdown to paste in a pull request.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Spread NEW over N processes.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs that may go on at once.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=900, metavar="SECONDS", help="Limit of each run.")
 @click.option("--args", "arguments", default="", metavar="ARGS", help="Command line of both scripts, in one string.")
 @click.option(
@@ -356,6 +357,7 @@ def verify(
             subset=options["subset"],
             synthetic_data=options["synthetic_data"],
             environment=dict(map(_variable, env)),
+            jobs=options["jobs"],
             keep=folder / "runs" if folder else None,
         )
         report = replace(_judged(chosen, options["as_written"], options["pairs"]), title=title)

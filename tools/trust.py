@@ -80,7 +80,7 @@ class Memory:
             shutil.rmtree(places[i], ignore_errors=True)
         self.ran += len(missing)
         for run, i in zip(
-            run_all([worlds[i] for i in missing], limits, [places[i] for i in missing], jobs or os.cpu_count()), missing
+            run_all([worlds[i] for i in missing], limits, [places[i] for i in missing], os.cpu_count()), missing
         ):
             (places[i] / "run.pickle").write_bytes(pickle.dumps(run))
         runs = []
@@ -190,6 +190,7 @@ class Matrix:
             seconds=600,
             epochs=1,
             kerases=kerases,
+            jobs=1,  # a run that is remembered has its initial weights from a finished one
         )
 
     def right(self, program: Program, repetition: int) -> Cell:

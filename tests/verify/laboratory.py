@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tfmigrate.verify import runtimes
-from tfmigrate.verify.experiment import Limits, Run, World
+from tfmigrate.verify.experiment import Initial, Limits, Run, World
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.trace import End, Trace
@@ -87,12 +87,16 @@ class Laboratory:
 
     def run_all(
         self,
-        worlds: Sequence[tuple[World, Trace | None]],
+        worlds: Sequence[tuple[World, Initial]],
         limits: Limits,
         folders: Sequence[Path],
         jobs: int | None = None,
     ) -> list[Run]:
-        return [self.run(world, limits, initial, folder) for (world, initial), folder in zip(worlds, folders)]
+        done: dict[str, Run] = {}
+        for (world, start), folder in zip(worlds, folders):
+            initial = done[start.role].trace if isinstance(start, World) else start
+            done[world.role] = self.run(world, limits, initial, folder)
+        return list(done.values())
 
     def run(self, world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
         self.seen.append((world, limits, initial))

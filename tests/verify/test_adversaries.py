@@ -258,7 +258,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import confine
 confine.CREATE_RULESET, confine.NEW_NAMESPACE = 99999, -1  # neither Landlock nor namespaces
-for remark in confine.install(sys.argv[2], [], 1 << 20):
+for remark in confine.install(sys.argv[2], [], [], 1 << 20):
     print(remark)
 open(sys.argv[2] + '/file', 'w').write('x')
 """

@@ -286,6 +286,73 @@ def test_no_more_runs_at_once_than_memory_and_gpus_hold(
     assert pools == [at_once]
 
 
+STEP = '{"event": "step", "fit": 0, "epoch": 0, "step": 0, "loss": 0.5}'
+END = '{"event": "end", "ok": true, "error": null, "seconds": 1, "train_seconds": 1, "samples_per_second": 1,'
+END += ' "peak_memory_bytes": 1}'
+LED = """
+folder=$(dirname $2); leader=$(dirname $folder)/leader/trace
+case $folder in
+*/leader) {leader} ;;
+*) if [ -e $leader/running ]; then echo beside > $folder/seen; else echo after > $folder/seen; fi
+   echo '{step}' > $folder/trace/trace.jsonl
+   {follower}
+   echo '{end}' >> $folder/trace/trace.jsonl ;;
+esac
+"""
+
+
+def led(
+    program: Path, fake: Fake, tmp_path: Path, leader: str, follower: str = "true", jobs: int = 2
+) -> tuple[Sequence[Run], list[str]]:
+    """The runs of a leader and two that start from its weights, and when those began."""
+    runtime = fake(LED.format(leader=leader, follower=follower, step=STEP, end=END))
+    first = World("leader", "genuine", runtime, program, "train.py")
+    others = [World(role, "migrated", runtime, program, "train.py") for role in ("one", "two")]
+    folders = [tmp_path / name for name in ("leader", "one", "two")]
+    worlds = [(first, None), *((world, first) for world in others)]
+    runs = experiment.run_all(worlds, Limits(seconds=60), folders, jobs)
+    return runs, [(folder / "seen").read_text().strip() for folder in folders[1:] if (folder / "seen").exists()]
+
+
+WAITS = f"""echo '{STEP}' > $folder/trace/trace.jsonl
+    for i in $(seq 300); do [ -e $(dirname $folder)/two/seen ] && break; sleep 0.1; done
+    echo '{END}' >> $folder/trace/trace.jsonl"""
+
+
+def test_runs_begin_beside_the_one_they_start_from_once_it_trains(program: Path, fake: Fake, tmp_path: Path) -> None:
+    runs, seen = led(program, fake, tmp_path, WAITS)
+    assert [run.outcome for run in runs] == ["trained"] * 3, [run.message for run in runs]
+    assert seen == ["beside", "beside"]
+
+
+def test_one_job_at_a_time_runs_the_first_to_its_end(program: Path, fake: Fake, tmp_path: Path) -> None:
+    both = f"printf '%s\n' '{STEP}' '{END}' > $folder/trace/trace.jsonl"
+    runs, seen = led(program, fake, tmp_path, both, jobs=1)
+    assert [run.outcome for run in runs] == ["trained"] * 3, [run.message for run in runs]
+    assert seen == ["after", "after"]
+
+
+def test_a_run_that_fails_ends_those_that_start_from_it(program: Path, fake: Fake, tmp_path: Path) -> None:
+    dies = f"echo '{STEP}' > $folder/trace/trace.jsonl; sleep 2; exit 3"
+    began = time.monotonic()
+    runs, _ = led(program, fake, tmp_path, dies, follower="sleep 50")
+    assert time.monotonic() - began < 30
+    assert [run.outcome for run in runs] == ["crashed"] * 3
+    assert "exit code 3" in runs[0].message
+
+
+def test_without_room_for_two_they_wait(
+    program: Path, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    available = iter((4 << 30, *[1 << 30] * 9))
+    memory = type("Memory", (), {"available": property(lambda self: next(available)), "total": 1 << 34})
+    monkeypatch.setattr(experiment.psutil, "virtual_memory", memory)
+    takes_long = f"echo '{STEP}' > $folder/trace/trace.jsonl; sleep 2; echo '{END}' >> $folder/trace/trace.jsonl"
+    runs, seen = led(program, fake, tmp_path, takes_long, jobs=3)
+    assert [run.outcome for run in runs] == ["trained"] * 3, [run.message for run in runs]
+    assert seen == ["after", "after"]
+
+
 # With TensorFlow
 
 

@@ -251,6 +251,34 @@ def test_noise_that_could_not_be_measured_is_said(lab: Laboratory) -> None:
     assert any("once only" in note for note in report.notes)
 
 
+def test_with_jobs_to_spare_the_new_script_runs_beside_the_old_one(lab: Laboratory) -> None:
+    in_turns = lab.verify()
+    started = {world.role: initial for world, _, initial in lab.seen}
+    lab.seen.clear()
+    beside = lab.verify(jobs=8)
+    assert beside.verdict == in_turns.verdict == "EQUIVALENT"
+    assert {run.role for run in beside.runs} == {run.role for run in in_turns.runs}
+    assert lab.roles[0] == "genuine"
+    assert len(lab.roles) == len(started)
+    assert {world.role for world, _, initial in lab.seen if initial is not None} == set(started) - {"genuine"}
+
+
+def test_beside_a_run_that_dies_nothing_counts(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine="ImportError: no such thing (old.py:1)")
+    report = lab.verify(jobs=8)
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert lab.roles.count("migrated on Keras 3") == 2, "beside the genuine run, and beside the restored one"
+    assert all(pair.old.startswith("restored") for pair in report.pairs)
+
+
+def test_a_remainder_found_beside_is_run_apart_afterwards(lab: Laboratory) -> None:
+    report = with_remainder(lab, jobs=8)
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert [pair.old for pair in report.pairs if not pair.decides] == [
+        f"restored on Keras {keras}, remainder shared evenly" for keras in (3, 2)
+    ]
+
+
 def test_losses_that_are_no_numbers_prove_nothing(lab: Laboratory) -> None:
     lab.behaviour = broken(
         genuine=replace(OLD, gradient_scale=float("nan")), migrated=replace(migrated(OLD), gradient_scale=float("nan"))
@@ -273,7 +301,7 @@ def test_known_differences_are_in_the_reason(lab: Laboratory) -> None:
     assert "remainder batch" in report.reason
 
 
-def with_remainder(lab: Laboratory, **new: object) -> Report:
+def with_remainder(lab: Laboratory, jobs: int = 1, **new: object) -> Report:
     """Eleven samples too few for the last batch of each epoch; `new` is what the migrated script does otherwise."""
 
     def behave(world: World, limits: Limits) -> Training | str:
@@ -284,7 +312,7 @@ def with_remainder(lab: Laboratory, **new: object) -> Report:
         return replace(what, samples=256 - 64 + 29, **changed)
 
     lab.behaviour = behave
-    return lab.verify()
+    return lab.verify(jobs=jobs)
 
 
 def test_a_remainder_is_run_apart_and_every_step_is_judged(lab: Laboratory) -> None:

@@ -20,10 +20,10 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, Protocol
 
 import psutil
 
@@ -39,12 +39,16 @@ Watch = Callable[[str, float], None]
 """Told each step that a run takes: the run's role, and the loss."""
 
 PROBE = Path(__file__).parent / "probe" / "run.py"
+RUNNING = "running"
+"""In a trace's folder while its run goes on: the probe of another run waits for what is not written yet."""
 SKIPPED = frozenset([".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".mypy_cache", ".ruff_cache"])
 POLL_SECONDS = 0.1
 LOOK_SECONDS = 0.5
 MARK = "TFMIGRATE_RUN"
 """Set for each run to a value of its own, so that what the script starts is known even when it leaves the session."""
 GRACE_SECONDS = 5.0
+LEAST_MEMORY = 1 << 29
+"""Bytes that a run is expected to take at least."""
 SEED = 20200401
 
 OLD_KERAS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
@@ -181,6 +185,8 @@ def _run_one(
     output.mkdir(parents=True, exist_ok=True)
     for leftover in output.iterdir():
         leftover.unlink()
+    running = output / RUNNING
+    running.touch()
     stdout_path, stderr_path = results / "stdout.txt", results / "stderr.txt"
     scratch = Path(tempfile.mkdtemp(prefix="tfmigrate-scratch-"))
     try:
@@ -202,6 +208,7 @@ def _run_one(
         written = tuple(sorted(name for name, state in _state(program).items() if before.get(name) != state))
     finally:
         _remove(scratch)
+        running.unlink()
     recorded = _trace(output)
     outcome, message = _outcome(world, recorded, ended, limits, stderr_path)
     remarks = (*notes, *recorded.notes)
@@ -271,28 +278,65 @@ def _free_addresses(count: int) -> list[str]:
     return addresses
 
 
+Initial = Trace | World | None
+"""Whose initial weights a run starts from: a finished run's, by its trace, or a world's that runs in the same call."""
+
+
+class Execute(Protocol):
+    """What `run_all` does; another one may remember what it ran before."""
+
+    def __call__(
+        self,
+        worlds: Sequence[tuple[World, Initial]],
+        limits: Limits,
+        folders: Sequence[Path],
+        jobs: int | None = None,
+        /,
+    ) -> list[Run]: ...
+
+
 def run_all(
-    worlds: Sequence[tuple[World, Trace | None]],
+    worlds: Sequence[tuple[World, Initial]],
     limits: Limits,
     folders: Sequence[Path],
     jobs: int | None = None,
     watch: Watch | None = None,
 ) -> list[Run]:
-    """Runs worlds that do not wait for one another, `jobs` at a time (by default one for every two cores), or as many
-    as have room: each is expected to need as much memory as the run it takes its initial weights from.
+    """Runs worlds side by side, `jobs` at a time (by default `usual_jobs`), or as many as have room: each is expected
+    to need as much memory as the run it takes its initial weights from.
 
-    Each comes with that run's trace, or None. Ctrl-C ends every child before it is raised on.
+    A world that starts from another one's weights begins when that one, which comes before it, has taken its first
+    step; the probe waits for the weights of what is trained later. When that one fails, the others are ended. Ctrl-C
+    ends every child before it is raised on.
     """
     stop = threading.Event()
-    needed = max((trace.end.peak_memory_bytes or 0 for _, trace in worlds if trace and trace.end), default=0)
+    peaks = [start.end.peak_memory_bytes for _, start in worlds if isinstance(start, Trace) and start.end]
+    needed = max(filter(None, peaks), default=0)
     room = psutil.virtual_memory().available // needed if needed else len(worlds)
     on_gpus = any(world.kind != "genuine" for world, _ in worlds) and devices.shared()
-    workers = 1 if on_gpus else max(1, min(jobs or (os.cpu_count() or 2) // 2, room))
+    workers = 1 if on_gpus else max(1, min(jobs or usual_jobs(), room))
+    roles = {start.role for _, start in worlds if isinstance(start, World)}
+    leaders = {world.role: _Leader(folder, watch) for (world, _), folder in zip(worlds, folders) if world.role in roles}
+
+    def run_one(world: World, start: Initial, folder: Path) -> Run:
+        if isinstance(start, World):
+            with leaders[start.role].room():
+                return run(world, limits, leaders[start.role].trace, folder, stop, watch)
+        leader = leaders.get(world.role)
+        if leader is None:
+            return run(world, limits, start, folder, stop, watch)
+        try:
+            done = run(world, limits, start, folder, stop, leader.step)
+            if not done.ok:
+                stop.set()
+            return done
+        finally:
+            leader.over()
+
     pool = ThreadPoolExecutor(max_workers=workers)
     try:
         futures = [
-            pool.submit(run, world, limits, initial, folder, stop, watch)
-            for (world, initial), folder in zip(worlds, folders, strict=True)
+            pool.submit(run_one, world, start, folder) for (world, start), folder in zip(worlds, folders, strict=True)
         ]
         wait(futures, return_when=FIRST_EXCEPTION)
         return [future.result() for future in futures]
@@ -303,8 +347,43 @@ def run_all(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-Execute = Callable[[Sequence[tuple[World, Trace | None]], Limits, Sequence[Path], int | None], list[Run]]
-"""What `run_all` does; another one may remember what it ran before."""
+def usual_jobs() -> int:
+    """Runs at a time: one for every two processors."""
+    return max(1, (os.cpu_count() or 2) // 2)
+
+
+class _Leader:
+    """A run under way whose initial weights others start from."""
+
+    def __init__(self, folder: Path, watch: Watch | None) -> None:
+        self.trace = Trace(folder / "trace")
+        self.watch = watch
+        self.available = psutil.virtual_memory().available
+        self.begun = False
+        self.places = threading.Semaphore(0)
+
+    def step(self, role: str, loss: float) -> None:
+        self._begin()
+        if self.watch:
+            self.watch(role, loss)
+
+    def over(self) -> None:
+        """It has ended, in whatever way; what it took is there for others."""
+        self._begin()
+        self.places.release()
+
+    def _begin(self) -> None:
+        """From now on others may run: as many as have room, if each takes what this one took until now."""
+        if not self.begun:
+            self.begun = True
+            left = psutil.virtual_memory().available
+            for _ in range(left // max(self.available - left, LEAST_MEMORY)):
+                self.places.release()
+
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        with self.places:
+            yield
 
 
 def copy_program(source: Path, target: Path, largest: int) -> list[str]:

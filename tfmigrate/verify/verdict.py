@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,17 @@ from .align import noise, pair_steps, tolerance
 from .cause import Divergence
 from .compare import Comparison, compare, same_run, through_epoch
 from .contract import CLASS_WEIGHTED, LAST_BATCH, NEEDED, REMAINDER, KnownDifference
-from .experiment import OLD_KERAS_DEFAULTS, OLD_TF_KERAS_DEFAULTS, Execute, Limits, Run, World, run_all
+from .experiment import (
+    OLD_KERAS_DEFAULTS,
+    OLD_TF_KERAS_DEFAULTS,
+    Execute,
+    Initial,
+    Limits,
+    Run,
+    World,
+    run_all,
+    usual_jobs,
+)
 from .report import CONTROL, ControlResult, Pair, Report, RunSummary, Verdict, summarize
 from .runtimes import Runtime
 from .trace import Trace
@@ -79,6 +89,8 @@ class VerifyOptions:
     kerases: tuple[Keras, ...] = (3, 2)
     """Run the new script on these."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    jobs: int | None = None
+    """Runs side by side; by default one for every two processors, and one for each where nobody reads their speed."""
     keep: Path | None = None
     """Folder that receives each run's stdout, stderr and trace."""
 
@@ -265,18 +277,35 @@ class Lab:
         self.plan, self.folder, self.tell, self.execute = plan, folder, tell, execute
         self.runs: dict[str, Run] = {}
         self.remarks = list(plan.notes)
+        self.count = 0
+
+    @property
+    def jobs(self) -> int:
+        return self.plan.options.jobs or usual_jobs()
 
     def run(
         self, *worlds: World, start: Run | None = None, limits: Limits | None = None, jobs: int | None = None
     ) -> list[Run]:
-        """Runs worlds that do not wait for one another, from the initial weights of `start`, `jobs` at a time."""
-        if worlds:
-            self.tell("running " + ", ".join(f"{w.role} ({w.runtime.label})" for w in worlds))
-        folders = [self.folder / f"{len(self.runs) + i} {_file_name(w.role)}" for i, w in enumerate(worlds)]
+        """Runs worlds that do not wait for one another, from the initial weights of `start`."""
         initial = start.trace if start else None
-        done = self.execute([(world, initial) for world in worlds], limits or self.plan.limits, folders, jobs)
+        done = self._run([(world, initial) for world in worlds], limits, jobs)
         self.runs.update({run.world.role: run for run in done})
         return done
+
+    def lead(self, leader: World, *others: World) -> Run:
+        """Runs `leader`, and the others beside it from its initial weights; when it fails, they are not remembered."""
+        first, *rest = self._run([(leader, None), *((world, leader) for world in others)])
+        self.runs.update({run.world.role: run for run in (first, *(rest if first.ok else ()))})
+        return first
+
+    def _run(
+        self, worlds: Sequence[tuple[World, Initial]], limits: Limits | None = None, jobs: int | None = None
+    ) -> list[Run]:
+        if worlds:
+            self.tell("running " + ", ".join(f"{w.role} ({w.runtime.label})" for w, _ in worlds))
+        folders = [self.folder / f"{self.count + i} {_file_name(w.role)}" for i, (w, _) in enumerate(worlds)]
+        self.count += len(folders)
+        return self.execute(worlds, limits or self.plan.limits, folders, self.plan.options.jobs or jobs)
 
     def summaries(self) -> tuple[RunSummary, ...]:
         return tuple(
@@ -325,16 +354,15 @@ def _judge(lab: Lab) -> Report:
     reference = reference_run(lab)
     if reference is None:
         return _report(lab, "COULD NOT RUN", why_none(lab))
-    kerases = () if plan.flavour == "estimator" else plan.modern
-    restored = [plan.world("restored", keras) for keras in kerases if f"restored on Keras {keras}" not in lab.runs]
+    restored = [world for world in _all_restored(plan) if world.role != reference.world.role]
     shared = []
     if has_remainder(reference.trace):
         shared = [_sharing(reference.world)]
         restored = [_sharing(world) for world in restored]
-    migrated = [plan.world("migrated", keras) for keras in plan.modern]
-    other_threads = 1 if (os.cpu_count() or 1) > 1 else 2
-    again = replace(reference.world, role=f"{reference.world.role}, {other_threads} thread", threads=other_threads)
-    repeated, *_ = lab.run(again, *shared, *restored, *migrated, start=reference)
+    again = _again(reference.world)
+    wanted = (again, *shared, *restored, *_all_migrated(plan))
+    lab.run(*(world for world in wanted if world.role not in lab.runs), start=reference)
+    repeated = lab.runs[again.role]
 
     own_noise = noise(reference.trace, repeated.trace) if repeated.ok else None
     if own_noise is None:
@@ -410,17 +438,32 @@ def _report(
 
 
 def reference_run(lab: Lab) -> Run | None:
-    """The run of the old script that everything is measured against: genuine where that works, else restored."""
+    """The run of the old script that everything is measured against: genuine where that works, else restored.
+
+    Where there are processors for it, all that can be known to be wanted runs beside it."""
     plan = lab.plan
-    if plan.genuine is not None:
-        (genuine,) = lab.run(plan.world("genuine"))
-        if genuine.ok:
-            return genuine
-    for keras in () if plan.flavour == "estimator" else plan.modern:
-        (restored,) = lab.run(plan.world("restored", keras))
-        if restored.ok:
-            return restored
+    candidates = [plan.world("genuine")] if plan.genuine is not None else []
+    candidates += _all_restored(plan)
+    for world in candidates:
+        beside = (_again(world), *_all_restored(plan), *_all_migrated(plan)) if lab.jobs > 1 else ()
+        run = lab.lead(world, *(other for other in beside if other.role not in (world.role, *lab.runs)))
+        if run.ok:
+            return run
     return None
+
+
+def _all_restored(plan: Plan) -> list[World]:
+    return [plan.world("restored", keras) for keras in plan.modern if plan.flavour != "estimator"]
+
+
+def _all_migrated(plan: Plan) -> list[World]:
+    return [plan.world("migrated", keras) for keras in plan.modern]
+
+
+def _again(reference: World) -> World:
+    """The same under another number of threads, which shows how much of a difference is noise."""
+    threads = 1 if (os.cpu_count() or 1) > 1 else 2
+    return replace(reference, role=f"{reference.role}, {threads} thread", threads=threads)
 
 
 def why_none(lab: Lab) -> str:

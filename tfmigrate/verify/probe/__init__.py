@@ -4,6 +4,7 @@ Started as `python .../probe/run.py CONFIG.json`. Standard library, and the nump
 syntax, because the interpreter is the one the old script was written for. Only this package imports TensorFlow.
 
 The names in CONFIG.json: script, args, cwd, output (the trace's folder), world ("genuine", "restored", "migrated"),
-replicas, initial_weights (another trace's folder, or null), synthetic_data, epochs and steps_per_epoch (limits, or
+replicas, initial_weights (another trace's folder, or null; running, in it, is there while that run goes on),
+synthetic_data, epochs and steps_per_epoch (limits, or
 null), threads (or null), seed, defaults (class name -> parameter -> the old default value, for the restored world).
 """

@@ -33,11 +33,12 @@ class Unconfined(OSError):
     """This system cannot do it; the message says what is missing."""
 
 
-def install(scratch, writable, largest_file):
+def install(scratch, writable, changing, largest_file):
     """Limits this process and all that it starts; returns what could not be kept from it, in words.
 
     It may write to `scratch`, to the folders in `writable`, and to a /tmp of its own, which shows what lies in the real
-    one and keeps what is written in scratch. `largest_file` is in bytes.
+    one now and keeps what is written in scratch. Folders in `changing` are shown as they become. `largest_file` is in
+    bytes.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
@@ -46,9 +47,10 @@ def install(scratch, writable, largest_file):
     if not sys.platform.startswith("linux"):
         return ["only Linux can keep a script from writing outside its scratch folder"]
     writable = [os.path.realpath(place) for place in [scratch] + list(writable)]
+    changing = [os.path.realpath(place) for place in changing]
     left = []
     try:
-        own_temporary(writable[0], writable)
+        own_temporary(writable[0], writable, changing)
     except OSError as error:
         left.append("the script could write to /tmp: it could not be given its own (%s)" % error)
     try:
@@ -58,7 +60,7 @@ def install(scratch, writable, largest_file):
     return left
 
 
-def own_temporary(scratch, writable):
+def own_temporary(scratch, writable, changing):
     """Gives this process a /tmp of its own. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     folder, names = os.path.join(scratch, "tmp"), os.listdir(TEMPORARY)
@@ -80,6 +82,9 @@ def own_temporary(scratch, writable):
     for place in writable:
         if place.startswith(TEMPORARY + os.sep):
             mount(libc, place, folder + place[len(TEMPORARY):], BIND | RECURSIVE)
+    for place in changing:
+        if place.startswith(TEMPORARY + os.sep):
+            bind_to_read(libc, place, folder + place[len(TEMPORARY):])
     mount(libc, folder, TEMPORARY, BIND | RECURSIVE)
     os.chdir(os.getcwd())  # the same name, in the namespace's own tree
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from . import facts, weights
 
+WAIT_SECONDS = 0.02
+
 
 class WeightsDiffer(ValueError):
     """The other run's initial weights do not fit this run's model."""
@@ -214,26 +216,22 @@ class Recorder(object):
         name = "met-%d.npz" % self.met
         self.met += 1
         self.aligned_weights.update((id(variable), variable) for variable in fresh)
-        theirs = os.path.join(self.config["initial_weights"], name) if self.config.get("initial_weights") else None
-        if theirs is not None and os.path.exists(theirs):
-            with np.load(theirs) as stored:
-                values = [stored[str(i)] for i in range(len(stored.files))]
+        values = self.theirs(name)
+        if values is not None:
             if [tuple(value.shape) for value in values] == [weights.shape_of(variable) for variable in fresh]:
                 adapter.assign(fresh, values)
             else:
                 self.note("the weights of %s before its first use do not fit those of the other run" % model.name)
-        np.savez(os.path.join(self.folder, name), **{str(i): v for i, v in enumerate(adapter.read(fresh))})
+        self.save(name, adapter.read(fresh))
 
     def load_initial(self, entry):
-        path = os.path.join(self.config["initial_weights"], weights_file(entry.index, "initial"))
-        if not os.path.exists(path):
+        values = self.theirs(weights_file(entry.index, "initial"))
+        if values is None:
             raise WeightsDiffer(
                 "the other run has no initial weights for model %d (%s): it trained %d models with weights to record"
                 % (entry.index, entry.model.name, len(glob.glob(os.path.join(self.config["initial_weights"],
                                                                             weights_file("*", "initial")))))
             )
-        with np.load(path) as stored:
-            values = [stored[str(i)] for i in range(len(stored.files))]
         theirs = [tuple(value.shape) for value in values]
         ours = [weights.shape_of(variable) for variable in entry.leaves]
         if theirs != ours:
@@ -247,8 +245,27 @@ class Recorder(object):
 
     def snapshot(self, entry, call, moment, values):
         name = weights_file(entry.index, moment)
-        np.savez(os.path.join(self.folder, name), **{str(i): value for i, value in enumerate(values)})
+        self.save(name, values)
         self.write("weights", model=entry.index, fit=call.index, moment=moment, file=name)
+
+    def save(self, name, values):
+        """Arrays as a file of the trace, whole or not there: another run may wait for it."""
+        path = os.path.join(self.folder, name)
+        np.savez(path + ".npz", **{str(i): value for i, value in enumerate(values)})
+        os.rename(path + ".npz", path)
+
+    def theirs(self, name):
+        """The arrays in this file of the other run, once it has written them; None when it has not and is over."""
+        folder = self.config.get("initial_weights")
+        if not folder:
+            return None
+        path = os.path.join(folder, name)
+        while os.path.exists(os.path.join(folder, "running")) and not os.path.exists(path):
+            time.sleep(WAIT_SECONDS)
+        if not os.path.exists(path):
+            return None
+        with np.load(path) as stored:
+            return [stored[str(i)] for i in range(len(stored.files))]
 
     # -- steps
 

@@ -26,7 +26,9 @@ def main(path):
     sys.modules[PACKAGE] = package
     spec.loader.exec_module(package)
     confine = importlib.import_module(PACKAGE + ".confine")
-    config["unconfined"] = confine.install(config["scratch"], [config["output"]], config["largest_file"])
+    config["unconfined"] = confine.install(
+        config["scratch"], [config["output"]], filter(None, [config["initial_weights"]]), config["largest_file"]
+    )
     session = importlib.import_module(PACKAGE + ".session")
     return session.run(config)
 

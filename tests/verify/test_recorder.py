@@ -1,0 +1,45 @@
+"""A run may wait for what another one, still under way, writes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tfmigrate.verify.probe.recorder import Recorder
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Recorder:
+    return Recorder({"output": str(tmp_path / "theirs")})
+
+
+@pytest.fixture
+def ours(tmp_path: Path, theirs: Recorder) -> Recorder:
+    return Recorder({"output": str(tmp_path / "ours"), "initial_weights": theirs.folder})
+
+
+def test_arrays_are_waited_for_while_the_other_run_goes_on(theirs: Recorder, ours: Recorder) -> None:
+    (Path(theirs.folder) / "running").touch()
+    late = threading.Timer(0.3, theirs.save, ("model-1-initial.npz", [np.arange(3.0), np.eye(2)]))
+    late.start()
+    began = time.monotonic()
+    found = ours.theirs("model-1-initial.npz")
+    late.join()
+    assert time.monotonic() - began >= 0.2
+    assert [array.tolist() for array in found] == [[0.0, 1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]]]
+
+
+def test_arrays_that_an_ended_run_never_wrote_are_not_there(theirs: Recorder, ours: Recorder) -> None:
+    assert ours.theirs("model-7-initial.npz") is None
+    running = Path(theirs.folder) / "running"
+    running.touch()
+    threading.Timer(0.2, running.unlink).start()
+    assert ours.theirs("model-7-initial.npz") is None
+
+
+def test_without_another_run_there_is_nothing_to_wait_for(theirs: Recorder) -> None:
+    assert theirs.theirs("model-0-initial.npz") is None
