@@ -11,7 +11,7 @@ from tfmigrate.verify.cause import Divergence
 from tfmigrate.verify.compare import compare
 from tfmigrate.verify.trace import Trace
 
-from .simulated import Training, migrated, train
+from .simulated import Training, migrated, train, train_each
 
 OLD = Training()
 
@@ -127,6 +127,37 @@ def test_data_comes_before_what_follows_from_it(tmp_path: Path) -> None:
     """A doubled batch also changes every loss, the gradient and the final weights."""
     found = between(tmp_path, OLD, replace(migrated(OLD), batch_size=128, learning_rate=1.0))
     assert found.kind == "batch size"
+
+
+def test_the_weights_a_later_model_starts_from_may_be_what_follows(tmp_path: Path) -> None:
+    """A GAN's combined model holds the discriminator, which was trained before."""
+    old = train_each(tmp_path / "old", [OLD, OLD])
+    first, second = migrated(OLD), replace(migrated(OLD), initial_seed=3)
+    slower = find(old, train_each(tmp_path / "new", [replace(first, learning_rate=0.25), second]))
+    own = find(old, train_each(tmp_path / "own", [first, second]))
+    assert [one and one.kind for one in (slower, own)] == ["learning rate", "initial weights"]
+
+
+def test_the_data_that_a_model_made_may_be_what_follows(tmp_path: Path) -> None:
+    old = made_by_a_model(train(tmp_path / "old", OLD), 1.0)
+    right = train(tmp_path / "right", migrated(OLD))
+    slower = train(tmp_path / "slower", replace(migrated(OLD), learning_rate=0.25))
+    found = [
+        find(old, made_by_a_model(slower, 2.0)),
+        find(old, made_by_a_model(right, 2.0)),
+        find(old, made_by_a_model(slower, 2.0, since=0)),
+    ]
+    # In the second nothing else explains it, in the third nothing came before the first batch.
+    assert [one and one.kind for one in found] == ["learning rate", "data", "data"]
+
+
+def made_by_a_model(trace: Trace, norm: float, since: int = 1) -> Trace:
+    """The trace with batches that a model made from its `since`-th step on, which is of this norm."""
+    steps = list(trace.steps)
+    for i in range(len(steps)):
+        size = norm if i >= since else 1.0
+        steps[i] = replace(steps[i], fingerprint=f"{i} {size}", sketch=((size, 0.0),))
+    return replace(trace, steps=tuple(steps))
 
 
 def crash(folder: Path, error: str, new: Training, steps: int) -> Divergence:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -12,7 +12,7 @@ from .align import StepPair, same_batch
 from .compare import Comparison
 from .contract import BATCH_NORM, Row
 from .optimizers import changed_settings, describe, number, optimizer_name, pair_compiles
-from .trace import Trace
+from .trace import Model, Step, Trace
 
 Kind = Literal[
     "crash",
@@ -102,10 +102,18 @@ def _initial_weights(e: Evidence) -> Divergence | None:
     if loaded is not None:
         what = "a file gave the old model its weights, and the new one none" if loaded.old else "a file gave weights"
         return Divergence("initial weights", what, 0, 0)
-    row = e.row("initial weights")
-    if row is None:
+    return _weights_of(e, e.old.models[:1])
+
+
+def _later_weights(e: Evidence) -> Divergence | None:
+    """Of models that are trained after another: they may hold layers of that one, as its training left them."""
+    return _weights_of(e, e.old.models[1:])
+
+
+def _weights_of(e: Evidence, models: Sequence[Model]) -> Divergence | None:
+    if e.row("initial weights") is None:
         return None
-    for model in e.old.models:
+    for model in models:
         for difference in weights.differences(e.old, e.new, model.index, "initial") or ():
             if difference.absolute > 1e-7:
                 what = f"initial weights differ: {difference.name} by up to {difference.absolute:.3g}"
@@ -133,6 +141,14 @@ def _epochs(e: Evidence) -> Divergence | None:
 
 
 def _batches(e: Evidence) -> Divergence | None:
+    if e.row("batches") is not None and e.row("global batch size") is None:
+        first = _data_apart(e)
+        # A GAN trains on what it made: from the second step on, other data may be what other training led to.
+        return None if first and first.sketch and first is not e.old.steps[0] else _other_batches(e)
+    return _other_batches(e)
+
+
+def _other_batches(e: Evidence) -> Divergence | None:
     size, steps = e.row("global batch size"), e.row("steps")
     if size is not None:
         ratio = _times(size.new / size.old)
@@ -156,13 +172,19 @@ def _reordered(e: Evidence) -> bool:
 
 
 def _first_data(e: Evidence) -> tuple[int, int]:
-    """The first step whose batch differs."""
+    """Where the first batch differs."""
+    first = _data_apart(e)
+    return (first.epoch, first.step) if first else (0, 0)
+
+
+def _data_apart(e: Evidence) -> Step | None:
+    """The old run's first step whose batch differs."""
     others = {(s.fit, s.epoch, s.step): s for s in e.new.steps}
     for old in e.old.steps:
         new = others.get((old.fit, old.epoch, old.step))
         if new is None or old.samples != new.samples or same_batch(old, new, e.comparison.tolerance) is False:
-            return old.epoch, old.step
-    return 0, 0
+            return old
+    return None
 
 
 def _first_missing(e: Evidence) -> tuple[int | None, int | None]:
@@ -363,6 +385,8 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     _remainder,
     _batch_norm,
     _gradient,
+    _other_batches,
+    _later_weights,
     _shuffle,
     _dropout,
     _validation,
