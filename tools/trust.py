@@ -45,6 +45,7 @@ else:
 ROOT = Path(__file__).resolve().parents[1]
 KERASES: tuple[Literal[2, 3], ...] = (3, 2)
 GENUINE = {"tf1.15": "genuine keras", "tf2.3": "genuine tf.keras"}
+ESTIMATOR = "genuine estimator"
 
 
 class Agreed(Exception):
@@ -144,6 +145,9 @@ def programs(names: Sequence[str]) -> list[Program]:
                     file.parent.name, facts["script"], tuple(facts["args"]), facts["gpus"], GENUINE[facts["genuine"][0]]
                 )
             )
+    for folder in sorted((ROOT / "fixtures").glob("estimator_*")):
+        if not names or folder.name in names:
+            found.append(Program(folder.name, "train.py", (), 2, ESTIMATOR))
     return found
 
 
@@ -206,7 +210,8 @@ class Matrix:
         """The right pair's first repetition must have been run."""
         folder = program.new.parent
         files = controls.program_of(folder, program.script)
-        made = controls.mutants(files, program.script, program.gpus, 3)
+        more = controls.ESTIMATOR_CONTROLS if program.genuine == ESTIMATOR else ()
+        made = controls.mutants(files, program.script, program.gpus, 3, more)
         self.right(program, 1)
         right = dict(self.memory.seen)
         for mutant in made:
@@ -244,7 +249,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no cell after this")
     options = parser.parse_args()
     found = runtimes.discover()
-    legacy = {kind: r.python for kind in GENUINE.values() if (r := oldest(found, kind)) is not None}
+    kinds = (*GENUINE.values(), ESTIMATOR)
+    legacy = {kind: r.python for kind in kinds if (r := oldest(found, kind)) is not None}
     matrix = Matrix(options.results, legacy)
     chosen = programs(options.programs)
     cells: list[Cell] = []
