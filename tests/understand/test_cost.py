@@ -42,14 +42,14 @@ f{this}()
 @pytest.mark.parametrize(("function", "count"), [(CALLED_ONCE, 100), (CALLED_TWICE, 12), (WRAPPED, 20)])
 def test_twice_the_functions_are_twice_the_work(function: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluated = 0
-    original = Interpreter._evaluate
+    original = Interpreter.evaluate
 
     def counting(self: Interpreter, *arguments: object) -> object:
         nonlocal evaluated
         evaluated += 1
         return original(self, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Interpreter, "_evaluate", counting)
+    monkeypatch.setattr(Interpreter, "evaluate", counting)
 
     def work(functions: int) -> int:
         nonlocal evaluated

@@ -52,6 +52,20 @@ def test_layers_added_in_a_loop_belong_to_the_model() -> None:
     assert lines(found) == [2, 4]
 
 
+def test_each_condition_of_a_chain_stands_where_the_chain_does() -> None:
+    found = facts("""
+        if mode == 1:
+            pass
+        elif mode == 2:
+            pass
+        elif run(multi_gpu_model(Sequential([Dense(1)]), gpus=2)):
+            pass
+    """)
+    (wrap,) = found.wraps
+    assert wrap.site.unit in wrap.site.frame.module.places
+    assert lines(found) == [2]
+
+
 def test_an_unknown_call_is_where_an_unknown_model_comes_from() -> None:
     found = facts("""
         from nets import make

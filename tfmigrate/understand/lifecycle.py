@@ -10,6 +10,7 @@ import libcst as cst
 
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import (
+    Arguments,
     ClassValue,
     Entered,
     EstimatorPart,
@@ -85,7 +86,7 @@ class Use:
     call: cst.Call
     site: Site
     receiver: Value
-    arguments: tuple[tuple[str | None, Value], ...]
+    arguments: Arguments
 
     @property
     def models(self) -> frozenset[ModelObject]:

@@ -301,7 +301,7 @@ class EstimatorPart:
     name: str
     site: Site
     node: cst.Call
-    arguments: tuple[tuple[str | None, Value], ...]
+    arguments: Arguments
 
 
 @dataclass(frozen=True)
@@ -339,6 +339,11 @@ Value = Union[  # noqa: UP007  (a recursive alias of classes defined below each 
     Mapping, Made, Visible, ModelObject, Dataset, StrategyObject, EstimatorPart, ScopeOf, Parallel, Choice,
 ]  # fmt: skip
 
+Arguments = tuple[tuple[str | None, Value], ...]
+"""What a call is given, in order, each with its keyword; `*` and `**` where it is spread."""
+
+NOTHING = Literal(None)
+
 
 def options(value: Value) -> frozenset[Value]:
     """The alternatives of a value: itself, unless it is a Choice."""
@@ -373,13 +378,13 @@ def sites_of(value: Value) -> Sites:
     if isinstance(value, Parallel):
         return sites_of(value.wrap.template)
     if isinstance(value, Items | Mapping):
-        return union(value.values)
+        return all_sites(value.values)
     if isinstance(value, Choice):
-        return union(value.options)
+        return all_sites(value.options)
     return frozenset()
 
 
-def union(values: Iterable[Value]) -> Sites:
+def all_sites(values: Iterable[Value]) -> Sites:
     return frozenset().union(*(sites_of(value) for value in values))
 
 
@@ -392,10 +397,14 @@ def opaque_sites(value: Value) -> Sites:
     if isinstance(value, Parallel):
         return opaque_sites(value.wrap.template)
     if isinstance(value, Items | Mapping):
-        return frozenset().union(*(opaque_sites(item) for item in value.values))
+        return all_opaque_sites(value.values)
     if isinstance(value, Choice):
-        return frozenset().union(*(opaque_sites(item) for item in value.options))
+        return all_opaque_sites(value.options)
     return sites_of(value)
+
+
+def all_opaque_sites(values: Iterable[Value]) -> Sites:
+    return frozenset().union(*(opaque_sites(value) for value in values))
 
 
 def models_of(value: Value) -> frozenset[ModelObject]:
@@ -407,10 +416,14 @@ def models_of(value: Value) -> frozenset[ModelObject]:
     if isinstance(value, Made):
         return value.models
     if isinstance(value, Items | Mapping):
-        return frozenset().union(*(models_of(item) for item in value.values))
+        return all_models(value.values)
     if isinstance(value, Choice):
-        return frozenset().union(*(models_of(item) for item in value.options))
+        return all_models(value.options)
     return frozenset()
+
+
+def all_models(values: Iterable[Value]) -> frozenset[ModelObject]:
+    return frozenset().union(*(models_of(value) for value in values))
 
 
 def holds_model(value: Value) -> bool:
@@ -419,6 +432,15 @@ def holds_model(value: Value) -> bool:
         return any(holds_model(item) for item in value.values)
     return any(
         isinstance(option, ModelObject | Parallel) or (isinstance(option, Items | Mapping) and holds_model(option))
+        for option in options(value)
+    )
+
+
+def is_keras(value: Value) -> bool:
+    """Whether a value is, or contains, a model or a part of one."""
+    return any(
+        isinstance(option, Made | ModelObject | Parallel)
+        or (isinstance(option, Items | Mapping) and any(is_keras(item) for item in option.values))
         for option in options(value)
     )
 

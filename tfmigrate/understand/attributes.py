@@ -1,0 +1,104 @@
+"""What `value.name` stands for."""
+
+from __future__ import annotations
+
+from tfmigrate.understand.functions import call_function, decorators
+from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.state import Walker
+from tfmigrate.understand.values import (
+    ClassValue,
+    Dataset,
+    EstimatorPart,
+    FunctionValue,
+    Instance,
+    Items,
+    Literal,
+    Made,
+    Mapping,
+    Method,
+    ModelObject,
+    ModuleValue,
+    Opaque,
+    Parallel,
+    Parameter,
+    ScopeOf,
+    StrategyObject,
+    Super,
+    Symbol,
+    Value,
+    models_of,
+    sites_of,
+)
+
+_PLAIN = frozenset({"shape", "ndim", "size", "dtype"})
+"""Attributes that are plain data, whatever they belong to."""
+
+
+def attribute(walker: Walker, value: Value, name: str) -> Value:
+    """The attribute of one value, which is no Choice."""
+    if isinstance(value, Symbol):
+        return Symbol(f"{value.name}.{name}")
+    if isinstance(value, ModuleValue):
+        return _member(walker, value.module, name)
+    if isinstance(value, Instance):
+        return _of_instance(walker, value, value.cls, name)
+    if isinstance(value, ModelObject | Parallel):
+        return _of_model(walker, value, name)
+    if isinstance(value, ClassValue):
+        return value.lookup(name) or Opaque(f"the attribute {name}")
+    if isinstance(value, Super):
+        return _of_base(value, name)
+    if isinstance(value, Made):
+        return Method(value, name) if value.kind != "tensor" else value
+    if isinstance(value, Opaque | Parameter):
+        return Opaque(f"the {name} of data") if name in _PLAIN else Method(value, name)
+    if isinstance(value, Items | Mapping | Literal | Dataset | StrategyObject | EstimatorPart | ScopeOf):
+        return Method(value, name)
+    return Opaque(f"the attribute {name}")
+
+
+def _member(walker: Walker, module: Module, name: str) -> Value:
+    """A name of a module; that of a package may be a module in it."""
+    state = walker.state
+    found = state.store.get((state.tops[module], name))
+    if found is not None:
+        state.program_facts.exported.add((module, name))
+        return found
+    if module.path.endswith("__init__.py"):
+        inner = state.program.imported(name, 1, module)
+        if inner is not None:
+            walker.load(inner)
+            return ModuleValue(inner)
+    return Opaque(f"the name {name} of another module")
+
+
+def _of_instance(walker: Walker, owner: Instance | ModelObject, cls: ClassValue, name: str) -> Value:
+    found = walker.state.store.get((owner, name)) or cls.lookup(name)
+    if isinstance(found, FunctionValue) and found.owner is not None:
+        kinds = {dotted(item.decorator) for item in decorators(found)}
+        if "property" in kinds:
+            return call_function(walker, found, ((None, owner),), None)
+        return found if "staticmethod" in kinds else Method(owner, name, found)
+    return found if found is not None else Opaque(f"the attribute {name}")
+
+
+def _of_model(walker: Walker, value: ModelObject | Parallel, name: str) -> Value:
+    if isinstance(value, ModelObject):
+        stored = walker.state.store.get((value, name))
+        if stored is not None:
+            return stored
+        if value.instance is not None and value.instance.cls.lookup(name) is not None:
+            return _of_instance(walker, value, value.instance.cls, name)
+    if name in ("output", "outputs", "input", "inputs"):
+        return Made("tensor", name, sites_of(value), models_of(value))
+    if name == "layers":
+        return Made("layers", name, sites_of(value), models_of(value))
+    return Method(value, name)
+
+
+def _of_base(value: Super, name: str) -> Method:
+    for base in value.owner.bases:
+        found = base.lookup(name) if isinstance(base, ClassValue) else None
+        if isinstance(found, FunctionValue):
+            return Method(value.receiver, name, found)
+    return Method(value.receiver, name)

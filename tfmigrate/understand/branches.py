@@ -1,0 +1,139 @@
+"""Where the paths of a program part and meet again: each is walked with a store of its own, then they are joined."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.understand.assignments import assign
+from tfmigrate.understand.lifecycle import Guard
+from tfmigrate.understand.program import units_of
+from tfmigrate.understand.state import State, Walker
+from tfmigrate.understand.store import Store
+from tfmigrate.understand.values import Opaque, Site, Value, join
+
+
+class _Paths:
+    """The stores of the paths that part at one statement."""
+
+    def __init__(self, state: State, *, past: bool = False) -> None:
+        """`past`: whether one path leads past all of them."""
+        self._state = state
+        self._before = state.store
+        self._reached = [Store(self._before)] if past else []
+        self._left: list[Store] = []
+
+    def part(self) -> None:
+        """Begin a path."""
+        self._state.store = Store(self._before)
+
+    def end(self, reached: bool) -> None:
+        """`reached`: whether the path goes on to the next statement, or leaves the block."""
+        (self._reached if reached else self._left).append(self._state.store)
+
+    def meet(self) -> bool:
+        """Go on where the paths meet; False where none gets there."""
+        self._state.store = self._before
+        self._before.merge(self._reached, self._left)
+        return bool(self._reached)
+
+
+def walk_if(walker: Walker, unit: cst.If, site: Site) -> bool:
+    """False when its end is never reached. `site`: where the whole chain of `elif` stands.
+
+    What follows an arm that leaves stands under the condition of the other, too; not so where it left by raising.
+    """
+    state = walker.state
+    test = walker.evaluate(unit.test)
+    outer = state.guards
+    paths = _Paths(state)
+
+    paths.part()
+    state.guards = (*outer, Guard(unit, "body", site, test))
+    through_body = walker.block(unit.body)
+    paths.end(through_body)
+
+    paths.part()
+    state.guards = (*outer, Guard(unit, "orelse", site, test))
+    if isinstance(unit.orelse, cst.If):
+        through_orelse = walk_if(walker, unit.orelse, site)
+    else:
+        through_orelse = unit.orelse is None or walker.block(unit.orelse.body)
+    paths.end(through_orelse)
+
+    state.guards = outer
+    other = unit.orelse.body if isinstance(unit.orelse, cst.Else) else None
+    if through_orelse and not through_body and not _gives_up(unit.body):
+        state.guards = (*outer, Guard(unit, "orelse", site, test))
+    elif through_body and not through_orelse and not _gives_up(other):
+        state.guards = (*outer, Guard(unit, "body", site, test))
+    return paths.meet()
+
+
+def conditional(walker: Walker, node: cst.IfExp) -> Value:
+    """`a if test else b`: either."""
+    state = walker.state
+    test = walker.evaluate(node.test)
+    outer = state.guards
+    found = []
+    for arm, part in (("body", node.body), ("orelse", node.orelse)):
+        state.guards = (*outer, Guard(node, arm, state.site, test))
+        found.append(walker.evaluate(part))
+    state.guards = outer
+    return join(*found)
+
+
+def walk_match(walker: Walker, unit: cst.Match) -> bool:
+    """False when its end is never reached; that no case fits is possible."""
+    walker.evaluate(unit.subject)
+    paths = _Paths(walker.state, past=True)
+    for case in unit.cases:
+        paths.part()
+        paths.end(walker.block(case.body))
+    return paths.meet()
+
+
+def walk_loop(walker: Walker, body: cst.BaseSuite, orelse: cst.Else | None) -> None:
+    """A loop runs its body once, or not at all."""
+    paths = _Paths(walker.state, past=True)
+    paths.part()
+    walker.block(body)
+    paths.end(True)
+    paths.meet()
+    if orelse is not None:
+        walker.block(orelse.body)
+
+
+def walk_try(walker: Walker, unit: cst.Try | cst.TryStar) -> bool:
+    """False when its end is never reached. Handlers begin with what held before the `try`."""
+    state = walker.state
+    outer, site = state.guards, state.site
+    paths = _Paths(state)
+
+    paths.part()
+    if isinstance(unit, cst.Try) and unit.handlers:
+        state.guards = (*outer, Guard(unit, "body", site))
+    reached = walker.block(unit.body)
+    if reached and unit.orelse is not None:
+        reached = walker.block(unit.orelse.body)
+    paths.end(reached)
+
+    for handler in unit.handlers:
+        paths.part()
+        if isinstance(unit, cst.Try):
+            state.guards = (*outer, Guard(unit, "handler", site))
+        if handler.name is not None:
+            assign(walker, handler.name.name, Opaque("an exception"))
+        paths.end(walker.block(handler.body))
+
+    state.guards = outer
+    goes_on = paths.meet()
+    if unit.finalbody is not None:
+        walker.block(unit.finalbody.body)
+    return goes_on
+
+
+def _gives_up(block: cst.BaseSuite | None) -> bool:
+    """Whether a block ends by raising: then nothing that comes later hangs on its condition."""
+    last = units_of(block)[-1:] if block is not None else ()
+    lines = [unit for unit in last if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite)]
+    return any(isinstance(small, cst.Raise) for line in lines for small in line.body)

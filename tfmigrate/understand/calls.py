@@ -1,0 +1,99 @@
+"""What a call returns, by what is called; what is called on models is noted."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.understand import containers, machine
+from tfmigrate.understand.classes import instantiate, seen_as_base
+from tfmigrate.understand.copies import is_copy
+from tfmigrate.understand.functions import call_function, name_of, positional
+from tfmigrate.understand.library import call_library
+from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Use
+from tfmigrate.understand.methods import call_method
+from tfmigrate.understand.state import State, Walker
+from tfmigrate.understand.tensors import combined, layered
+from tfmigrate.understand.values import (
+    Arguments,
+    ClassValue,
+    FunctionValue,
+    Made,
+    Method,
+    ModelObject,
+    Opaque,
+    Parallel,
+    ScopeOf,
+    Symbol,
+    Value,
+    Visible,
+    is_keras,
+    join,
+    models_of,
+    options,
+)
+from tfmigrate.understand.wraps import wrap
+
+
+def call(walker: Walker, node: cst.Call) -> Value:
+    """What a call returns; its function is evaluated first, then its arguments."""
+    state = walker.state
+    builtin = node.func.value if isinstance(node.func, cst.Name) else ""
+    if builtin == "super" and state.lookup("super") is None:
+        return seen_as_base(state)
+    callee = walker.evaluate(node.func)
+    arguments = _arguments(walker, node)
+    if machine.counts_gpus(builtin, arguments):
+        return Visible("count")
+    if builtin in containers.CONSTRUCTORS and isinstance(callee, Opaque):
+        container = containers.constructed(builtin, arguments)
+        if container is not None:
+            return container
+    _note(state, callee, arguments, node)
+    return join(*(_apply(walker, option, arguments, node) for option in options(callee)))
+
+
+def _arguments(walker: Walker, node: cst.Call) -> Arguments:
+    """The values passed, each with its keyword; `*` and `**` are keywords here."""
+    values: list[tuple[str | None, Value]] = []
+    for argument in node.args:
+        keyword = argument.keyword.value if argument.keyword is not None else None
+        values.append((argument.star or keyword, walker.evaluate(argument.value)))
+    return tuple(values)
+
+
+def _note(state: State, callee: Value, arguments: Arguments, node: cst.Call) -> None:
+    """Log what is called on what may be a model, and that a scope is handed about instead of entered."""
+    passed = any(isinstance(option, ScopeOf) for _, value in arguments for option in options(value))
+    if passed or (isinstance(callee, Method) and isinstance(callee.receiver, ScopeOf)):
+        state.program_facts.scopes_elsewhere = True
+    methods = [option for option in options(callee) if isinstance(option, Method) and option.function is None]
+    if methods and (methods[0].name in MODEL_METHODS or any(models_of(method.receiver) for method in methods)):
+        receiver = join(*(method.receiver for method in methods))
+        use = Use(methods[0].name, node, state.site, receiver, arguments)
+        state.facts.uses.append(use)
+        state.program_facts.uses.append(use)
+        if use.method in TRAINING | {"compile"} or any(isinstance(one, Parallel) for one in options(receiver)):
+            state.effects += 1
+
+
+def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) -> Value:
+    """What one thing returns that may be called here."""
+    state = walker.state
+    if isinstance(callee, Symbol):
+        return call_library(state, callee.name, arguments, node)
+    if isinstance(callee, FunctionValue):
+        if callee.owner is None and is_copy(callee.node):
+            return wrap(state, arguments, node, [param.name.value for param in positional(callee.node.params)])
+        if callee.owner is None and name_of(callee) == "multi_gpu_model":
+            state.facts.copies[node] = "multi_gpu_model"
+        return call_function(walker, callee, arguments, node)
+    if isinstance(callee, ClassValue):
+        return instantiate(walker, callee, arguments, node)
+    if isinstance(callee, Method):
+        return call_method(walker, callee, arguments, node)
+    if isinstance(callee, ModelObject | Parallel) or (isinstance(callee, Made) and callee.kind in ("layer", "tensor")):
+        return layered(state, callee, arguments)
+    values = tuple(value for _, value in arguments)
+    if isinstance(callee, Opaque) and any(is_keras(value) for value in values):
+        return layered(state, callee, arguments)
+    return combined(state, values, node)

@@ -1,0 +1,133 @@
+"""Lists, tuples and dicts: what stands in them, and what is taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from tfmigrate.understand.state import Walker
+from tfmigrate.understand.values import (
+    Arguments,
+    Items,
+    Literal,
+    Made,
+    Mapping,
+    Method,
+    Opaque,
+    Value,
+    join,
+    options,
+    sites_of,
+)
+
+CONSTRUCTORS = frozenset({"list", "tuple", "dict"})
+"""Builtins whose calls are displays of another spelling: `list()` is `[]`."""
+
+
+def constructed(name: str, arguments: Arguments) -> Value | None:
+    """What `list()`, `list(items)`, `dict(a=x)` and the like are, where their elements are known."""
+    values = tuple(value for _, value in arguments)
+    if name == "dict":
+        return Mapping(tuple(key for key, _ in arguments), values) if all(key for key, _ in arguments) else None
+    if not values:
+        return Items((), name)
+    return Items(values[0].values, name) if isinstance(values[0], Items) else None
+
+
+def display(walker: Walker, node: cst.Tuple | cst.List | cst.Set) -> Value:
+    """`[a, b, *c]`."""
+    values = tuple(
+        element_of(walker.evaluate(element.value))
+        if isinstance(element, cst.StarredElement)
+        else walker.evaluate(element.value)
+        for element in node.elements
+    )
+    return Items(values, "tuple" if isinstance(node, cst.Tuple) else "list")
+
+
+def dict_display(walker: Walker, node: cst.Dict) -> Value:
+    """`{"a": b, **c}`."""
+    keys: list[str | None] = []
+    values: list[Value] = []
+    for element in node.elements:
+        values.append(walker.evaluate(element.value))
+        key = walker.evaluate(element.key) if isinstance(element, cst.DictElement) else None
+        keys.append(key.value if isinstance(key, Literal) and isinstance(key.value, str) else None)
+    return Mapping(tuple(keys), tuple(values))
+
+
+def concatenated(left: Value, right: Value) -> Items | None:
+    """`left + right` of two lists or tuples, else None."""
+    if isinstance(left, Items) and isinstance(right, Items):
+        return Items((*left.values, *right.values), left.kind)
+    return None
+
+
+def index_of(walker: Walker, node: cst.Subscript) -> Value | None:
+    """What stands between the brackets; None for a slice, and for several indices."""
+    indices = [_evaluate_slice(walker, item.slice) for item in node.slice]
+    return indices[0] if len(indices) == 1 else None
+
+
+def _evaluate_slice(walker: Walker, item: cst.BaseSlice) -> Value | None:
+    if isinstance(item, cst.Index):
+        return walker.evaluate(item.value)
+    if isinstance(item, cst.Slice):
+        for part in (item.lower, item.upper, item.step):
+            if part is not None:
+                walker.evaluate(part)
+    return None
+
+
+def item_of(value: Value, index: Value | None) -> Value:
+    """`value[index]`."""
+    found = []
+    for option in _filled(value):
+        position = index.value if isinstance(index, Literal) and isinstance(index.value, int) else None
+        if isinstance(option, Items) and position is not None and -len(option.values) <= position < len(option.values):
+            found.append(option.values[position])
+        elif isinstance(option, Items) and option.values:
+            found.append(join(*option.values))
+        elif isinstance(option, Mapping) and option.values:
+            key = index.value if isinstance(index, Literal) else None
+            exact = [v for k, v in zip(option.keys, option.values, strict=True) if k is not None and k == key]
+            found.append(exact[-1] if exact else join(*option.values))
+        elif isinstance(option, Made) and option.kind == "layers":
+            found.append(Made("layer", "", option.sites, option.models))
+        elif isinstance(option, Made | Opaque | Method):
+            found.append(option)
+        else:
+            found.append(Opaque("an element"))
+    return join(*found)
+
+
+def unpacked(value: Value, position: int, count: int) -> Value:
+    """What the target at a position gets of a value that is unpacked into `count` targets."""
+    found = []
+    for option in _filled(value):
+        if isinstance(option, Items) and option.kind == "tuple" and len(option.values) == count:
+            found.append(option.values[position])
+        else:
+            found.append(_any_of(option))
+    return join(*found)
+
+
+def element_of(value: Value) -> Value:
+    """What a loop over a value runs over."""
+    return join(*(Opaque("a key") if isinstance(option, Mapping) else _any_of(option) for option in _filled(value)))
+
+
+def _any_of(value: Value) -> Value:
+    """Any element. Of something not followed it keeps where the whole came from."""
+    if isinstance(value, Items) and value.values:
+        return join(*value.values)
+    if isinstance(value, Made | Opaque):
+        return value
+    return Opaque("an element", sites_of(value))
+
+
+def _filled(value: Value) -> Iterable[Value]:
+    """The alternatives of what elements are taken from: a list that is empty on some paths has none there."""
+    found = options(value)
+    return [option for option in found if not isinstance(option, Items) or option.values] or found

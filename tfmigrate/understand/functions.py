@@ -1,0 +1,148 @@
+"""Functions of the program: defined where they stand, and walked in place when they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from tfmigrate.understand.state import State, Walker
+from tfmigrate.understand.summaries import renewed, summarised
+from tfmigrate.understand.values import (
+    NOTHING,
+    Arguments,
+    ClassValue,
+    Frame,
+    FunctionValue,
+    Made,
+    Opaque,
+    Parameter,
+    Site,
+    Value,
+    holds_model,
+    is_keras,
+    join,
+)
+
+
+def name_of(function: FunctionValue) -> str:
+    return function.node.name.value if isinstance(function.node, cst.FunctionDef) else "<lambda>"
+
+
+def positional(params: cst.Parameters) -> list[cst.Param]:
+    """The parameters that can be passed by position, in order."""
+    return [*params.posonly_params, *params.params]
+
+
+def decorators(function: FunctionValue) -> Sequence[cst.Decorator]:
+    return function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
+
+
+def define(walker: Walker, unit: cst.FunctionDef, owner: ClassValue | None = None) -> FunctionValue:
+    """`def`; `owner`: the class whose method it is."""
+    state = walker.state
+    for decorator in unit.decorators:
+        walker.evaluate(decorator.decorator)
+    for parameter in _parameters(unit.params):
+        if parameter.default is not None:
+            walker.evaluate(parameter.default)
+    function = FunctionValue(unit, state.frame, owner)
+    state.functions.append(function)
+    if owner is None:
+        state.bind(unit.name.value, function)
+    return function
+
+
+def walk_lambda(walker: Walker, node: cst.Lambda) -> FunctionValue:
+    """A lambda is walked where it stands, since what calls it is seldom in sight."""
+    state = walker.state
+    function = FunctionValue(node, state.frame)
+    if node not in state.entered:
+        enter(walker, function, unknown_arguments(walker, function), state.site, None)
+    return function
+
+
+def call_function(walker: Walker, function: FunctionValue, arguments: Arguments, node: cst.Call | None) -> Value:
+    """What a call of a function of the program returns. `node`: the call; a property has none."""
+    state = walker.state
+    if not state.may_enter(function):
+        return Opaque("a recursive call", frozenset((state.site,)))
+    summary = state.summaries.get(function.node)
+    if summary is not None:
+        return renewed(state, summary, arguments, node if node is not None else function.node)
+    before, models = _footprint(state), len(state.program_facts.models)
+    value = enter(walker, function, arguments, state.site, node)
+    plain = _footprint(state) == before
+    if plain and not any(holds_model(argument) for _, argument in arguments):
+        state.summaries[function.node] = summarised(value, state.program_facts.models[models:], arguments)
+    return value
+
+
+def _footprint(state: State) -> tuple[int, int]:
+    """Changes with everything a call can do beside returning a value."""
+    return len(state.program_facts.wraps), state.effects
+
+
+def enter(
+    walker: Walker, function: FunctionValue, arguments: Arguments, call: Site | None, call_node: cst.Call | None
+) -> Value:
+    """Walk a function's body with these arguments and return what it returns.
+
+    `call`: where its caller stands; None for what nothing in sight calls.
+    """
+    state = walker.state
+    state.entered.add(function.node)
+    frame = Frame(function.module, function.node, function.closure, call, call_node, function.owner)
+    with state.activation(frame) as returns:
+        _bind_parameters(walker, function, arguments, frame)
+        if isinstance(function.node, cst.Lambda):
+            state.unit = call.unit if call is not None else state.unit
+            return walker.evaluate(function.node.body)
+        walker.block(function.node.body)
+        if function.is_generator:
+            return Made("generator", name_of(function), frozenset())
+        return join(*returns) if returns else NOTHING
+
+
+def unknown_arguments(walker: Walker, function: FunctionValue) -> Arguments:
+    """What a caller out of sight may pass; a part of a model that is the default may be meant too."""
+    frame = Frame(function.module, function.node, function.closure)
+    values: list[Value] = []
+    for parameter in positional(function.node.params):
+        default = _default(walker, parameter.default, function) if parameter.default is not None else NOTHING
+        unknown = Parameter(frame, parameter.name.value)
+        values.append(join(default, unknown) if is_keras(default) else unknown)
+    return tuple((None, value) for value in values)
+
+
+def _bind_parameters(walker: Walker, function: FunctionValue, arguments: Arguments, frame: Frame) -> None:
+    store, params = walker.state.store, function.node.params
+    declared = positional(params)
+    given = [value for keyword, value in arguments if keyword is None]
+    by_name = {keyword: value for keyword, value in arguments if keyword is not None}
+    spread = "*" in by_name or "**" in by_name
+    for position, parameter in enumerate(_parameters(params)):
+        name = parameter.name.value
+        if position < len(given) and position < len(declared):
+            value = given[position]
+        elif name in by_name:
+            value = by_name[name]
+        elif parameter.default is not None and not spread:
+            value = _default(walker, parameter.default, function)
+        else:
+            value = Parameter(frame, name)
+        store[(frame, name)] = value
+    for star in (params.star_arg, params.star_kwarg):
+        if isinstance(star, cst.Param):
+            store[(frame, star.name.value)] = Opaque("extra arguments")
+
+
+def _default(walker: Walker, node: cst.BaseExpression, function: FunctionValue) -> Value:
+    """A parameter's default, which is made once, where the function is defined."""
+    unit = function.node if isinstance(function.node, cst.FunctionDef) else None
+    with walker.state.elsewhere(frame=function.closure, unit=unit):
+        return walker.evaluate(node)
+
+
+def _parameters(params: cst.Parameters) -> list[cst.Param]:
+    return [*positional(params), *params.kwonly_params]

@@ -1,0 +1,81 @@
+"""What an import binds: modules of the program, which run first, and names of libraries."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.understand import names
+from tfmigrate.understand.program import Module, dotted, imports_of
+from tfmigrate.understand.stars import brought
+from tfmigrate.understand.state import State, Walker
+from tfmigrate.understand.values import ModuleValue, Symbol, Value
+
+
+def import_modules(walker: Walker, small: cst.Import) -> None:
+    """`import a.b`, `import a.b as c`."""
+    for alias, bound, full in imports_of(small):
+        whole = dotted(alias.name)
+        module = _imported(walker, whole if alias.asname is not None else full, 0)
+        walker.state.bind(bound, ModuleValue(module) if module is not None else Symbol(full))
+        if alias.asname is None and "." in whole:
+            _imported(walker, whole, 0)
+
+
+def import_names(walker: Walker, small: cst.ImportFrom) -> None:
+    """`from a import b`, `from a import *`."""
+    state = walker.state
+    source, level = dotted(small.module), len(small.relative)
+    module = _imported(walker, source, level)
+    if isinstance(small.names, cst.ImportStar):
+        _import_star(state, source, level, module)
+        return
+    for alias, bound, full in imports_of(small):
+        name = dotted(alias.name)
+        value: Value = Symbol(full)
+        if module is not None:
+            state.program_facts.exported.add((module, name))
+            value = state.store.get((state.tops[module], name)) or value
+        if isinstance(value, Symbol):
+            inner = _imported(walker, f"{source}.{name}" if source else name, level)
+            value = ModuleValue(inner) if inner is not None else value
+        state.bind(bound, value)
+
+
+def _imported(walker: Walker, name: str, level: int) -> Module | None:
+    """The module of this program that an import means, run if it was not yet."""
+    state = walker.state
+    here = state.frame.module
+    module = state.program.imported(name, level, here)
+    if module is None or module is here:
+        return None
+    state.program_facts.imports.add((here, module))
+    walker.load(module)
+    return module
+
+
+def _import_star(state: State, source: str, level: int, module: Module | None) -> None:
+    """Everything from a module of this program; what a library brings is looked up when it is used."""
+    stars = state.stars.setdefault(state.frame.module, [])
+    if module is not None:
+        stars.extend(state.stars.get(module, ()))
+        for name, value in list(state.store.of(state.tops[module])):
+            if not name.startswith("_"):
+                state.program_facts.exported.add((module, name))
+                state.bind(name, value)
+        return
+    stars.append("." * level + source)
+    if not level and names.canonical(f"{source}.multi_gpu_model") == names.MULTI_GPU_MODEL:
+        state.bind("multi_gpu_model", Symbol(f"{source}.multi_gpu_model"))
+
+
+def through_star(state: State, name: str) -> Symbol | None:
+    """What a name is that nothing in its module binds, where a star import brings it."""
+    stars = state.stars.get(state.frame.module, ())
+    for source in reversed(stars):
+        known = brought(source, name)
+        if known is not None:
+            return Symbol(known)
+    if stars and name == "multi_gpu_model":
+        # Nothing else in the module binds it, so one of the star imports must.
+        return Symbol(names.MULTI_GPU_MODEL)
+    return None

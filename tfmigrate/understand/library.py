@@ -1,0 +1,95 @@
+"""What a call of Keras or TensorFlow makes: a model, a layer, an optimizer, a strategy, a part of an Estimator."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.understand import machine, names
+from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.state import State
+from tfmigrate.understand.tensors import combined, layered
+from tfmigrate.understand.values import (
+    NOTHING,
+    Arguments,
+    Dataset,
+    EstimatorPart,
+    Made,
+    Opaque,
+    StrategyObject,
+    Value,
+    all_models,
+    all_opaque_sites,
+    all_sites,
+    is_keras,
+)
+from tfmigrate.understand.wraps import wrap
+
+
+def call_library(state: State, name: str, arguments: Arguments, node: cst.Call) -> Value:
+    """What a call of something from outside this program returns. `name`: the name it was imported by."""
+    known = names.canonical(name)
+    values = tuple(value for _, value in arguments)
+    if known == names.MULTI_GPU_MODEL or name in state.aliases:
+        return wrap(state, arguments, node)
+    listed = machine.listed(name, arguments)
+    if listed is not None:
+        return listed
+    if name.rsplit(".", 1)[-1] == "multi_gpu_model" and values:
+        state.facts.copies[node] = name
+    strategy = names.strategy_class(name)
+    if strategy is not None:
+        return _strategy(state, strategy, node)
+    if names.makes_dataset(name):
+        return Dataset()
+    part = names.estimator_name(name)
+    if part is not None:
+        return _estimator_part(state, part, arguments, node)
+    if name.endswith("experimental_set_strategy"):
+        state.program_facts.scopes_elsewhere = True
+    made = _made_by_keras(state, name, arguments, node)
+    if made is not None:
+        return made
+    if any(is_keras(value) for value in values):
+        return combined(state, values, node)
+    return Opaque(f"a call of {name}", frozenset((state.site,)), node)
+
+
+def _made_by_keras(state: State, name: str, arguments: Arguments, node: cst.Call) -> Value | None:
+    known = names.canonical(name)
+    here = frozenset((state.site,))
+    values = tuple(value for _, value in arguments)
+    if known in names.MODEL_CLASSES:
+        return state.new_model(node, all_opaque_sites(values), all_models(values), origin="constructed", maker=name)
+    if known in names.MODEL_LOADERS:
+        return state.new_model(node, on=all_models(values), origin="loaded", maker=name)
+    if names.is_pretrained(known):
+        return state.new_model(node, all_sites(values), all_models(values), origin="a pretrained network", maker=name)
+    if known == "keras.layers.Input":
+        return Made("tensor", known, here)
+    if names.is_layer(known):
+        return Made("layer", known, here | all_sites(values), all_models(values), node)
+    if names.is_optimizer(known):
+        return Made("optimizer", known, here, frozenset(), node)
+    if names.is_metric(known):
+        return Made("metric", known, here)
+    if known.startswith("keras.layers."):
+        return layered(state, NOTHING, arguments)
+    return None
+
+
+def _strategy(state: State, name: str, node: cst.Call) -> StrategyObject:
+    state.effects += 1
+    made = StrategyObject(name, state.site, node)
+    state.program_facts.strategies.append(made)
+    return made
+
+
+def _estimator_part(state: State, part: str, arguments: Arguments, node: cst.Call) -> Value:
+    state.effects += 1
+    if part == "train_and_evaluate":
+        receiver = next((value for keyword, value in arguments if keyword in (None, "estimator")), NOTHING)
+        state.program_facts.estimator_uses.append(Use(part, node, state.site, receiver, arguments))
+        return Opaque("the result of train_and_evaluate()", frozenset((state.site,)), node)
+    made = EstimatorPart(part, state.site, node, arguments)
+    state.program_facts.estimators.append(made)
+    return made

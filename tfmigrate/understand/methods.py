@@ -1,0 +1,91 @@
+"""What calling a method does, by what it is called on."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.understand.assignments import assign
+from tfmigrate.understand.classes import note_walked
+from tfmigrate.understand.functions import call_function
+from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.state import State, Walker
+from tfmigrate.understand.tensors import combined, layered
+from tfmigrate.understand.values import (
+    NOTHING,
+    Arguments,
+    Dataset,
+    EstimatorPart,
+    FunctionValue,
+    Instance,
+    Items,
+    Made,
+    Mapping,
+    Method,
+    ModelObject,
+    Opaque,
+    Parallel,
+    ScopeOf,
+    StrategyObject,
+    Value,
+    all_models,
+    all_opaque_sites,
+    models_of,
+    sites_of,
+)
+from tfmigrate.understand.wraps import template_by_name
+
+_NO_DATASET = frozenset({"as_numpy_iterator", "cardinality", "get_single_element", "options", "reduce", "save"})
+"""Methods of a dataset that return something else."""
+
+
+def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.Call) -> Value:
+    state, receiver, name = walker.state, method.receiver, method.name
+    if method.function is not None:
+        return _call_own(walker, receiver, method.function, arguments, node)
+    if isinstance(receiver, Items) and name in ("append", "extend", "insert") and arguments:
+        _grow(walker, receiver, name, arguments[-1][1], node)
+        return NOTHING
+    if isinstance(receiver, Mapping) and name in ("values", "get", "items", "pop"):
+        return Items(receiver.values, "list") if receiver.values else Opaque("a value of a dict")
+    if isinstance(receiver, ModelObject | Parallel):
+        return _call_of_model(state, receiver, name, arguments, node)
+    if isinstance(receiver, Dataset) and name not in _NO_DATASET:
+        return Dataset((*receiver.batches, node)) if name in ("batch", "padded_batch") else receiver
+    if isinstance(receiver, EstimatorPart):
+        state.effects += 1
+        state.program_facts.estimator_uses.append(Use(name, node, state.site, receiver, arguments))
+    if isinstance(receiver, StrategyObject) and name == "scope":
+        return ScopeOf(receiver)
+    if isinstance(receiver, Made) and receiver.kind == "layer":
+        return layered(state, receiver, arguments)
+    return combined(state, (receiver, *(value for _, value in arguments)), node)
+
+
+def _call_own(walker: Walker, receiver: Value, function: FunctionValue, arguments: Arguments, node: cst.Call) -> Value:
+    """A method that a class of the program defines."""
+    owner = receiver.instance if isinstance(receiver, ModelObject) else receiver
+    if isinstance(owner, Instance):
+        note_walked(walker.state, owner.cls, function)
+    return call_function(walker, function, ((None, receiver), *arguments), node)
+
+
+def _grow(walker: Walker, receiver: Items, name: str, added: Value, node: cst.Call) -> None:
+    """append(), insert() and extend() of a list: what it is called on stands for a longer one from here."""
+    if isinstance(node.func, cst.Attribute):
+        more = (added,) if name != "extend" else added.values if isinstance(added, Items) else ()
+        assign(walker, node.func.value, receiver.grown(more))
+
+
+def _call_of_model(
+    state: State, receiver: ModelObject | Parallel, name: str, arguments: Arguments, node: cst.Call
+) -> Value:
+    if name == "add" and isinstance(receiver, ModelObject):
+        values = [value for _, value in arguments]
+        receiver.sites |= {state.site, *all_opaque_sites(values)}
+        receiver.on |= all_models(values)
+        return NOTHING
+    if name == "get_layer":
+        template = template_by_name(state, receiver, arguments, node) if isinstance(receiver, Parallel) else None
+        return template or Made("layer", "", sites_of(receiver), models_of(receiver))
+    result = "predictions" if name == "predict" else f"the result of {name}()"
+    return Opaque(result, frozenset((state.site,)), node)

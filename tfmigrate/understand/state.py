@@ -1,0 +1,169 @@
+"""Where the walk through a program stands, what every name stands for there, and what was met on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import libcst as cst
+
+from tfmigrate.understand.lifecycle import Facts, Guard, ProgramFacts
+from tfmigrate.understand.program import Module, Program, Unit
+from tfmigrate.understand.store import Store
+from tfmigrate.understand.values import (
+    ClassValue,
+    Entered,
+    Frame,
+    FunctionValue,
+    ModelObject,
+    Site,
+    Sites,
+    Value,
+)
+
+_MAX_DEPTH = 24
+_WALKS = 40
+"""How often a statement may be walked on average, before calls are no longer followed: the cost stays linear."""
+_MOST_WALKS = 100_000
+"""So many in all, about ten seconds: a library with its callers is walked, but not in every combination of them."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a function without effects returned when it was walked: the models it made, and those it was given."""
+
+    value: Value
+    made: frozenset[ModelObject]
+    given: frozenset[ModelObject]
+
+
+class State:
+    """What the interpreter carries from statement to statement.
+
+    A function that is given a State looks and notes; one that is given a Walker may walk further code.
+    """
+
+    def __init__(self, program: Program, aliases: Sequence[str] = ()) -> None:
+        """`aliases`: further qualified names that are multi_gpu_model."""
+        self.program = program
+        self.aliases = frozenset(aliases)
+        self.program_facts = ProgramFacts({module: Facts(module) for module in program.modules})
+        self.tops = {module: Frame(module, None, None) for module in program.modules}
+        """Each module's top level."""
+
+        # Where the walk stands.
+        self.store = Store()
+        self.frame = next(iter(self.tops.values()))
+        self.unit: Unit = cst.SimpleStatementLine(body=())
+        self.guards: tuple[Guard, ...] = ()
+        self.scopes: tuple[Entered, ...] = ()
+        self.returns: list[Value] = []
+        """What the activation has returned so far."""
+
+        # What was met.
+        self.functions: list[FunctionValue] = []
+        self.classes: list[ClassValue] = []
+        self.instances: dict[ClassValue, Value] = {}
+        """The first object of each class."""
+        self.entered: set[cst.CSTNode] = set()
+        """Functions that were walked, on whatever object."""
+        self.entered_on: set[tuple[ClassValue, cst.CSTNode]] = set()
+        """Methods that were walked, with each class that the object they were called on belongs to."""
+        self.summaries: dict[cst.CSTNode, Summary] = {}
+        self._globals: dict[Frame, set[str]] = {}
+        self.stars: dict[Module, list[str]] = {}
+        """The modules out of sight of which a module imports everything, in order."""
+        self.effects = 0
+        """How many attributes were set, models compiled or trained, and parallel ones used so far: a function that
+        does any of this is walked again at each call. One that loads weights into what it builds is not."""
+        places = sum(len(module.places) for module in program.modules)
+        self.left = max(2 * places, min(2_000 + _WALKS * places, _MOST_WALKS))
+        """How many statements may still be walked."""
+
+    @property
+    def facts(self) -> Facts:
+        """The facts of the module that is being walked."""
+        return self.program_facts.modules[self.frame.module]
+
+    @property
+    def site(self) -> Site:
+        return Site(self.frame, self.unit)
+
+    def lookup(self, name: str) -> Value | None:
+        """What a variable stands for here; None where nothing in sight binds it."""
+        frame: Frame | None = self.frame
+        while frame is not None:
+            found = self.store.get((frame, name))
+            if found is not None:
+                return found
+            frame = frame.closure
+        return None
+
+    def bind(self, name: str, value: Value) -> None:
+        frame = self.frame
+        if name in self._globals.get(frame, ()):
+            frame = self.tops[frame.module]
+        self.store[(frame, name)] = value
+
+    def declare_global(self, declared: Iterable[str]) -> None:
+        self._globals.setdefault(self.frame, set()).update(declared)
+
+    def may_enter(self, function: FunctionValue) -> bool:
+        """Whether a function can be walked here: it does not run already, and not too much was walked."""
+        active = [frame.function for frame in self.frame.chain()]
+        return function.node not in active and len(active) <= _MAX_DEPTH and self.left >= 0
+
+    @contextmanager
+    def activation(self, frame: Frame) -> Iterator[list[Value]]:
+        """A function, or a module's top level, while it is walked; what it returns gathers in the list."""
+        saved = self.frame, self.unit, self.guards, self.scopes, self.returns
+        self.frame, self.returns = frame, []
+        if frame.call is None:
+            self.guards = ()
+            self.scopes = ()
+        try:
+            yield self.returns
+        finally:
+            self.frame, self.unit, self.guards, self.scopes, self.returns = saved
+
+    @contextmanager
+    def elsewhere(self, *, frame: Frame | None = None, unit: Unit | None = None) -> Iterator[None]:
+        """Another place, while expressions are evaluated as what stands there; what is not given stays."""
+        saved = self.frame, self.unit
+        self.frame, self.unit = frame or self.frame, unit or self.unit
+        try:
+            yield
+        finally:
+            self.frame, self.unit = saved
+
+    def new_model(
+        self,
+        node: cst.CSTNode,
+        sites: Sites = frozenset(),
+        on: frozenset[ModelObject] = frozenset(),
+        *,
+        origin: str,
+        maker: str = "",
+    ) -> ModelObject:
+        """A model that is made here."""
+        model = ModelObject(self.site, node, {self.site, *sites}, on, origin, maker)
+        self.program_facts.models.append(model)
+        return model
+
+
+class Walker(Protocol):
+    """What calls, classes, branches and imports ask of the interpreter: to walk on in another piece of code."""
+
+    @property
+    def state(self) -> State: ...
+
+    def load(self, module: Module) -> None:
+        """Run a module's top level, once."""
+
+    def block(self, block: cst.Module | cst.BaseSuite) -> bool:
+        """Walk a block; False when its end is never reached."""
+
+    def evaluate(self, node: cst.BaseExpression) -> Value:
+        """What an expression stands for."""

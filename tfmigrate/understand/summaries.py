@@ -1,0 +1,63 @@
+"""Functions without effects: what one returned is renewed at each further call, instead of walking it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from tfmigrate.understand.state import State, Summary
+from tfmigrate.understand.values import (
+    Arguments,
+    Choice,
+    Items,
+    Made,
+    Mapping,
+    ModelObject,
+    Opaque,
+    Value,
+    all_models,
+    all_sites,
+    join,
+)
+
+
+def summarised(value: Value, made: Iterable[ModelObject], arguments: Arguments) -> Summary:
+    return Summary(value, frozenset(made), all_models(argument for _, argument in arguments))
+
+
+def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTNode) -> Value:
+    """What a summary says as if made by this call: the same kinds of things, built on each other alike, made here."""
+    here = frozenset((state.site,))
+    sites = all_sites(argument for _, argument in arguments)
+    models = all_models(argument for _, argument in arguments)
+    fresh: dict[ModelObject, ModelObject] = {}
+
+    def model(old: ModelObject) -> ModelObject:
+        if old not in summary.made:
+            return old
+        if old not in fresh:
+            fresh[old] = state.new_model(node, sites, origin=old.origin, maker=old.maker)
+            fresh[old].on = built_on(old.on)
+            fresh[old].instance = old.instance
+        return fresh[old]
+
+    def built_on(old: frozenset[ModelObject]) -> frozenset[ModelObject]:
+        return models.union(model(one) for one in old if one in summary.made or one not in summary.given)
+
+    def value(old: Value) -> Value:
+        if isinstance(old, Made):
+            return Made(old.kind, old.name, here | sites, built_on(old.models), old.config)
+        if isinstance(old, ModelObject):
+            return model(old)
+        if isinstance(old, Items):
+            return Items(tuple(map(value, old.values)), old.kind)
+        if isinstance(old, Mapping):
+            return Mapping(old.keys, tuple(map(value, old.values)))
+        if isinstance(old, Choice):
+            return join(*map(value, old.options))
+        if isinstance(old, Opaque):
+            return Opaque(old.origin, here | sites, node)
+        return old
+
+    return value(summary.value)

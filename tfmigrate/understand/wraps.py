@@ -1,0 +1,99 @@
+"""multi_gpu_model: the call that wraps, and the two ways to take the template out of what it returned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from tfmigrate.understand.lifecycle import Wrap
+from tfmigrate.understand.state import State
+from tfmigrate.understand.values import (
+    NOTHING,
+    Arguments,
+    ClassValue,
+    Instance,
+    Literal,
+    Parallel,
+    Value,
+    join,
+    options,
+)
+
+WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
+
+
+def wrap(
+    state: State,
+    arguments: Arguments,
+    node: cst.Call,
+    parameters: Sequence[str] = WRAP_PARAMETERS,
+    dress: ClassValue | None = None,
+) -> Parallel:
+    """`parameters`: those of the function called; of a copy, the first is the model and the second the number."""
+    nodes: dict[str, cst.BaseExpression] = {}
+    values: dict[str, Value] = {}
+    problem = None
+    for position, (argument, (keyword, value)) in enumerate(zip(node.args, arguments, strict=True)):
+        if argument.star:
+            problem = "its arguments are passed as *args or **kwargs"
+            continue
+        place = parameters.index(keyword) if keyword in parameters else position if keyword is None else -1
+        if not 0 <= place < len(parameters):
+            problem = f"it has an argument {keyword or 'too many'!r} that multi_gpu_model never had"
+            continue
+        key = WRAP_PARAMETERS[place] if place < 2 else parameters[place]
+        nodes[key], values[key] = argument.value, value
+    relocation = values.get("cpu_relocation")
+    found = Wrap(
+        call=node,
+        site=state.site,
+        template=_as_model(state, values.get("model", NOTHING), node),
+        template_node=nodes.get("model"),
+        gpus=nodes.get("gpus") if values.get("gpus") != NOTHING else None,
+        gpus_value=values.get("gpus") if values.get("gpus") != NOTHING else None,
+        guards=state.guards,
+        cpu_relocation=isinstance(relocation, Literal) and bool(relocation.value),
+        dress=dress,
+        problem=problem,
+    )
+    state.facts.wraps.append(found)
+    state.program_facts.wraps.append(found)
+    return Parallel(found)
+
+
+def _as_model(state: State, value: Value, node: cst.Call) -> Value:
+    """What is wrapped, which can only be a model: no None, and an object of a class whose base is not in sight."""
+    found: list[Value] = []
+    for option in options(value):
+        if isinstance(option, Instance) and option.site is not None and any(option.cls.unknown_bases()):
+            model = state.new_model(node, origin="an instance of a class of this program")
+            model.site, model.sites, model.instance = option.site, {option.site}, option
+            found.append(model)
+        elif option != NOTHING:
+            found.append(option)
+    return join(*found) if found else value
+
+
+def template_by_index(state: State, node: cst.Subscript, index: Value | None) -> Value | None:
+    """`parallel.layers[-2]` is the template: the layer before the one that joins the outputs."""
+    layers = node.value
+    if not isinstance(layers, cst.Attribute) or layers.attr.value != "layers" or index != Literal(-2):
+        return None
+    receiver = state.facts.values.get(layers.value)
+    if not isinstance(receiver, Parallel):
+        return None
+    state.facts.unwraps[node] = layers.value
+    return receiver.wrap.template
+
+
+def template_by_name(state: State, parallel: Parallel, arguments: Arguments, node: cst.Call) -> Value | None:
+    """`parallel.get_layer('model_1')` is the template: the one layer with a name of the template's kind."""
+    name = arguments[0][1] if arguments else None
+    if not isinstance(name, Literal) or not isinstance(name.value, str) or not isinstance(node.func, cst.Attribute):
+        return None
+    kind, _, number = name.value.rpartition("_")
+    if kind not in ("model", "sequential") or not number.isdigit():
+        return None
+    state.facts.unwraps[node] = node.func.value
+    return parallel.wrap.template
