@@ -72,6 +72,11 @@ class Settings:
         return selected and not any(code.startswith(prefix) for prefix in self.ignore)
 
     @property
+    def over_workers(self) -> bool:
+        """Whether the strategy spreads over several machines."""
+        return self.strategy == "multi-worker"
+
+    @property
     def asks_for_names(self) -> bool:
         """Whether a code of TFM5 is selected by name: then every file counts that uses TensorFlow or Keras."""
         return any(code.startswith(NAMES) for code in self.select)

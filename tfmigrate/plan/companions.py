@@ -90,7 +90,7 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
         *checkpoint_periods(facts),
         *metric_keys(facts, scopes, keys),
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
-        *(() if settings.strategy == "multi-worker" else checkpoint_files(facts, scopes, keys)),
+        *(() if settings.over_workers else checkpoint_files(facts, scopes, keys)),
         *predicted_classes(facts),
         *positional_arguments(facts),
         *target_tensors(facts, scopes),

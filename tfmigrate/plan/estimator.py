@@ -307,7 +307,7 @@ class _Migration:
         )
 
     def _of_one_machine(self) -> str:
-        if self.drafts[self._module].settings.strategy != "multi-worker":
+        if not self.drafts[self._module].settings.over_workers:
             return ""
         return "; a second run takes that from one machine to several"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.values import (
     Frame,
     Instance,
@@ -39,6 +39,18 @@ class Group:
     models: frozenset[ModelObject]
     compiles: tuple[Use, ...]
     trainings: tuple[Use, ...]
+
+
+def group_of(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
+    models = related_models(wraps, facts)
+    uses = [use for use in facts.uses if concerns(use, models, wraps)]
+    return Group(
+        home=home,
+        wraps=wraps,
+        models=models,
+        compiles=tuple(use for use in uses if use.method == "compile"),
+        trainings=tuple(use for use in uses if use.method in TRAINING),
+    )
 
 
 def home_of(wrap: Wrap) -> Frame | None:

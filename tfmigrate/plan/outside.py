@@ -121,7 +121,7 @@ class _Finder:
         if not strategies:
             return
         if here:
-            yield from self._models(use, models, here, f"compiled in the scope (line {_line(use)})")
+            yield from self._models(use, models, here, f"compiled in the scope (line {use.line})")
         if not here and self._scoping.outside(use.site, strategies):
             for model in models:
                 if built[model]:
@@ -195,7 +195,7 @@ class _Finder:
         if any(self._inside(model) for model in models):
             self._trained.update(*(self._inside(model) for model in models))
         elif here:
-            yield from self._models(use, models, here, f"trained in it (line {_line(use)})")
+            yield from self._models(use, models, here, f"trained in it (line {use.line})")
             for other in self._facts.uses:
                 if other.method == "compile" and other.models & set(models):
                     yield from self._compiled_outside(other, here)
@@ -205,7 +205,7 @@ class _Finder:
                 other.method == "compile" and other.models & set(models) for other in self._facts.uses
             ):
                 message = (
-                    f"this model is loaded outside the scope and trained (line {_line(use)}), on one device, where the "
+                    f"this model is loaded outside the scope and trained (line {use.line}), on one device, where the "
                     "program's other training runs under the strategy: load it in the scope"
                 )
                 sites = frozenset((models[0].site,))
@@ -288,7 +288,3 @@ def _sites(model: ModelObject) -> frozenset[Site]:
 def _order(site: Site) -> tuple[str, int]:
     module = site.frame.module
     return module.path, module.order.get(site.unit, 0)
-
-
-def _line(use: Use) -> int:
-    return use.site.frame.module.position(use.call)[0]

@@ -1,7 +1,8 @@
-"""The path of values that led to a decision: where a model was built, passed through, wrapped, compiled and used."""
+"""What is said of a wrap: the path of values that led to the decision, and what becomes of it in a sentence."""
 
 from __future__ import annotations
 
+from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.groups import concerns
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module
@@ -9,7 +10,10 @@ from tfmigrate.understand.values import ModelObject, Opaque, Parameter, Site, op
 
 
 def trail_of(wrap: Wrap, facts: ProgramFacts) -> tuple[str, ...]:
-    """The steps, in words: `train.py:12: the model is built: model = build()`."""
+    """Where the model was built, passed through, wrapped, compiled and used, in words.
+
+    A step reads `train.py:12: the model is built: model = build()`.
+    """
     own = wrap.site.frame.module
     steps = []
     for option in options(wrap.template):
@@ -26,6 +30,25 @@ def trail_of(wrap: Wrap, facts: ProgramFacts) -> tuple[str, ...]:
             seen.add(use.call)
             steps.append(_step(use.site, own, f"{use.method}() is called on it"))
     return tuple(dict.fromkeys(steps))
+
+
+def story_of(wrap: Wrap, draft: Draft) -> str:
+    """What becomes of a wrap that is migrated. `draft`: of the module it stands in."""
+    module = draft.module
+    sites = [option.site for option in options(wrap.template) if isinstance(option, ModelObject)]
+    places = sorted((site.frame.module.path, site.frame.module.position(site.unit)[0]) for site in sites)
+    built = "built here"
+    if places:
+        path, line = places[0]
+        built = f"built at line {line}" + ("" if path == module.path else f" of {path}")
+    gpus = f"gpus={module.code(wrap.gpus)}" if wrap.gpus is not None else "all visible GPUs"
+    scoped = f"the model {built} and its compile() stand in its scope"
+    if draft.settings.over_workers:
+        return (
+            f"multi_gpu_model ({gpus}) becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs "
+            f"that each worker of TF_CONFIG sees; {scoped}"
+        )
+    return f"multi_gpu_model ({gpus}) becomes a MirroredStrategy; {scoped}"
 
 
 def _step(site: Site, own: Module, what: str) -> str:

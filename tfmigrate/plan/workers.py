@@ -6,7 +6,7 @@ fails in the first fit(), on numpy and datasets alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
@@ -15,8 +15,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.calls import keywords
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, ImportNames, Insert, Remove, Replace
-from tfmigrate.plan.groups import Refusal
+from tfmigrate.plan.groups import Refusal, concerns
+from tfmigrate.plan.homes import Home
 from tfmigrate.plan.interfaces import calls_in, place_for_function
+from tfmigrate.plan.pipeline import takes_arrays
 from tfmigrate.plan.strategy import ALL_WORKERS
 from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, dotted
@@ -73,12 +75,15 @@ def devices_problem(draft: Draft, place: Unit) -> Refusal | None:
     return None
 
 
-def header(draft: Draft, *, keras_2: bool, saves: bool) -> tuple[Insert, list[ImportNames]]:
-    """The lines before all imports: what the helper needs, and Keras 2 for TensorFlow 2.16 and later. An import that
-    they repeat goes."""
+def begin(draft: Draft, *, makes: bool, saves: bool) -> None:
+    """The lines before all imports: what the helper needs where the module `saves`, and where it `makes` the strategy,
+    Keras 2 for TensorFlow 2.16 and later. An import that they repeat goes.
+
+    Planned last, so that they stand before the imports that are added, too.
+    """
     needed = ["os", "tempfile"] if saves else ["os"]
     lines = [f"import {name}" for name in needed]
-    if keras_2:
+    if makes:
         quote = draft.quote
         lines.append(f"os.environ.setdefault({quote}TF_USE_LEGACY_KERAS{quote}, {quote}1{quote})")
     body = draft.module.tree.body
@@ -86,7 +91,9 @@ def header(draft: Draft, *, keras_2: bool, saves: bool) -> tuple[Insert, list[Im
     statements = [unit.body[0] for unit in body if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1]
     plain = [one for one in statements if isinstance(one, cst.Import) and len(one.names) == 1]
     again = [one for one in plain if one.names[0].asname is None and dotted(one.names[0].name) in needed]
-    return Insert(place, "\n".join(lines)), [ImportNames(one) for one in again]
+    draft.edits[:0] = (Insert(place, "\n".join(lines)), *(ImportNames(one) for one in again))
+    if makes:
+        draft.say(codes.SEVERAL_WORKERS, place, KERAS_2, "rewrite")
 
 
 def _stands_first(unit: cst.CSTNode) -> bool:
@@ -100,21 +107,23 @@ def _stands_first(unit: cst.CSTNode) -> bool:
     )
 
 
-def saves(facts: Facts, uses: Iterable[Use]) -> list[Use]:
-    """The calls of one module that write a model's file."""
-    found = {use.call: use for use in uses if use.method in _SAVES and use.site.frame.module is facts.module}
-    return list(found.values())
+def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
+    """Every worker saves, as it must, but only the chief to the path that is meant.
 
-
-def saved_by_chief(draft: Draft, uses: list[Use]) -> Iterator[Edit]:
-    """Every worker saves, as it must, but only the chief to the path that is meant."""
+    `uses`: what is called on the models in question, in whatever module. Returns whether this one writes their files.
+    """
+    found = {use.call: use for use in uses if use.method in _SAVES and use.site.frame.module is draft.module}
+    writing = [call for call in found if draft.wanted(codes.SAVED_BY_CHIEF, call)]
+    if not writing:
+        return False
     helper = draft.scopes.fresh(_HELPER, draft.scopes.module)
-    functions = [use.call.func for use in uses]
-    yield Insert(
-        place_for_function(draft.module, functions), _chief(helper, draft.tf, draft.module.tree.default_indent)
-    )
-    for function in functions:
-        yield Replace(function, f"{helper}({{save}})", (("save", function),))
+    place = place_for_function(draft.module, [call.func for call in writing])
+    draft.edits.append(Insert(place, _chief(helper, draft.tf, draft.module.tree.default_indent)))
+    for call in writing:
+        draft.edits.append(Replace(call.func, f"{helper}({{save}})", (("save", call.func),)))
+        story = f"every worker calls {found[call].method}(), as it must, and only the chief writes to the path"
+        draft.say(codes.SAVED_BY_CHIEF, call, story, "rewrite")
+    return True
 
 
 def _chief(name: str, tf: str, indent: str) -> str:
@@ -144,7 +153,7 @@ def _chief(name: str, tf: str, indent: str) -> str:
 def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
     """A program that is on one machine's strategy already goes over to that of several."""
     made = {strategy.node: strategy for strategy in facts.strategies if strategy.name == "MirroredStrategy"}
-    wanted = [one for one in made.values() if drafts[one.site.frame.module].settings.strategy == "multi-worker"]
+    wanted = [one for one in made.values() if drafts[one.site.frame.module].settings.over_workers]
     for strategy in wanted:
         draft = drafts[strategy.site.frame.module]
         moved = (
@@ -185,24 +194,34 @@ def _moved(strategy: StrategyObject, draft: Draft) -> tuple[Edit, ...] | str:
 
 def _what_belongs_to_it(facts: ProgramFacts, drafts: Mapping[Module, Draft], home: Draft) -> None:
     for draft in drafts.values():
-        writing = [use for use in saves(draft.facts, facts.uses) if use.models]
-        writing = [use for use in writing if draft.wanted(codes.SAVED_BY_CHIEF, use.call)]
-        if writing:
-            draft.edits.extend(saved_by_chief(draft, writing))
-        if writing or draft is home:
-            lines, again = header(draft, keras_2=draft is home, saves=bool(writing))
-            draft.edits[:0] = (lines, *again)
-        for use in writing:
-            draft.say(codes.SAVED_BY_CHIEF, use.call, chief_story(use), "rewrite")
+        saves = _save_by_chief(draft, (use for use in facts.uses if use.models))
+        if saves or draft is home:
+            begin(draft, makes=draft is home, saves=saves)
         training = {use.call: use for use in draft.facts.uses if use.method in TRAINING and use.models}
         for call, use in training.items():
-            draft.say(codes.WORKERS_DATA, call, data_story(use), "warn")
+            draft.say(codes.WORKERS_DATA, call, _data_story(use), "warn")
         if training:
-            say_unseeded(draft)
-    home.say(codes.SEVERAL_WORKERS, home.edits[0].before, KERAS_2, "rewrite")  # type: ignore[union-attr]
+            _say_unseeded(draft)
 
 
-def say_unseeded(draft: Draft) -> None:
+def plan_home(home: Home, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> set[Module]:
+    """What belongs to the models of a home whose strategy is over several machines: their files and their data.
+
+    Returns the modules whose models the chief saves.
+    """
+    uses = [use for use in facts.uses if any(concerns(use, group.models, group.wraps) for group in home.groups)]
+    saving = {module for module, draft in drafts.items() if _save_by_chief(draft, uses)}
+    trainings = [use for group in home.groups for use in group.trainings]
+    for use in trainings:
+        draft = drafts[use.site.frame.module]
+        if not takes_arrays(use, draft.facts):
+            draft.say(codes.WORKERS_DATA, use.call, _data_story(use), "warn")
+    for module in {use.site.frame.module for use in trainings}:
+        _say_unseeded(drafts[module])
+    return saving
+
+
+def _say_unseeded(draft: Draft) -> None:
     """Tells of random numbers that each worker would draw for itself."""
     call = unseeded(draft.facts)
     if call is not None:
@@ -210,10 +229,6 @@ def say_unseeded(draft: Draft) -> None:
 
 
 KERAS_2 = "Keras 3 cannot train over several machines: TF_USE_LEGACY_KERAS=1 and the package tf_keras"
-
-
-def chief_story(use: Use) -> str:
-    return f"every worker calls {use.method}(), as it must, and only the chief writes to the path"
 
 
 _SEEDERS = {"numpy.random": "numpy.random.seed", "random": "random.seed", "sklearn": "numpy.random.seed"}
@@ -248,7 +263,7 @@ def _draws_from(call: cst.Call, name: str) -> str | None:
     return None
 
 
-def data_story(use: Use) -> str:
+def _data_story(use: Use) -> str:
     return (
         f"each worker draws its own batches for {use.method}(): give it a tf.data.Dataset of global batches in one "
         "order for all, and state its auto_shard_policy (DATA: each keeps its part)"

@@ -92,6 +92,11 @@ class Use:
     def models(self) -> frozenset[ModelObject]:
         return models_of(self.receiver)
 
+    @property
+    def line(self) -> int:
+        """Of the call, in the file it stands in; counted from 1."""
+        return self.site.frame.module.position(self.call)[0]
+
     @cached_property
     def parts(self) -> Sites:
         """Where the optimizer and the metric objects passed to compile() were made."""

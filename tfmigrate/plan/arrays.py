@@ -1,0 +1,60 @@
+"""fit() on arrays becomes a tf.data pipeline with the global batch, wherever a model of a home is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.groups import Group
+from tfmigrate.plan.homes import Home
+from tfmigrate.plan.pipeline import Names, plan_pipeline, takes_arrays
+from tfmigrate.plan.strategy import replicas
+from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.program import Module
+
+
+def plan_arrays(home: Home, drafts: Mapping[Module, Draft]) -> None:
+    """The edits of each training on arrays, or in words why it keeps them."""
+    done: set[cst.CSTNode] = set()
+    for group in home.groups:
+        counts = {replicas(wrap) for wrap in group.wraps}
+        count = next(iter(counts)) if len(counts) == 1 else None
+        for use in group.trainings:
+            draft = drafts[use.site.frame.module]
+            if use.call not in done and takes_arrays(use, draft.facts):
+                done.add(use.call)
+                if draft.wanted(codes.ARRAYS_TO_DATASET, use.call):
+                    _plan_one(use, draft, _names(use, draft, home, group), count)
+
+
+def _plan_one(use: Use, draft: Draft, names: Names, count: int | None) -> None:
+    over_workers = draft.settings.over_workers
+    keep_batch = draft.settings.batch == "keep" or over_workers
+    found = plan_pipeline(draft.module, draft.facts, use, names, count, keep_batch)
+    if isinstance(found, str):
+        message = f"fit() keeps its arrays, of which a strategy takes the global batch too: {found}"
+        if over_workers:
+            message = f"fit() keeps its arrays, which every worker shuffles in an order of its own: {found}"
+        draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
+    else:
+        draft.edits.extend((found.insert, found.arguments))
+        message = "fit() on arrays becomes a tf.data pipeline with the global batch"
+        draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "rewrite")
+
+
+def _names(use: Use, draft: Draft, home: Home, group: Group) -> Names:
+    scope = draft.scope_of(use.site.frame)
+    here = use.site.frame.function is group.home.function and use.site.frame.module is home.module
+    guarded = any(wrap.guards for wrap in group.wraps)
+    return Names(
+        tf=draft.tf,
+        strategy=home.name if here and not guarded else None,
+        train=draft.scopes.fresh("train_dataset", scope),
+        validation=draft.scopes.fresh("validation_dataset", scope),
+        batch=draft.scopes.fresh("global_batch_size", scope),
+        split=draft.scopes.fresh("split_at", scope),
+        sharding=draft.scopes.fresh("sharding", scope) if draft.settings.over_workers else None,
+    )

@@ -1,0 +1,90 @@
+"""What a migrated program should know beside its edits: where Keras 3, or a file of an old run, is not what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.homes import Home
+from tfmigrate.understand.lifecycle import LOADING, SAVING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Parallel, Site, opaque_sites, options
+
+
+def say_trainable_toggles(home: Home, drafts: Mapping[Module, Draft]) -> None:
+    """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead."""
+    compiled = [opaque_sites(use.receiver) for group in home.groups for use in group.compiles]
+    for draft in drafts.values():
+        for node, value in draft.facts.toggles:
+            toggled = opaque_sites(value)
+            if toggled and toggled in compiled and any(toggled < whole for whole in compiled):
+                draft.say(
+                    codes.TRAINABLE_TOGGLE,
+                    node,
+                    "both this model and one built on it are compiled and trained: Keras 3 reads `trainable` at "
+                    "each step, not at compile(); set it before every train_on_batch() of either",
+                    "warn",
+                )
+
+
+def say_shared_optimizers(home: Home, drafts: Mapping[Module, Draft]) -> None:
+    """One optimizer object, two models: Keras 3 builds it for the first one's weights alone."""
+    first: dict[tuple[Site, cst.CSTNode | None], Use] = {}
+    for use in (use for group in home.groups for use in group.compiles):
+        for made in use.optimizers:
+            earlier = first.setdefault(made, use)
+            if opaque_sites(earlier.receiver) != opaque_sites(use.receiver) and not _exclusive(earlier, use):
+                drafts[use.site.frame.module].say(
+                    codes.SHARED_OPTIMIZER,
+                    use.call,
+                    f"its optimizer is also that of the compile() at line {earlier.line}: Keras 3 builds it for one "
+                    "model's weights and raises ValueError (Unknown variable) at the other's first step; make one for "
+                    "each",
+                    "warn",
+                )
+
+
+def _exclusive(one: Use, other: Use) -> bool:
+    """Whether two calls stand in different arms, so that no run makes both."""
+    module = one.site.frame.module
+    return module is other.site.frame.module and module.exclusive(one.site.unit, other.site.unit)
+
+
+def say_compiled_out_of_sight(home: Home, drafts: Mapping[Module, Draft]) -> None:
+    """A model that is trained in sight and compiled out of sight, in a module found at run time or a library."""
+    for group in home.groups:
+        if group.trainings and not group.compiles and not any(model.origin == "loaded" for model in group.models):
+            use = group.trainings[0]
+            drafts[use.site.frame.module].say(
+                codes.COMPILED_OUT_OF_SIGHT,
+                use.call,
+                "the model is compiled nowhere in sight: wherever that is, Keras 3 wants compile() and the "
+                "optimizer inside `with model.distribute_strategy.scope():`",
+                "warn",
+            )
+
+
+def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+    """Files that the parallel model wrote, and those that a template wrote whose clone was trained."""
+    if wrap.cpu_relocation:
+        drafts[wrap.site.frame.module].say(
+            codes.RELOCATED_TEMPLATE,
+            wrap.call,
+            "cpu_relocation=True trained a clone: what was saved from the template had untrained weights, "
+            "and will have the trained ones now",
+            "warn",
+        )
+    for use in facts.uses:
+        if use.method in SAVING | LOADING and any(
+            isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver)
+        ):
+            drafts[use.site.frame.module].say(
+                codes.PARALLEL_CHECKPOINT,
+                use.call,
+                f"{use.method}() was called on the parallel model, whose files nest the model as one layer; the "
+                "plain model neither writes nor reads that layout, so files of old runs need converting",
+                "warn",
+            )

@@ -1,0 +1,47 @@
+"""The template and the parallel model, each compiled: as one object, the later compile() wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.groups import Group, Refusal
+from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.values import ModelObject, Parallel, options
+
+
+def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
+    """The template compiled after the parallel model, which then trains: as one object the wrong one wins."""
+    for group in groups:
+        parallel = [use for use in group.compiles if _is_parallel(use, group)]
+        trained = [use for use in group.trainings if _is_parallel(use, group)]
+        for use in group.compiles:
+            if not _is_template(use, group):
+                continue
+            earlier = any(_follows(use, other) for other in parallel)
+            recompiled = [other for other in parallel if _follows(other, use)]
+            later = [t for t in trained if _follows(t, use) and not any(_follows(t, r) for r in recompiled)]
+            if earlier and later:
+                return Refusal(
+                    codes.TWO_COMPILES,
+                    f"the template is compiled apart at line {use.line}, after the parallel model and before its "
+                    "training; as one object, the later compile() wins",
+                )
+    return None
+
+
+def _follows(use: Use, other: Use) -> bool:
+    """Whether a call comes after another one of the same file, and not in the other arm of a common `if`."""
+    module, one, two = use.site.frame.module, use.site.unit, other.site.unit
+    if module is not other.site.frame.module:
+        return False
+    return module.order[one] > module.order[two] and not module.exclusive(one, two)
+
+
+def _is_parallel(use: Use, group: Group) -> bool:
+    return any(isinstance(option, Parallel) and option.wrap in group.wraps for option in options(use.receiver))
+
+
+def _is_template(use: Use, group: Group) -> bool:
+    templates = {option for wrap in group.wraps for option in options(wrap.template) if isinstance(option, ModelObject)}
+    return not _is_parallel(use, group) and bool(templates & options(use.receiver))

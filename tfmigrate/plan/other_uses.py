@@ -1,0 +1,91 @@
+"""Mentions of multi_gpu_model that no wrap accounts for: each is refused, so that none goes without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.imports import import_statements
+from tfmigrate.plan.interfaces import calls_in
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.program import Module, dotted, imports_of
+from tfmigrate.understand.values import Method, Opaque, Value, options, unbound
+from tfmigrate.walk import walk
+
+
+def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
+    """A name that nothing defines, a value passed on, code never reached, Keras handed in from elsewhere, a copy."""
+    for call in _undefined(draft):
+        message = "nothing in sight defines multi_gpu_model here: import it, and run tfmigrate again"
+        draft.say(codes.NOT_FOLLOWED, call, message, "refuse")
+    for node in (*_passed_on(draft, facts), *_unreached(draft)):
+        message = "multi_gpu_model is used here without a call that was followed"
+        draft.say(codes.NOT_FOLLOWED, node, message, "refuse")
+    for call, keras in _through_unknown(draft):
+        message = f"`{keras}` is handed in from elsewhere: if it is Keras, this is multi_gpu_model"
+        draft.say(codes.INJECTED_KERAS, call, message, "refuse")
+    for call, name in draft.facts.copies.items():
+        draft.say(
+            codes.LOCAL_COPY,
+            call,
+            f"{name} is a function of this project, not Keras's: if it is a copy of Keras's, name it in the setting "
+            "`aliases`",
+            "refuse",
+        )
+
+
+def _undefined(draft: Draft) -> Iterator[cst.Call]:
+    for call in draft.module.calls:
+        if isinstance(call.func, cst.Name) and draft.facts.values.get(call.func) == unbound("multi_gpu_model"):
+            yield call
+
+
+def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:
+    """Mentions that are not called, at least not by a call that wraps."""
+    accounted = {wrap.call.func for wrap in draft.facts.wraps}
+    for dress in {wrap.dress for wrap in facts.wraps if wrap.dress is not None}:
+        accounted.update(node for node in walk(dress.node) if isinstance(node, cst.Name | cst.Attribute))
+    for node, name in draft.facts.symbols.items():
+        if names.canonical(name) == names.MULTI_GPU_MODEL and node not in accounted:
+            yield node
+
+
+def _unreached(draft: Draft) -> Iterator[cst.Call]:
+    """Calls in code that was never walked, by the name that the import gives."""
+    for call in draft.module.calls:
+        if call.func not in draft.facts.values and _is_imported_name(draft.module, call.func):
+            yield call
+
+
+def _is_imported_name(module: Module, node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.Name):
+        for statement, _ in import_statements(module):
+            for _, bound, full in imports_of(statement):
+                if bound == node.value and names.canonical(full) == names.MULTI_GPU_MODEL:
+                    return True
+    return isinstance(node, cst.Attribute) and names.canonical(dotted(node)) == names.MULTI_GPU_MODEL
+
+
+def _through_unknown(draft: Draft) -> Iterator[tuple[cst.Call, str]]:
+    """Calls of `something.utils.multi_gpu_model` where nobody knows what `something` is, and its code."""
+    for call in calls_in(draft.module.tree):
+        if _names_a_home(call.func) and _is_unknown(draft.facts.values.get(call.func)):
+            yield call, dotted(call.func).rsplit(".", 2)[0]
+
+
+def _names_a_home(node: cst.BaseExpression) -> bool:
+    """`something.utils.multi_gpu_model`, whatever `something` is."""
+    parts = dotted(node).split(".")
+    tails = (".".join(["keras", *parts[-count:]]) for count in (2, 3) if len(parts) > count)
+    return any(names.canonical(tail) == names.MULTI_GPU_MODEL for tail in tails)
+
+
+def _is_unknown(value: Value | None) -> bool:
+    return value is not None and any(
+        isinstance(option, Opaque) or (isinstance(option, Method) and option.function is None)
+        for option in options(value)
+    )

@@ -1,0 +1,79 @@
+"""What is left of a module's statements when its wraps go: the template where the parallel model was, and no guards."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.aliases import Merge, merge, wrapped_assignment
+from tfmigrate.plan.blocks import Blocks
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Edit, Remove, Replace
+from tfmigrate.plan.homes import Home
+from tfmigrate.plan.imports import import_statements
+from tfmigrate.plan.superseded import superseded
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.program import Module, imports_of
+from tfmigrate.understand.values import Parallel
+
+
+@dataclass(frozen=True)
+class Remains:
+    """What is left of one module's statements round its wraps."""
+
+    draft: Draft
+    wraps: tuple[Wrap, ...]
+    """One for each call."""
+    merge: Merge
+    blocks: Blocks
+    strategies: frozenset[cst.Assign]
+    """Statements that make a strategy which the new one takes the place of."""
+
+    def edits(self, refused: Container[cst.Call]) -> Iterator[Edit]:
+        yield from (Remove(node) for node in (*self.merge.removed, *self.strategies))
+        yield from (Replace(node, new) for node, new in self.merge.renamed)
+        yield from self.blocks.edits
+        for wrap in self.wraps:
+            assignment = wrapped_assignment(wrap)
+            if assignment not in self.merge.removed and wrap.template_node is not None:
+                conditional = assignment is not None and isinstance(assignment.value, cst.IfExp)
+                node = assignment.value if assignment is not None and conditional else wrap.call
+                yield Replace(node, "{model}", (("model", wrap.template_node),))
+        for node, model in self.draft.facts.unwraps.items():
+            value = self.draft.facts.values.get(model)
+            if isinstance(value, Parallel) and value.wrap.call not in refused:
+                yield Replace(node, "{model}", (("model", model),))
+
+
+def remains_of(
+    homes: Iterable[Home], refused: Container[cst.Call], facts: ProgramFacts, drafts: Mapping[Module, Draft]
+) -> dict[Module, Remains]:
+    """For each module with a wrap, what its statements become when all wraps of the homes go."""
+    placed = [(home, wrap) for home in homes for wrap in home.wraps]
+    guards: dict[cst.CSTNode, str] = {guard.node: home.name for home, wrap in placed for guard in wrap.guards}
+    calls = {wrap.call: wrap for _, wrap in placed}
+    found = {}
+    for module in dict.fromkeys(wrap.site.frame.module for wrap in calls.values()):
+        draft = drafts[module]
+        own = tuple(wrap for wrap in calls.values() if wrap.site.frame.module is module)
+        exported = frozenset(name for source, name in facts.exported if source is module)
+        merged = merge(module, draft.scopes, own, exported)
+        replaced = superseded(draft.facts, draft.scopes, own, facts)
+        gone = frozenset((*merged.removed, *replaced.assignments, *_imports_of_the_name(draft, refused)))
+        blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), guards, replaced.blocks)
+        found[module] = Remains(draft, own, merged, blocks, replaced.assignments)
+    return found
+
+
+def _imports_of_the_name(draft: Draft, refused: Container[cst.Call]) -> Iterator[cst.ImportFrom]:
+    """Import statements that go because they import nothing else and every use in the module is migrated."""
+    if any(wrap.call in refused for wrap in draft.facts.wraps):
+        return
+    for statement, _ in import_statements(draft.module):
+        found = [full for _, _, full in imports_of(statement)]
+        if isinstance(statement, cst.ImportFrom) and found:
+            if all(names.canonical(full) == names.MULTI_GPU_MODEL for full in found):
+                yield statement
