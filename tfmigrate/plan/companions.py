@@ -38,7 +38,7 @@ from tfmigrate.plan.streams import python_generators
 from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, Unit, dotted, imports_of, units_of
+from tfmigrate.understand.program import Module, Unit, dotted, imports_of, is_docstring, only_statement, units_of
 from tfmigrate.walk import walk
 
 
@@ -206,7 +206,7 @@ def _place_for_import(draft: Draft) -> Unit | None:
         imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
         roots = [full.split(".")[0] for small in imports for _, _, full in imports_of(small)]
         roots += [dotted(small.module).split(".")[0] for small in imports if isinstance(small, cst.ImportFrom)]
-        if "__future__" in roots or _is_docstring(unit):
+        if "__future__" in roots or is_docstring(only_statement(unit)):
             continue
         standing = standing or unit
         if imports:
@@ -216,12 +216,3 @@ def _place_for_import(draft: Draft) -> Unit | None:
         if not imports and first is not None:
             break
     return keras or first or standing
-
-
-def _is_docstring(unit: Unit) -> bool:
-    return (
-        isinstance(unit, cst.SimpleStatementLine)
-        and len(unit.body) == 1
-        and isinstance(unit.body[0], cst.Expr)
-        and isinstance(unit.body[0].value, cst.SimpleString | cst.ConcatenatedString)
-    )

@@ -24,7 +24,7 @@ from tfmigrate.plan.expressions import Carrier
 from tfmigrate.result import Action
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.program import Module, Unit, only_statement
 from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, StrategyObject, Value, options
 from tfmigrate.walk import walk
 
@@ -691,13 +691,8 @@ class _Migration:
 
 
 def _is_statement(use: Use) -> bool:
-    unit = use.site.unit
-    return (
-        isinstance(unit, cst.SimpleStatementLine)
-        and len(unit.body) == 1
-        and isinstance(unit.body[0], cst.Expr)
-        and unit.body[0].value is use.call
-    )
+    small = only_statement(use.site.unit)
+    return isinstance(small, cst.Expr) and small.value is use.call
 
 
 def _conditions(use: Use) -> frozenset[tuple[cst.CSTNode, cst.CSTNode]]:

@@ -305,10 +305,7 @@ class Inputs:
                         arg.value,
                         "the strategy has no name above this to count its replicas by",
                     )
-                size = self._sizes.setdefault(arg.value, _Size(module, arg.value, f"{known}.num_replicas_in_sync"))
-                size.roles.add(role)
-                if limited:
-                    size.limited.add(role)
+                self._note_size(module, arg.value, f"{known}.num_replicas_in_sync", role, limited)
 
     def _sized(
         self,
@@ -358,7 +355,10 @@ class Inputs:
     def _inner_size(
         self, module: Module, place: cst.CSTNode, node: cst.BaseExpression, role: str, limited: bool, use: Use
     ) -> None:
-        size = self._sizes.setdefault(node, _Size(module, node, self._count_in(module, place, use)))
+        self._note_size(module, node, self._count_in(module, place, use), role, limited)
+
+    def _note_size(self, module: Module, node: cst.BaseExpression, count: str, role: str, limited: bool) -> None:
+        size = self._sizes.setdefault(node, _Size(module, node, count))
         size.roles.add(role)
         if limited:
             size.limited.add(role)

@@ -20,7 +20,7 @@ from tfmigrate.plan.estimator_network import NetworkReader
 from tfmigrate.plan.estimator_reader import EVAL, MODE_NAMES, MODES, PLAIN, PREDICT, TRAIN, Build, Thing
 from tfmigrate.plan.estimator_training import TrainingReader
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module, Unit, units_of
+from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.values import FunctionValue, Made, ModelObject
 from tfmigrate.walk import walk
 
@@ -126,7 +126,7 @@ class _Reader(TrainingReader, NetworkReader):
         lines.append(f"{model}.compile(\n{indent}{arguments},\n)")
         lines.append(f"return {model}")
         self._drop_idle("\n".join(lines))
-        units = [unit for unit in units_of(function.body) if not _is_docstring(unit)]
+        units = [unit for unit in units_of(function.body) if not is_docstring(only_statement(unit))]
         last = self._last(units[-1])
         self._edit(Insert(units[0], spec_line))
         self._edit(Insert(last, "\n".join(lines), (last,)))
@@ -694,11 +694,3 @@ def _operands(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         yield node.expression
     elif isinstance(node, cst.IfExp):
         yield from (node.test, node.body, node.orelse)
-
-
-def _is_docstring(unit: Unit) -> bool:
-    return (
-        isinstance(unit, cst.SimpleStatementLine)
-        and isinstance(unit.body[0], cst.Expr)
-        and isinstance(unit.body[0].value, cst.SimpleString | cst.ConcatenatedString)
-    )

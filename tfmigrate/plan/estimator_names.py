@@ -7,7 +7,7 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import ImportNames, ImportPart, Remove, Replace
 from tfmigrate.plan.imports import import_statements
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.program import dotted, root_name
 from tfmigrate.walk import walk
 
 BOTH = frozenset({"data", "distribute"})
@@ -56,7 +56,7 @@ def modernised(draft: Draft) -> None:
                     removed.update(walk(small))
     for node in walk(draft.module.tree):
         symbol = draft.facts.symbols.get(node, "")
-        if not isinstance(node, cst.Attribute) or not symbol or node in removed or _root(node) in gone:
+        if not isinstance(node, cst.Attribute) or not symbol or node in removed or root_name(node) in gone:
             continue
         new = _renamed(symbol, node, draft.tf, compat=old is not None)
         if new is not None:
@@ -75,12 +75,6 @@ def _renamed(symbol: str, node: cst.Attribute, tf: str, *, compat: bool) -> str 
     if parts[:1] == ["tensorflow"] and len(parts) == 2 and parts[1] in ONLY_1:
         return f"{tf}.compat.v1.{parts[1]}"
     return None
-
-
-def _root(node: cst.BaseExpression) -> cst.BaseExpression:
-    while isinstance(node, cst.Attribute):
-        node = node.value
-    return node
 
 
 def only_compat_import(draft: Draft) -> tuple[cst.Import, str] | None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.calls import keywords
-from tfmigrate.plan.interfaces import calls_in, root_name
+from tfmigrate.plan.interfaces import calls_in
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, root_name
 from tfmigrate.understand.values import (
     FunctionValue,
     Instance,

@@ -16,7 +16,7 @@ from tfmigrate.rules import Default, Rename, Rule
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module, imports_of
+from tfmigrate.understand.program import Module, imports_of, root_name
 from tfmigrate.understand.values import Literal, Parallel, options
 from tfmigrate.walk import walk
 
@@ -388,13 +388,6 @@ def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChan
         else:
             continue
         yield CallChange(codes.MOVED_MODULES, node, f"{name} is {new}", Replace(node, text))
-
-
-def root_name(node: cst.CSTNode) -> cst.Name | None:
-    """The name at the left end of a dotted expression."""
-    while isinstance(node, cst.Attribute):
-        node = node.value
-    return node if isinstance(node, cst.Name) else None
 
 
 def string_optimizers(facts: Facts, settings: Settings, tables: Tables, tf: str) -> Iterator[CallChange]:

@@ -18,7 +18,7 @@ from tfmigrate.plan.remains import Remains
 from tfmigrate.plan.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy import ALL_WORKERS, Strategy, strategy_for
 from tfmigrate.plan.workers import devices_problem, place_of_strategy
-from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.program import Module, Unit, dotted, root_name
 from tfmigrate.understand.values import Site
 
 
@@ -195,11 +195,9 @@ def scope_far_places(
 
 def _named(model: cst.BaseExpression, renamed: Mapping[cst.Name, str]) -> str:
     """A model's expression with the name that remains: a variable of another function may be called the same."""
-    root = model
-    while isinstance(root, cst.Attribute):
-        root = root.value
+    root = root_name(model)
     head, dot, rest = dotted(model).partition(".")
-    return (renamed.get(root, head) if isinstance(root, cst.Name) else head) + dot + rest
+    return (renamed.get(root, head) if root is not None else head) + dot + rest
 
 
 def _neighbours(module: Module, units: Iterable[Unit]) -> Iterator[tuple[Unit, ...]]:

@@ -20,7 +20,7 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.guarded import guarded
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import dotted, imports_of
+from tfmigrate.understand.program import dotted, imports_of, root_of
 from tfmigrate.understand.values import Literal, ModelObject, Parallel, Symbol, options
 from tfmigrate.walk import walk
 
@@ -95,7 +95,7 @@ class _Reader:
             if not isinstance(node, cst.Attribute) or node in inner or not self._lacking(name):
                 continue
             found = self._symbols(node)
-            root = _root(node)
+            root = root_of(node)
             failed_before = self._lacking(self._facts.symbols.get(root, ""))
             if not failed_before and self._means_a_library(root) and all(self._lacking(one.name) for one in found):
                 yield self._lack(node, min(symbol.name for symbol in found))
@@ -103,7 +103,7 @@ class _Reader:
     def _symbols(self, node: cst.BaseExpression) -> list[Symbol]:
         return [option for option in options(self._facts.values[node]) if isinstance(option, Symbol)]
 
-    def _means_a_library(self, node: cst.BaseExpression) -> bool:
+    def _means_a_library(self, node: cst.CSTNode) -> bool:
         """Whether a name stands for nothing but a library, or None where that is not installed."""
         known = self._facts.values.get(node)
         return known is not None and all(isinstance(option, Symbol | Literal) for option in options(known))
@@ -254,12 +254,6 @@ class _Phrases:
         elif near:
             text += f"; did you mean `{near[0]}`?"
         return CallChange(codes.NAME_IS_GONE if took else codes.UNKNOWN_KEYWORD, lack.node, text, action="warn")
-
-
-def _root(node: cst.BaseExpression) -> cst.BaseExpression:
-    while isinstance(node, cst.Attribute):
-        node = node.value
-    return node
 
 
 def _called(name: str) -> str:

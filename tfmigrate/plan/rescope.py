@@ -14,7 +14,7 @@ from tfmigrate.plan.expressions import Carrier, is_pure
 from tfmigrate.plan.outside import Outside, Strategies, things_outside
 from tfmigrate.plan.scope import Cover, Run, first_common_unit
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
-from tfmigrate.understand.program import Module, Unit, dotted, suites_of, units_of
+from tfmigrate.understand.program import Module, Unit, dotted, only_statement, suites_of, units_of
 from tfmigrate.understand.values import Frame, ModelObject, Site
 
 _SETUP = re.compile(r"\bconfig\b|environ|ConfigProto|\bset_")
@@ -266,8 +266,7 @@ def _binds(suite: cst.BaseSuite, bindings: set[Unit]) -> bool:
 
 def _assignment(unit: Unit, call: cst.Call) -> cst.Assign | None:
     """`strategy = tf.distribute.MirroredStrategy()`, alone on its line."""
-    if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1:
-        small = unit.body[0]
-        if isinstance(small, cst.Assign) and small.value is call and isinstance(small.targets[0].target, cst.Name):
-            return small
+    small = only_statement(unit)
+    if isinstance(small, cst.Assign) and small.value is call and isinstance(small.targets[0].target, cst.Name):
+        return small
     return None

@@ -14,7 +14,7 @@ from tfmigrate.plan.expressions import assigned
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, dotted, units_of
+from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement, root_name, units_of
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 
 _SESSIONS = frozenset({"tensorflow.Session", "tensorflow.InteractiveSession"})
@@ -25,7 +25,7 @@ _OPTIONS = "tensorflow.GPUOptions"
 def sessions(facts: Facts, scopes: Scopes, tf: str, quote: str) -> Iterator[CallChange]:
     """Each `K.set_session(...)` statement: rewritten where all that the session carries is understood, else told."""
     for unit in facts.module.places:
-        small = unit.body[0] if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1 else None
+        small = only_statement(unit)
         call = small.value if isinstance(small, cst.Expr) else None
         if not isinstance(unit, cst.SimpleStatementLine) or not isinstance(call, cst.Call):
             continue
@@ -158,7 +158,7 @@ class _Reading:
         inner = self._scopes.by_node[function]
         body = units_of(function.body)
         last = body[-1]
-        returned = last.body[0] if isinstance(last, cst.SimpleStatementLine) and len(last.body) == 1 else None
+        returned = only_statement(last)
         if not isinstance(returned, cst.Return) or returned.value is None:
             raise _NotOnlySettings(f"{function.name.value}() does more than make it")
         before, block = len(self._found.removed), self._block
@@ -168,7 +168,7 @@ class _Reading:
         gone = set(self._found.removed[before:])
         for line in body[:-1]:
             small = line.body if isinstance(line, cst.SimpleStatementLine) else (None,)
-            if not all(one in gone or isinstance(one, cst.Pass) or _is_docstring(one) for one in small):
+            if not all(one in gone or isinstance(one, cst.Pass) or is_docstring(one) for one in small):
                 raise _NotOnlySettings(f"{function.name.value}() does more than make it")
         del self._found.removed[before:]
         self._found.functions.append(function)
@@ -223,7 +223,7 @@ class _Reading:
         for small in mention.unit.body if isinstance(mention.unit, cst.SimpleStatementLine) else ():
             if isinstance(small, cst.Assign) and len(small.targets) == 1:
                 key = dotted(small.targets[0].target).partition(".")[2]
-                if key and _root(small.targets[0].target) is mention.node:
+                if key and root_name(small.targets[0].target) is mention.node:
                     self._check_unconditional(mention.unit)
                     self._set(key, small.value)
                     self._found.removed.append(small)
@@ -252,13 +252,3 @@ class _Reading:
 
 def _is_ids(text: str | None) -> bool:
     return text is not None and all(part.strip().isdigit() for part in text.split(","))
-
-
-def _root(node: cst.CSTNode) -> cst.CSTNode:
-    while isinstance(node, cst.Attribute):
-        node = node.value
-    return node
-
-
-def _is_docstring(node: cst.CSTNode | None) -> bool:
-    return isinstance(node, cst.Expr) and isinstance(node.value, cst.SimpleString | cst.ConcatenatedString)

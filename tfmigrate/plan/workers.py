@@ -21,7 +21,7 @@ from tfmigrate.plan.interfaces import calls_in, place_for_function
 from tfmigrate.plan.pipeline import takes_arrays
 from tfmigrate.plan.strategy import ALL_WORKERS
 from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
-from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, StrategyObject, Value, options
 
 _SETTING_UP = frozenset({"config", "ConfigProto", "logging", "set_session", "Session", "environ", "GPUOptions"})
@@ -88,8 +88,7 @@ def begin(draft: Draft, *, makes: bool, saves: bool) -> None:
         lines.append(f"os.environ.setdefault({quote}TF_USE_LEGACY_KERAS{quote}, {quote}1{quote})")
     body = draft.module.tree.body
     place = next(unit for unit in body if not _stands_first(unit))
-    statements = [unit.body[0] for unit in body if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1]
-    plain = [one for one in statements if isinstance(one, cst.Import) and len(one.names) == 1]
+    plain = [one for one in map(only_statement, body) if isinstance(one, cst.Import) and len(one.names) == 1]
     again = [one for one in plain if one.names[0].asname is None and dotted(one.names[0].name) in needed]
     draft.edits[:0] = (Insert(place, "\n".join(lines)), *(ImportNames(one) for one in again))
     if makes:
@@ -102,9 +101,7 @@ def _stands_first(unit: cst.CSTNode) -> bool:
         return False
     small = unit.body[0]
     future = isinstance(small, cst.ImportFrom) and dotted(small.module) == "__future__"
-    return future or (
-        isinstance(small, cst.Expr) and isinstance(small.value, cst.SimpleString | cst.ConcatenatedString)
-    )
+    return future or is_docstring(small)
 
 
 def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
@@ -176,7 +173,7 @@ def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> No
 def _moved(strategy: StrategyObject, draft: Draft) -> tuple[Edit, ...] | str:
     """The new assignment where it must stand, or in words why it cannot be written."""
     unit = strategy.site.unit
-    assignment = unit.body[0] if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1 else None
+    assignment = only_statement(unit)
     target = assignment.targets[0].target if isinstance(assignment, cst.Assign) else None
     if not isinstance(assignment, cst.Assign) or not isinstance(target, cst.Name) or len(assignment.targets) != 1:
         return "it is not bound to a name on a line of its own"

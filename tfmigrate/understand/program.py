@@ -142,6 +142,29 @@ def dotted(node: cst.CSTNode | None) -> str:
     return ""
 
 
+def root_of(node: cst.CSTNode) -> cst.CSTNode:
+    """What stands at the left end of a dotted expression."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node
+
+
+def root_name(node: cst.CSTNode) -> cst.Name | None:
+    """The name at the left end of a dotted expression; None where another expression stands there."""
+    root = root_of(node)
+    return root if isinstance(root, cst.Name) else None
+
+
+def only_statement(unit: cst.CSTNode) -> cst.BaseSmallStatement | None:
+    """The statement that has a line to itself."""
+    return unit.body[0] if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1 else None
+
+
+def is_docstring(statement: cst.CSTNode | None) -> bool:
+    """Whether a statement is a string and nothing else."""
+    return isinstance(statement, cst.Expr) and isinstance(statement.value, cst.SimpleString | cst.ConcatenatedString)
+
+
 def imports_of(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str, str]]:
     """(alias node, bound name, qualified name) for each name an import binds; relative ones start with dots."""
     if isinstance(statement, cst.Import):
