@@ -52,6 +52,22 @@ def test_layers_added_in_a_loop_belong_to_the_model() -> None:
     assert lines(found) == [2, 4]
 
 
+def test_of_two_names_of_a_thing_the_same_one_is_kept_in_every_run() -> None:
+    imports = "".join(
+        f"""
+        try:
+            from keras.utils import thing_{n}
+        except ImportError:
+            from tensorflow.keras.utils import thing_{n}
+        thing_{n}()
+    """
+        for n in range(8)
+    )
+    (own,) = facts(imports).modules.values()
+    kept = {name.split(".")[0] for name in own.symbols.values() if "thing_" in name}
+    assert kept == {"keras"}
+
+
 def test_each_condition_of_a_chain_stands_where_the_chain_does() -> None:
     found = facts("""
         if mode == 1:

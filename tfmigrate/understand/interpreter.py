@@ -187,9 +187,10 @@ class Interpreter:
         """What an expression stands for. That of a name, an attribute, a call or a subscript is kept in the facts."""
         value = self._expression(node)
         facts = self.state.facts
-        for option in options(value):
-            if isinstance(option, Symbol) and isinstance(node, cst.Name | cst.Attribute):
-                facts.symbols[node] = option.name
+        if isinstance(node, cst.Name | cst.Attribute):
+            named = [option.name for option in options(value) if isinstance(option, Symbol)]
+            if named:
+                facts.symbols[node] = min(named)  # whatever the order of the set
         if isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
             known = facts.values.get(node)
             facts.values[node] = value if known is None else join(known, value)
