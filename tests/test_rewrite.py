@@ -283,6 +283,27 @@ class TestSeveralFiles:
             model.save("all.h5")
         """)
 
+    def test_a_class_that_dresses_up_the_wrap_is_known_from_a_method_that_nothing_calls(self) -> None:
+        files = migrated(
+            {
+                "dress.py": DRESS,
+                "net.py": """
+                from keras.layers import Dense
+                from keras.models import Sequential
+                from dress import ModelMGPU
+
+
+                class Net:
+                    def __init__(self):
+                        model = Sequential([Dense(1, input_shape=(4,))])
+                        model = ModelMGPU(model, 2)
+                        model.compile(loss="mse", optimizer="sgd")
+                        self.model = model
+            """,
+            }
+        )
+        assert [(file.status, codes(file, "refuse")) for file in files.values()] == [("migrated", [])] * 2
+
     def test_wraps_in_both_arms_of_an_if_need_no_condition(self) -> None:
         files = migrated(
             {
@@ -823,6 +844,18 @@ class TestOneFile:
         'if 1:\n    \tif 2:\n\t\t    y = multi_gpu_model(%s)\n    \tz = """\n\tkept\n"""\n'
     )
 
+    @pytest.mark.parametrize("newline", ["\n", "\r\n"])
+    @pytest.mark.parametrize("end", ["", "\n", "        \n        \n\n  \n", "\n\t\n \n    ", "    # end\n\n  "])
+    def test_blank_lines_at_the_end_stay_as_they_are(self, end: str, newline: str) -> None:
+        code = (
+            "from tensorflow.keras import Sequential\nfrom tensorflow.keras.utils import multi_gpu_model\n\n\n"
+            "class Task:\n    def run(self):\n        return multi_gpu_model(Sequential(), 2)\n"
+        )
+        code = (code + end).replace("\n", newline)
+        (file,) = migrate_sources({"x.py": code}, Settings())
+        assert file.status == "migrated"
+        assert file.after.endswith(f"return Sequential(){newline}" + end.replace("\n", newline))
+
     def test_tabs_mixed_with_spaces_become_spaces_with_a_rewrite(self) -> None:
         (file,) = migrate_sources({"x.py": self.MIXED % "Sequential(), 2"}, Settings())
         assert file.before == self.MIXED % "Sequential(), 2"
@@ -1115,3 +1148,36 @@ def test_a_call_that_nothing_defines_is_told_unless_a_star_may_bring_it(line: st
     call = "model = multi_gpu_model(Sequential(), 2)\nmodel.compile('sgd', 'mse')\n"
     (file,) = migrate_sources({"train.py": f"from keras import Sequential\n{line}\n{call}"}, Settings())
     assert code in {finding.code for finding in file.findings}
+
+
+def test_a_name_that_two_arms_import_has_always_the_same_meaning() -> None:
+    file = one("""
+        try:
+            from tensorflow.python.keras import backend as K
+        except ImportError:
+            from keras import backend as K
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+
+        model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+        model.compile(loss=lambda t, p: K.tf.log(p), optimizer="sgd")
+    """)
+    assert "tf.math.log(p)" in file.after
+
+
+def test_a_comma_at_the_end_of_the_arguments_becomes_one_between_two() -> None:
+    file = one("""
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+        from data import x, y
+
+        model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+        model.compile("sgd", "mse")
+        model.fit(x,
+                  y,
+                  validation_split=0.2,
+                  epochs=3,)
+    """)
+    assert "          epochs=3,\n          validation_data=validation_dataset,)\n" in file.after

@@ -78,8 +78,8 @@ def _migrated(read: Mapping[Module, Source]) -> dict[Module, FileResult]:
         for module, own in settings.items()
     }
     plans = plan_program(facts, drafts, rules.all_rules())
-    # LibCST drops white space at the end of a file in rare cases, so what is not edited is not printed either.
-    after = {m: apply(m.tree, plan.edits).code if plan.edits else m.text for m, plan in plans.items()}
+    # What LibCST may not give back as it was is not printed where nothing is edited.
+    after = {m: apply(m.tree, plan.edits).code + m.tail if plan.edits else m.text for m, plan in plans.items()}
     objection = _objection(plans, after, settings)
     if objection is not None:
         done = {module: _withdrawn(module, plan, objection) for module, plan in plans.items()}
@@ -124,7 +124,7 @@ def _objection(
     if not any(plan.edits for plan in plans.values()):
         return None
     for module, plan in plans.items():
-        found = guard.objection(module.text, module.layout.code, after[module]) if plan.edits else None
+        found = guard.objection(module.text, module.printed, after[module]) if plan.edits else None
         if found is not None:
             return f"{found} in {module.path}"
     aliases = _aliases(settings)

@@ -44,6 +44,20 @@ def test_a_name_that_a_package_passes_on_is_followed() -> None:
     ]
 
 
+def test_a_package_that_holds_the_needle_itself_passes_a_name_on() -> None:
+    files = {
+        "tools/multi_gpu_model.py": b"class Dress:\n    inner = multi_gpu_model\n",
+        "tools/__init__.py": b"from .multi_gpu_model import Dress\n",
+        "nets/plain.py": b"from ..tools import Dress\nmodel = Dress(1)\n",
+    }
+
+    def among(needles: Sequence[bytes]) -> Mapping[str, bytes]:
+        return {path: data for path, data in files.items() if any(needle in data for needle in needles)}
+
+    hits = {path: data for path, data in files.items() if b"multi_gpu_model" in data}
+    assert sorted(related.with_importers(hits, NEEDLES, among)) == sorted(files)
+
+
 def test_what_a_program_imports_belongs_to_it_where_it_leads_to_keras() -> None:
     files = {
         "src/nets/__init__.py": b"from .resnet import build\n",

@@ -6,6 +6,7 @@ import pytest
 
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
 HEAD = """\
@@ -280,3 +281,52 @@ def test_a_private_module_that_has_no_public_name_stays() -> None:
     assert "    return conv_utils.normalize_tuple(size)\n" in file.after
     assert "from tensorflow.keras.layers import Dropout\n" in file.after
     assert not [finding for finding in file.findings if "conv_utils" in finding.message]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("keras.engine.topology import get_source_inputs", "utils import get_source_inputs"),
+        ("keras.engine import get_source_inputs", "utils import get_source_inputs"),
+        ("keras.engine.input_layer import InputLayer", "layers import InputLayer"),
+        ("keras.layers.convolutional_recurrent import ConvLSTM3D", "layers import ConvLSTM3D"),
+        ("keras.callbacks.callbacks import TerminateOnNaN", "callbacks import TerminateOnNaN"),
+        ("tensorflow.python.keras.engine.training import Model", "models import Model"),
+        ("keras.layers.core import Permute", "layers import Permute"),
+    ],
+)
+def test_what_a_module_held_for_itself_comes_from_its_public_place(old: str, new: str) -> None:
+    name = old.rpartition(" ")[2]
+    after = migrated(f"from {old}\nprint({name})\n", before_model=True).after
+    assert f"from tensorflow.keras.{new}\n" in after or f"from tensorflow.keras import {name}\n" in after
+
+
+def test_a_place_that_is_not_sure_is_not_guessed() -> None:
+    body = "from keras import backend as K\nfrom keras.engine.training import _masked\nprint(K.size, _masked)\n"
+    after = migrated(body, before_model=True).after
+    assert "from tensorflow.keras import _masked\n" in after
+    assert "K.size" in after
+
+
+@pytest.mark.parametrize(
+    ("line", "goes"),
+    [
+        ("from keras.backend.tensorflow_backend import set_session\n", True),
+        ("from keras.utils import print_summary, to_categorical\nprint(to_categorical)\n", True),
+        ("from keras.utils import print_summary\nprint(print_summary)\n", False),
+        ("from keras.utils import print_summary\n__all__ = ['print_summary']\n", False),
+        ("try:\n    from keras.utils import print_summary\nexcept ImportError:\n    pass\n", False),
+    ],
+)
+def test_an_import_that_fails_goes_where_nothing_reads_it(line: str, goes: bool) -> None:
+    file = migrated(line, before_model=True)
+    name = "set_session" if "set_session" in line else "print_summary"
+    assert (name not in file.after) is goes
+    told = [finding.action for finding in file.findings if finding.code == "TFM501"]
+    assert told == ["rewrite"] * goes + ["warn"] * (not goes and "try" not in line)
+
+
+def test_an_import_that_another_module_reads_stays() -> None:
+    text = HEAD + "from keras.utils import print_summary\n" + TAIL
+    files = migrate_sources({"a.py": text, "b.py": "from a import print_summary\nprint_summary(None)\n"}, Settings())
+    assert "import print_summary" in files[0].after

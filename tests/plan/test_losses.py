@@ -123,3 +123,11 @@ def test_it_can_be_left_out() -> None:
     (file,) = migrate_sources({"train.py": text}, Settings(ignore=("TFM403",)))
     assert "model.compile('sgd', dice)" in file.after
     assert "whole_batch" not in file.after
+
+
+def test_one_mean_is_mended_where_it_is_one_of_several_losses() -> None:
+    mean = "def mean(t, p):\n    return K.mean(p)\n\n\n"
+    body = f"{mean}loss = mean if K.epsilon() else 'mse'\nparallel.compile('sgd', loss)\n"
+    file = migrated(body)
+    assert "    return K.mean(p, axis=-1)\n" in file.after
+    assert not migrate_sources({"train.py": file.after}, Settings())[0].findings

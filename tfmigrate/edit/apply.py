@@ -121,6 +121,9 @@ class _Editor(cst.CSTTransformer):
         last_comma = edit.call.args[-1].comma if edit.call.args else cst.MaybeSentinel.DEFAULT
         last_space = edit.call.args[-1].whitespace_after_arg if edit.call.args else cst.SimpleWhitespace("")
         args = [self._argument(argument, separator) for argument in edit.arguments]
+        for position, argument in enumerate(edit.arguments):
+            if edit.call.args and argument.source is edit.call.args[-1]:
+                args[position] = args[position].with_changes(comma=separator)  # Its own comma ended the list.
         if args:
             args[-1] = args[-1].with_changes(comma=last_comma, whitespace_after_arg=last_space)
         return changed.with_changes(args=args)

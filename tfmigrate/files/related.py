@@ -31,6 +31,7 @@ def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: 
     """The hits, and the files that import from one of them what holds a needle; their importers likewise."""
     known = dict(hits)
     wanted = {path: _concerned(data, needles) for path, data in hits.items()}
+    told = dict(wanted)
     for _ in range(_ROUNDS):
         stems = {module_name(path).encode() for path, names in wanted.items() if names}
         if not stems:
@@ -40,9 +41,11 @@ def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: 
             offered.setdefault(module_name(path).encode(), set()).update(concerned)
         fresh = {}
         for path, data in search(sorted(stems)).items():
-            names = _imported_from(data, offered) if path not in known else set()
+            names = _imported_from(data, offered)
             if names:
-                fresh[path] = _concerned(data, sorted(names))
+                # A file with a hit may pass on what another one makes of its own: an __init__.py does.
+                fresh[path] = _concerned(data, sorted(names)) - told.get(path, frozenset())
+                told[path] = told.get(path, frozenset()) | fresh[path]
                 known[path] = data
         wanted = fresh
     return known

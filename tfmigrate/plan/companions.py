@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
@@ -12,7 +12,7 @@ from tfmigrate.plan.callbacks import changed_keys, checkpoint_periods, metric_ke
 from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.devices import gpu_lists
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, ImportNames, Insert, Replace, Unwrap
+from tfmigrate.plan.edits import Edit, ImportNames, Insert, Remove, Replace, Unwrap
 from tfmigrate.plan.expressions import is_pure
 from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
 from tfmigrate.plan.interfaces import (
@@ -42,15 +42,17 @@ from tfmigrate.understand.program import Module, Unit, dotted, imports_of, is_do
 from tfmigrate.walk import walk
 
 
-def plan_companions(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> None:
+def plan_companions(
+    draft: Draft, tables: Tables, modules: Mapping[Module, Facts], exported: Set[str] = frozenset()
+) -> None:
     """Add the edits and findings of every selected companion rule, imports last: they depend on what vanished.
 
-    `modules`: the facts of every module of the program.
+    `modules`: the facts of every module of the program; `exported`: names of this one that others import.
     """
     edits: list[Edit] = []
     revisions: list[Revision] = []
     gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
-    for change in _changes(draft, tables, modules):
+    for change in _changes(draft, tables, modules, exported):
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
         if draft.wanted(change.code, change.node):
@@ -78,7 +80,7 @@ def imports_the_name(draft: Draft) -> bool:
     )
 
 
-def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts], exported: Set[str]) -> Iterator[CallChange]:
     facts, scopes, settings, tf = draft.facts, draft.scopes, draft.settings, draft.tf
     keys = changed_keys(facts) if codes.METRIC_KEYS in tables.wanted else {}
     handled = [
@@ -110,15 +112,29 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts]) -> I
     yield from python_generators(facts, modules, scopes, tf)
     yield from batch_losses(facts, modules, scopes, tf)
     if any(code.startswith(NAMES) for code in tables.wanted):
-        yield from missing_names(facts, settings, tables, handled)
+        yield from missing_names(facts, settings, tables, handled, frozenset(_unread(draft, exported)))
+
+
+def _unread(draft: Draft, exported: Set[str]) -> Iterator[cst.ImportAlias]:
+    """What `from` imports bring that nothing reads, here or in another module of the program."""
+    if draft.module.path.endswith("__init__.py") or "__all__" in draft.module.text:
+        return
+    for statement, unit in import_statements(draft.module):
+        for alias, bound, _ in imports_of(statement) if isinstance(statement, cst.ImportFrom) else ():
+            mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
+            if bound not in exported and all(mention.binds for mention in mentions):
+                yield alias
 
 
 def _plan_imports(draft: Draft, tables: Tables) -> None:
     gone = draft.vanishing()
+    dead = {edit.node for edit in draft.edits if isinstance(edit, Remove) and isinstance(edit.node, cst.ImportAlias)}
+    draft.edits[:] = [edit for edit in draft.edits if not isinstance(edit, Remove) or edit.node not in dead]
     written: dict[cst.CSTNode, set[str]] = defaultdict(set)
     vanishing = []
     for statement, unit in import_statements(draft.module):
         dropped, kept = _aliases(draft, statement, unit, gone)
+        dropped |= {alias for alias, _, _ in imports_of(statement) if alias in dead}
         earlier = frozenset().union(*(written[block] for block in _blocks_round(draft.module, unit)))
         change = plan_import(statement, tables.moves, dropped, kept, earlier)
         if change is None:

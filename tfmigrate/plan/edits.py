@@ -28,9 +28,9 @@ class Insert:
 
 @dataclass(frozen=True)
 class Remove:
-    """Take a small statement out; a line or a suite left empty goes with it."""
+    """Take a small statement out; a line or a suite left empty goes with it. Or one name of an import."""
 
-    node: cst.BaseSmallStatement
+    node: cst.BaseSmallStatement | cst.ImportAlias
 
 
 @dataclass(frozen=True)

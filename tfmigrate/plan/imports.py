@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import cache
 
 import libcst as cst
 
@@ -24,7 +25,7 @@ class Moves:
     def moved(self, name: str) -> str:
         """The name of today. A name can move twice: its module into TensorFlow, and then itself."""
         once = self._moved_once(name)
-        return once if once == name else self._moved_once(once)
+        return once if once == name else _public(self._moved_once(once), name)
 
     def imported(self, name: str) -> str:
         """The same for what an import names. What never had a public name stays private: 2.21 still has much of it."""
@@ -41,6 +42,21 @@ class Moves:
             if new is not None:
                 return ".".join([new, *parts[end:]])
         return name
+
+
+@cache
+def _public(new: str, old: str) -> str:
+    """The public place of what a module held that is gone, or was Keras's own: the last part of the name tells it."""
+    head = new.rpartition(".")[0]
+    if not new.startswith("tensorflow.keras.") or (new == f"tensorflow.{old}" and _is_there(head)) or _is_there(new):
+        return new
+    return public_names().elsewhere(new) or new
+
+
+@cache
+def _is_there(name: str) -> bool:
+    index = public_names()
+    return index.missing(name, index.versions(name)[-1]) is None
 
 
 @dataclass(frozen=True)

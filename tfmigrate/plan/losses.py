@@ -59,10 +59,10 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
         means = [_as_rows(facts, function) for function in mixing]
         if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
             continue
-        if len(mixing) < len(shown.values):
-            yield _told(shown.call, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
-        elif None not in means:
+        if None not in means:
             rows.update((change.node, change) for change in means if change is not None)
+        elif len(mixing) < len(shown.values):
+            yield _told(shown.call, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
         elif shown.models & trained_by_hand:
             yield _told(
                 shown.call, mixing[0], "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()"

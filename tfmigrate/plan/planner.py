@@ -140,6 +140,7 @@ def _plan_interfaces(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules:
     for draft in drafts.values():
         wanted = frozenset(rule.code for rule in rules if draft.settings.wants(rule.code))
         if draft.module in moved or (not has_uses(draft) and imports_the_name(draft)):
-            plan_companions(draft, Tables.of(rules, wanted), facts.modules)
+            exported = {name for module, name in facts.exported if module is draft.module}
+            plan_companions(draft, Tables.of(rules, wanted), facts.modules, exported)
         elif draft.settings.asks_for_names:
             plan_readiness(draft, Tables.of(rules, wanted))

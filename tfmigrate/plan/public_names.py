@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import lzma
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -14,6 +15,8 @@ SECTIONS = (
     "tensorflow.compat", "tensorflow.keras", "tensorflow.raw_ops", "tensorflow", "tf_keras", "keras",
 )  # fmt: skip
 """Parts of the index, each a file that is read when a name of it is asked for; the first that fits holds a name."""
+_LASTING = ("2.9.3", "2.15.1", "2.21.0")
+"""The measured versions of TensorFlow that lack multi_gpu_model."""
 OPEN = "**"
 """Stands among the keywords of a callable that takes others too."""
 
@@ -52,12 +55,12 @@ class Section:
         self.versions = tuple(header.split())
         """The versions measured of the package, oldest first."""
         self._keywords = keywords.splitlines()
-        self._text = f"\n{names}"
-        """Searched as it is: a dict of its lines costs more than all that one script asks."""
+        self.text = f"\n{names}"
+        """A line for each name. Searched as it is: a dict of its lines costs more than all that one script asks."""
 
     def __iter__(self) -> Iterator[str]:
         """Every name that any version has."""
-        return (line.partition("\t")[0] for line in self._text.splitlines() if line)
+        return (line.partition("\t")[0] for line in self.text.splitlines() if line)
 
     def entry(self, name: str, version: str) -> Entry | None:
         """What `name` is in a version; None where it is not."""
@@ -80,8 +83,8 @@ class Section:
 
     def _line(self, name: str) -> str:
         """What stands after a name; "" where it is not."""
-        start = self._text.find(f"\n{name}\t")
-        return self._text[start + len(name) + 2 : self._text.index("\n", start + 1)] if start >= 0 else ""
+        start = self.text.find(f"\n{name}\t")
+        return self.text[start + len(name) + 2 : self.text.index("\n", start + 1)] if start >= 0 else ""
 
     def _keywords_of(self, number: int) -> tuple[str, ...]:
         line = self._keywords[number]
@@ -158,6 +161,14 @@ class PublicNames:
         siblings = [child for child in known if self.entry(f"{head}.{child}", version) is not None]
         near = difflib.get_close_matches(last, siblings, n=1, cutoff=0.75)
         return f"{head}.{near[0]}" if near else None
+
+    def elsewhere(self, name: str) -> str | None:
+        """Where a name stands that is not in its place: the nearest of the same last part and section that no version
+        from 2.9 on lacks."""
+        section = self.section(name)
+        same = re.findall(rf"^(\S+\.{re.escape(name.rpartition('.')[2])})\t", section.text, re.MULTILINE)
+        lasting = [other for other in same if set(_LASTING) <= set(section.versions_of(other))]
+        return min(lasting, key=lambda other: (_distance(other, name), other), default=None)
 
     def _all_of(self, name: str) -> Iterable[str]:
         """The names of the package of `name`, those left out that nobody should write."""

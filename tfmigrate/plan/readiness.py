@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -28,19 +28,33 @@ _KERAS_2 = "TF_USE_LEGACY_KERAS"
 
 
 def missing_names(
-    facts: Facts, settings: Settings, tables: Tables, done: Sequence[CallChange] = ()
+    facts: Facts,
+    settings: Settings,
+    tables: Tables,
+    done: Sequence[CallChange] = (),
+    unread: Set[cst.ImportAlias] = frozenset(),
 ) -> Iterator[CallChange]:
     """A warning for each name, at its import where that alone already fails, and for each keyword.
 
     `done`: the changes made, which leave nothing to say about what they take out. What a test of the version or of the
     name itself guards is left alone, and so is a name that the module sets.
+    `unread`: names that are imported and never read; of these an import that fails goes.
     """
     target = Target(public_names(), settings.target, _KERAS_2 in facts.module.text)
     lacks = list(_Reader(facts, tables, target).lacks())
     if lacks:
         excused = _Excused(facts, done)
         phrases = _Phrases(tables, target)
-        yield from (phrases.told(lack) for lack in lacks if not excused.covers(lack))
+        for lack in lacks:
+            if not excused.covers(lack):
+                told = phrases.told(lack)
+                yield _without_import(told, lack.alias) if lack.alias in unread else told
+
+
+def _without_import(told: CallChange, alias: cst.ImportAlias | None) -> CallChange:
+    assert alias is not None
+    message = f"{told.message.partition(': ')[0]}, and nothing here uses it: its import goes"
+    return replace(told, message=message, action="rewrite", edit=Remove(alias))
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,8 @@ class _Lack:
     keyword: str = ""
     known: tuple[str, ...] = ()
     """The keywords that it does take."""
+    alias: cst.ImportAlias | None = None
+    """What imports it, of a `from` import."""
 
 
 class _Reader:
@@ -73,15 +89,16 @@ class _Reader:
 
     def _imports(self) -> Iterator[_Lack]:
         for statement, _ in import_statements(self._facts.module):
+            full: dict[str, cst.ImportAlias | None] = {}
             if isinstance(statement, cst.Import):
-                full = [dotted(alias.name) for alias in statement.names]
+                full = {dotted(alias.name): None for alias in statement.names}
             elif isinstance(statement.names, cst.ImportStar):
-                full = [dotted(statement.module)] if not statement.relative else []
+                full = {dotted(statement.module): None} if not statement.relative else {}
             else:
-                full = [name for _, _, name in imports_of(statement)]
-            for name in dict.fromkeys(full):
+                full = {name: alias for alias, _, name in imports_of(statement)}
+            for name, alias in full.items():
                 if self._lacking(name) and not self._stays(name):
-                    yield self._lack(statement, name)
+                    yield replace(self._lack(statement, name), alias=alias)
 
     def _stays(self, name: str) -> bool:
         """Whether an import keeps a private name because the public one never was."""

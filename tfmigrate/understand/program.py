@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,7 +68,8 @@ class Module:
         """Raises libcst.ParserSyntaxError when the text is no Python 3."""
         self.path = path
         self.text = text
-        self.tree = cst.parse_module(text)
+        self.tail = _blank_end(text)
+        self.tree = cst.parse_module(text.removesuffix(self.tail))
         self.places: dict[cst.CSTNode, Place] = {}
         self.order: dict[cst.CSTNode, int] = {}
         self._index(self.tree, None)
@@ -93,6 +95,11 @@ class Module:
     def layout(self) -> Layout:
         """The text that LibCST prints for the tree, and where each node stands in it."""
         return Layout(self.tree)
+
+    @property
+    def printed(self) -> str:
+        """What LibCST gives back for the text."""
+        return self.layout.code + self.tail
 
     def position(self, node: cst.CSTNode) -> tuple[int, int]:
         """Line and column of a node, both counted from 1."""
@@ -130,6 +137,19 @@ class Module:
 
     def code(self, node: cst.CSTNode) -> str:
         return self.tree.code_for_node(node)
+
+
+_BLANK_END = re.compile(r"(?:(?<=\n)|(?<=\r)(?!\n))[ \t\f]*(?:(?:\r\n?|\n)[ \t\f]*)*\Z")
+
+
+def _blank_end(text: str) -> str:
+    """The blank lines that a text ends in, which LibCST does not keep where white space of two depths stands in them.
+
+    Behind a backslash the first of them belongs to the last statement.
+    """
+    found = _BLANK_END.search(text)
+    blank = found[0] if found is not None else ""
+    return "" if text.removesuffix(blank).rstrip("\r\n").endswith("\\") else blank
 
 
 def dotted(node: cst.CSTNode | None) -> str:
