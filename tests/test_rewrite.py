@@ -1181,3 +1181,67 @@ def test_a_comma_at_the_end_of_the_arguments_becomes_one_between_two() -> None:
                   epochs=3,)
     """)
     assert "          epochs=3,\n          validation_data=validation_dataset,)\n" in file.after
+
+
+def test_an_if_between_layers_stands_in_their_scope() -> None:
+    file = one("""
+        from tensorflow.keras.layers import Dense, Input, add
+        from tensorflow.keras.models import Model
+        from tensorflow.keras.utils import multi_gpu_model
+
+
+        def build(wide):
+            x = Input((4,))
+            y = Dense(4)(x)
+            if wide:
+                z = add([x, y])
+            else:
+                z = None
+            model = Model(x, y if z is None else z)
+            model = multi_gpu_model(model, gpus=2)
+            model.compile("sgd", "mse")
+            return model
+    """)
+    assert file.after.count("with strategy.scope():") == 1
+    assert "        else:\n            z = None\n        model = Model(" in file.after
+
+
+def test_a_number_of_gpus_that_is_none_is_compared_by_the_program_alone() -> None:
+    file = one("""
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+
+
+        def spread(model, gpus):
+            if gpus > 1:
+                model = multi_gpu_model(model, gpus=gpus)
+            return model
+
+
+        def load(gpus=None):
+            model = Sequential([Dense(1, input_shape=(4,))])
+            if gpus is not None:
+                model = spread(model, gpus)
+            return model
+
+
+        load().predict([[1, 2, 3, 4]])
+    """)
+    assert file.status == "migrated"
+    assert "gpus is not None and gpus > 1" in file.after
+
+
+def test_a_model_that_is_neither_compiled_nor_used_in_sight_is_told() -> None:
+    build = """
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+
+
+        def build(gpus):
+            return multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=gpus)
+    """
+    assert codes(one(build), "warn") == ["TFM023"]
+    assert codes(one(f"{build}\n\n        build(2).predict([[1, 2, 3, 4]])\n"), "warn") == []
+    assert codes(one(f"{build}\n\n        build(2).compile('sgd', 'mse')\n"), "warn") == []

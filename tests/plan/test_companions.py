@@ -330,3 +330,25 @@ def test_an_import_that_another_module_reads_stays() -> None:
     text = HEAD + "from keras.utils import print_summary\n" + TAIL
     files = migrate_sources({"a.py": text, "b.py": "from a import print_summary\nprint_summary(None)\n"}, Settings())
     assert "import print_summary" in files[0].after
+
+
+def test_a_local_variable_that_only_gone_arguments_read_goes() -> None:
+    body = (
+        "def train(gpus):\n    workers = 4\n    # batches\n    queue = 2 * workers\n    kept = 3\n    told = 5\n"
+        "    print(told)\n"
+        "    parallel_model.fit_generator(gpus, workers=workers, max_queue_size=queue, epochs=kept)\n"
+    )
+    after = migrated(body).after
+    assert (
+        "def train(gpus):\n    # batches\n    kept = 3\n    told = 5\n    print(told)\n    model.fit(gpus, epochs"
+        in after
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["workers = read()", "workers, b = 1, 2", "global workers", "workers = 4\n    print(locals())", "workers += 1"],
+)
+def test_a_variable_stays_where_its_assignment_does_more(line: str) -> None:
+    after = migrated(f"def train():\n    {line}\n    parallel_model.fit_generator(tf, workers=workers)\n").after
+    assert f"    {line}\n" in after

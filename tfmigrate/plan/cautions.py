@@ -8,8 +8,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.groups import concerns
 from tfmigrate.plan.homes import Home
-from tfmigrate.understand.lifecycle import LOADING, SAVING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import INFERENCE, LOADING, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Parallel, Site, opaque_sites, options
 
@@ -53,14 +54,18 @@ def _exclusive(one: Use, other: Use) -> bool:
     return module is other.site.frame.module and module.exclusive(one.site.unit, other.site.unit)
 
 
-def say_compiled_out_of_sight(home: Home, drafts: Mapping[Module, Draft]) -> None:
-    """A model that is trained in sight and compiled out of sight, in a module found at run time or a library."""
+def say_compiled_out_of_sight(home: Home, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+    """A model that is compiled out of sight: in a module found at run time, a library, or by a caller."""
     for group in home.groups:
-        if group.trainings and not group.compiles and not any(model.origin == "loaded" for model in group.models):
-            use = group.trainings[0]
-            drafts[use.site.frame.module].say(
+        if group.compiles or any(model.origin == "loaded" for model in group.models):
+            continue
+        uses = [use for use in facts.uses if concerns(use, group.models, group.wraps)]
+        handed_out = group.home.function is not None and group.home.call is None
+        if group.trainings or (handed_out and not any(use.method in INFERENCE for use in uses)):
+            place = group.trainings[0] if group.trainings else group.wraps[0]
+            drafts[place.site.frame.module].say(
                 codes.COMPILED_OUT_OF_SIGHT,
-                use.call,
+                place.call,
                 "the model is compiled nowhere in sight: wherever that is, Keras 3 wants compile() and the "
                 "optimizer inside `with model.distribute_strategy.scope():`",
                 "warn",

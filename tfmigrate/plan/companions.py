@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import libcst as cst
 
@@ -39,6 +39,8 @@ from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of, is_docstring, only_statement, units_of
+from tfmigrate.understand.scopes import Occurrence
+from tfmigrate.understand.values import Visible
 from tfmigrate.walk import walk
 
 
@@ -61,6 +63,7 @@ def plan_companions(
             draft.say(change.code, change.node, change.message, change.action)
     # First, because devices are configured before the strategy is made where both stand before the same statement.
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
+    _drop_unread(draft)
     _plan_imports(draft, tables)
     import_tensorflow(draft)
 
@@ -113,6 +116,45 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts], expo
     yield from batch_losses(facts, modules, scopes, tf)
     if any(code.startswith(NAMES) for code in tables.wanted):
         yield from missing_names(facts, settings, tables, handled, frozenset(_unread(draft, exported)))
+
+
+def _drop_unread(draft: Draft) -> None:
+    """Variables of functions that nothing reads any more: `workers = 4`, where fit_generator(workers=workers) was."""
+    while True:
+        gone = draft.vanishing()
+        names_gone = {node.value for node in gone if isinstance(node, cst.Name)}
+        found = [
+            Remove(assignment)
+            for node, scope in draft.scopes.by_node.items()
+            if isinstance(node, cst.FunctionDef) and "locals()" not in draft.module.text
+            for name in sorted(names_gone & (scope.bound - scope.elsewhere))
+            for assignment in _bindings_to_drop(draft, draft.scopes.of_variable(name, scope), gone)
+        ]
+        if not found:
+            return
+        draft.edits.extend(found)
+
+
+def _bindings_to_drop(draft: Draft, mentions: Sequence[Occurrence], gone: Set[cst.CSTNode]) -> Sequence[cst.Assign]:
+    """The assignments of a variable whose readers are all gone; none where one of them does more than assign."""
+    reads = [mention.node for mention in mentions if not mention.binds]
+    left = [mention for mention in mentions if mention.binds and mention.node not in gone]
+    if not reads or not all(node in gone for node in reads):
+        return ()
+    assignments = []
+    for mention in left:
+        unit = mention.unit
+        small = unit.body[0] if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1 else None
+        if not isinstance(small, cst.Assign) or len(small.targets) != 1 or small.targets[0].target is not mention.node:
+            return ()
+        if not is_pure(small.value) and not isinstance(draft.facts.values.get(small), Visible):
+            return ()
+        if draft.writes(draft.module.code(mention.node)):
+            return ()
+        if len(units_of(draft.module.places[unit].block)) == 1:
+            return ()
+        assignments.append(small)
+    return assignments
 
 
 def _unread(draft: Draft, exported: Set[str]) -> Iterator[cst.ImportAlias]:

@@ -96,7 +96,7 @@ def _migrate(
         plan_arrays(home, drafts)
         cautions.say_trainable_toggles(home, drafts)
         cautions.say_shared_optimizers(home, drafts)
-        cautions.say_compiled_out_of_sight(home, drafts)
+        cautions.say_compiled_out_of_sight(home, facts, drafts)
         if placement.over_workers:
             saving |= workers.plan_home(home, facts, drafts)
     scope_far_places(placements, remains, drafts)

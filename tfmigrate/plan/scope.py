@@ -92,10 +92,11 @@ class Cover:
         return False
 
     def _guarded(self, unit: Unit) -> bool:
-        """Whether a unit is an `if` that holds nothing but what must stand in the scope."""
-        return isinstance(unit, cst.If) and all(
-            inner in self._needed or isinstance(inner, cst.If) for inner in self._module.inside(unit)
-        )
+        """Whether a unit is an `if` that holds what must stand in the scope, and next to nothing else."""
+        if not isinstance(unit, cst.If) or not self._concerned(unit):
+            return False
+        inside = (inner for inner in self._module.inside(unit) if not isinstance(inner, cst.If))
+        return self._bridgeable([inner for inner in inside if inner not in self._needed])
 
     def _holds(self, suite: cst.BaseSuite) -> bool:
         return any(unit in self._needed or self._concerned(unit) for unit in units_of(suite))

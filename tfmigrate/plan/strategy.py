@@ -158,7 +158,10 @@ def _always_holds(condition: str) -> bool:
     """Whether a condition compares nothing but numbers, and is true: `2 > 1`."""
     tree = ast.parse(condition, mode="eval")
     allowed = ast.Expression | ast.Compare | ast.Constant | ast.cmpop
-    return all(isinstance(node, allowed) for node in ast.walk(tree)) and bool(eval(compile(tree, "", "eval")))
+    try:
+        return all(isinstance(node, allowed) for node in ast.walk(tree)) and bool(eval(compile(tree, "", "eval")))
+    except TypeError:  # `None > 1`
+        return False
 
 
 def _always(test: cst.BaseExpression, arm: str) -> bool:
