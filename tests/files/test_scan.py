@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,18 @@ def test_gitignore_at_every_level(project: Path) -> None:
     put("sub/generated_keep.py")
     put("sub/deep/generated_b.py")
     assert found() == ["local.py", "sub/generated_keep.py", "sub/top.py"]
+
+
+def test_a_folder_that_gitignore_takes_back_is_walked(project: Path) -> None:
+    put(".gitignore", "*\n!*.py\n!src/\n!src/nets/\n!kept\n!/odd\nodd/inner/\n")
+    for path in ("top.py", "src/a.py", "src/nets/b.py", "src/out/c.py", "kept/d.py", "odd/e.py", "odd/inner/f.py"):
+        put(path)
+    subprocess.run(["git", "init", "-q"], check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "--others", "--exclude-standard", "*.py"], check=True, capture_output=True, text=True
+    )
+    assert found() == sorted(listed.stdout.split())
+    assert found("src/out") == ["src/out/c.py"]
 
 
 def test_gitignore_of_the_repository_counts_when_a_folder_in_it_is_walked(project: Path) -> None:

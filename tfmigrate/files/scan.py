@@ -191,7 +191,7 @@ def _ignores_above(folder: str) -> list[tuple[GitIgnoreSpec, str]]:
     files = [(os.path.join(above[-1], ".git", "info", "exclude"), above[-1])]
     files += [(os.path.join(place, ".gitignore"), place) for place in reversed(above[1:])]
     ignores = [(_spec(_lines(file)), place) for file, place in files if os.path.isfile(file)]
-    return [] if _ignored(folder, ignores, is_folder=True) else ignores
+    return [] if any(_ignored(place, ignores, is_folder=True) for place in above[:-1]) else ignores
 
 
 def repository_of(folder: str) -> str | None:
@@ -215,7 +215,19 @@ def _ignored(path: str, ignores: Sequence[tuple[GitIgnoreSpec, str]], *, is_fold
         relative = os.path.relpath(path, place).replace(os.sep, "/")
         if relative.startswith("../") or relative == ".":
             continue
-        verdict = spec.check_file(relative + "/" if is_folder else relative).include
+        verdict = _of_folder(spec, f"{relative}/") if is_folder else spec.check_file(relative).include
         if verdict is not None:
             return verdict
     return False
+
+
+def _of_folder(spec: GitIgnoreSpec, folder: str) -> bool | None:
+    """What the last pattern says that means the folder itself: in `*`, `!src/` it is the second.
+
+    GitIgnoreSpec answers for a file in the folder, where a pattern for folders counts less.
+    """
+    for pattern in reversed(spec.patterns):
+        found = pattern.regex.match(folder) if pattern.regex is not None else None
+        if found and (found.groupdict().get("ps_d") is None or found.end("ps_d") == len(folder)):
+            return bool(pattern.include)
+    return None
