@@ -1245,3 +1245,25 @@ def test_a_model_that_is_neither_compiled_nor_used_in_sight_is_told() -> None:
     assert codes(one(build), "warn") == ["TFM023"]
     assert codes(one(f"{build}\n\n        build(2).predict([[1, 2, 3, 4]])\n"), "warn") == []
     assert codes(one(f"{build}\n\n        build(2).compile('sgd', 'mse')\n"), "warn") == []
+
+
+@pytest.mark.parametrize(
+    ("loop", "compiled"),
+    [
+        ("for name, model in nets.items():\n    model", "for name, model in nets.items():\n        model"),
+        ("for model in nets.values():\n    model", "for model in nets.values():\n        model"),
+        ("nets.get('a')", "nets.get('a')"),
+        ("nets['a']", "nets['a']"),
+    ],
+)
+def test_models_in_a_dict_are_compiled_in_the_scope(loop: str, compiled: str) -> None:
+    file = one(
+        "from tensorflow.keras.layers import Dense\nfrom tensorflow.keras.models import Sequential\n"
+        "from tensorflow.keras.utils import multi_gpu_model\n\nnets = {}\n"
+        "nets['a'] = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)\n"
+        f"{loop}.compile('sgd', 'mse')\n"
+    )
+    assert file.after.endswith(
+        "with strategy.scope():\n    nets['a'] = Sequential([Dense(1, input_shape=(4,))])\n"
+        f"    {compiled}.compile('sgd', 'mse')\n"
+    )

@@ -6,6 +6,7 @@ import libcst as cst
 
 from tfmigrate.understand.assignments import assign
 from tfmigrate.understand.classes import note_walked
+from tfmigrate.understand.containers import item_of
 from tfmigrate.understand.functions import call_function
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.state import State, Walker
@@ -29,6 +30,7 @@ from tfmigrate.understand.values import (
     Value,
     all_models,
     all_opaque_sites,
+    join,
     models_of,
     sites_of,
 )
@@ -46,7 +48,7 @@ def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.
         _grow(walker, receiver, name, arguments[-1][1], node)
         return NOTHING
     if isinstance(receiver, Mapping) and name in ("values", "get", "items", "pop"):
-        return Items(receiver.values, "list") if receiver.values else Opaque("a value of a dict")
+        return _of_dict(receiver, name, tuple(value for _, value in arguments))
     if isinstance(receiver, ModelObject | Parallel):
         return _call_of_model(state, receiver, name, arguments, node)
     if isinstance(receiver, Dataset) and name not in _NO_DATASET:
@@ -89,3 +91,14 @@ def _call_of_model(
         return template or Made("layer", "", sites_of(receiver), models_of(receiver))
     result = "predictions" if name == "predict" else f"the result of {name}()"
     return Opaque(result, frozenset((state.site,)), node)
+
+
+def _of_dict(receiver: Mapping, name: str, arguments: tuple[Value, ...]) -> Value:
+    """A value of a dict, all of them, or pairs of an unknown key and any of them."""
+    if not receiver.values:
+        return Opaque("a value of a dict")
+    if name == "values":
+        return Items(receiver.values, "list")
+    if name == "items":
+        return Items((Items((Opaque("a key"), join(*receiver.values))),), "list")
+    return join(item_of(receiver, arguments[0] if arguments else None), *arguments[1:])
