@@ -1267,3 +1267,35 @@ def test_models_in_a_dict_are_compiled_in_the_scope(loop: str, compiled: str) ->
         "with strategy.scope():\n    nets['a'] = Sequential([Dense(1, input_shape=(4,))])\n"
         f"    {compiled}.compile('sgd', 'mse')\n"
     )
+
+
+def test_data_out_of_a_generator_is_no_part_of_the_model() -> None:
+    file = one("""
+        import numpy as np
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+
+
+        def lines(path):
+            for line in open(path):
+                yield line.split()
+
+
+        def read(path):
+            rows = np.array(sorted(lines(path)))
+            return rows, rows.shape
+
+
+        def build(rows):
+            width = (rows.shape[1],)
+            model = Sequential()
+            model.add(Dense(rows.max(), input_shape=width))
+            return model
+
+
+        rows, size = read("data.txt")
+        model = multi_gpu_model(build(rows), gpus=2)
+        model.compile("sgd", "mse")
+    """)
+    assert file.after.index('rows, size = read("data.txt")\n') < file.after.index("with strategy.scope():")

@@ -437,9 +437,10 @@ def holds_model(value: Value) -> bool:
 
 
 def is_keras(value: Value) -> bool:
-    """Whether a value is, or contains, a model or a part of one."""
+    """Whether a value is, or contains, a model or a part of one; what a generator yields is data."""
     return any(
-        isinstance(option, Made | ModelObject | Parallel)
+        isinstance(option, ModelObject | Parallel)
+        or (isinstance(option, Made) and option.kind != "generator")
         or (isinstance(option, Items | Mapping) and any(is_keras(item) for item in option.values))
         for option in options(value)
     )
