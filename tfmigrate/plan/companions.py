@@ -144,7 +144,7 @@ def _bindings_to_drop(draft: Draft, mentions: Sequence[Occurrence], gone: Set[cs
     assignments = []
     for mention in left:
         unit = mention.unit
-        small = unit.body[0] if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1 else None
+        small = only_statement(unit)
         if not isinstance(small, cst.Assign) or len(small.targets) != 1 or small.targets[0].target is not mention.node:
             return ()
         if not is_pure(small.value) and not isinstance(draft.facts.values.get(small), Visible):
