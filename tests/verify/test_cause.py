@@ -160,6 +160,15 @@ def made_by_a_model(trace: Trace, norm: float, since: int = 1) -> Trace:
     return replace(trace, steps=tuple(steps))
 
 
+def test_another_loss_that_happens_to_be_a_whole_part_is_no_scale(tmp_path: Path) -> None:
+    old = train(tmp_path / "old", OLD)
+    new = train(tmp_path / "new", replace(migrated(OLD), loss="mse", gradient_scale=1.3))
+    first, *others = new.steps
+    found = find(old, replace(new, steps=(replace(first, loss=old.steps[0].loss / 26), *others)))
+    assert found
+    assert found.kind == "loss", found.cause
+
+
 def crash(folder: Path, error: str, new: Training, steps: int) -> Divergence:
     a, b = train(folder / "old", OLD), train(folder / "new", new)
     b = replace(b, steps=b.steps[:steps], epochs=())

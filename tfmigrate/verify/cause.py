@@ -244,7 +244,7 @@ def _loss_scale(e: Evidence) -> Divergence | None:
     if e.comparison.steps:
         first = e.comparison.steps[0]
         ratio = first.new / first.old if first.old and math.isfinite(first.new) else 1.0
-        if whole := _whole(ratio):
+        if (whole := _whole(ratio)) and _scales_gradient(e, ratio):
             what = f"the loss of the first step is {whole} the old one"
             return Divergence("loss scale", what, first.epoch, first.step)
     for model in e.old.models:
@@ -252,6 +252,15 @@ def _loss_scale(e: Evidence) -> Divergence | None:
         if gradient is not None and gradient.difference > RATIO_BAND and (whole := _whole(gradient.ratio)):
             return Divergence("loss scale", f"the first gradient is {whole} the old one", 0, 0)
     return None
+
+
+def _scales_gradient(e: Evidence, ratio: float) -> bool:
+    """Whether the first gradient grew with the first loss, or not at all: those of another loss do neither."""
+    gradient = weights.gradient_ratio(e.old, e.new, e.old.models[0].index) if e.old.models else None
+    if gradient is None:
+        return True
+    band = max(10 * RATIO_BAND, gradient.rounding)
+    return any(math.isclose(gradient.ratio, each, rel_tol=band) for each in (ratio, 1.0))
 
 
 def _update_rule(e: Evidence) -> Divergence | None:

@@ -565,9 +565,9 @@ CONTROLS = (
     Control("compile outside the scope", compile_outside_scope, frozenset({"scope"}), frozenset({3})),
     Control("class or sample weights dropped", weights_dropped, frozenset({"loss weights"})),
     Control("validated on the training data", wrong_validation, frozenset({"validation"})),
-    # Under class weights a scalar loss is also weighed once more, and the ratio is no whole number.
+    # Beside a regularizer, or weighed once more by class weights, the ratio of the losses is no whole number.
     Control("loss that takes the mean itself", scalar_loss, frozenset({"loss scale", "loss"}), frozenset({3})),
-    Control("loss / {}", loss_divided, frozenset({"loss scale"})),
+    Control("loss / {}", loss_divided, frozenset({"loss scale", "loss"})),
     Control("another loss", other_loss, frozenset({"loss"})),
     Control("steps an epoch / {}", steps_divided, frozenset({"data"})),
     Control("epochs / {}", epochs_divided, frozenset({"epochs"})),
