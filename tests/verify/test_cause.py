@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.cause import Divergence
 from tfmigrate.verify.compare import compare
 from tfmigrate.verify.trace import Trace
+from tfmigrate.verify.weights import GradientRatio
 
 from .simulated import Training, migrated, train, train_each
 
@@ -167,6 +169,12 @@ def test_another_loss_that_happens_to_be_a_whole_part_is_no_scale(tmp_path: Path
     found = find(old, replace(new, steps=(replace(first, loss=old.steps[0].loss / 26), *others)))
     assert found
     assert found.kind == "loss", found.cause
+
+
+@pytest.mark.parametrize(("aside", "scaled"), [(0.0, True), (0.001, True), (0.5, False)])
+def test_a_gradient_that_points_elsewhere_is_no_multiple(aside: float, scaled: bool) -> None:
+    ratio = 1 / 51
+    assert GradientRatio(ratio, math.hypot(1 - ratio, aside * ratio), 1e-7).is_scaled == scaled
 
 
 def crash(folder: Path, error: str, new: Training, steps: int) -> Divergence:

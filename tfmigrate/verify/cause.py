@@ -249,7 +249,7 @@ def _loss_scale(e: Evidence) -> Divergence | None:
             return Divergence("loss scale", what, first.epoch, first.step)
     for model in e.old.models:
         gradient = weights.gradient_ratio(e.old, e.new, model.index)
-        if gradient is not None and gradient.difference > RATIO_BAND and (whole := _whole(gradient.ratio)):
+        if gradient is not None and gradient.is_scaled and (whole := _whole(gradient.ratio)):
             return Divergence("loss scale", f"the first gradient is {whole} the old one", 0, 0)
     return None
 
@@ -259,8 +259,8 @@ def _scales_gradient(e: Evidence, ratio: float) -> bool:
     gradient = weights.gradient_ratio(e.old, e.new, e.old.models[0].index) if e.old.models else None
     if gradient is None:
         return True
-    band = max(10 * RATIO_BAND, gradient.rounding)
-    return any(math.isclose(gradient.ratio, each, rel_tol=band) for each in (ratio, 1.0))
+    band = max(weights.SCALE_BAND, gradient.rounding)
+    return gradient.is_scaled and any(math.isclose(gradient.ratio, each, rel_tol=band) for each in (ratio, 1.0))
 
 
 def _update_rule(e: Evidence) -> Divergence | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,9 @@ Array = npt.NDArray[np.float64]
 ZERO_GRADIENT = 1e-5
 """A tensor whose first update is this small beside the largest one has no gradient but rounding (a bias before batch
 norm); Adam turns that rounding into full steps of random sign, which no loss can see."""
+
+SCALE_BAND = 1e-2
+"""How far, relative to its length, a gradient may point aside and still be called a multiple of another."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,12 @@ class GradientRatio:
     """Norm of what is left between them, over the norm of the old one."""
     rounding: float
     """The part of `difference` that float32 weights cannot resolve."""
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the new gradient is a multiple of the old one, as that of another loss is not."""
+        aside = math.sqrt(max(0.0, self.difference**2 - (1.0 - self.ratio) ** 2))
+        return aside <= max(SCALE_BAND * abs(self.ratio), 10 * self.rounding)
 
 
 def gradient_ratio(old: Trace, new: Trace, model: int) -> GradientRatio | None:
