@@ -1299,3 +1299,31 @@ def test_data_out_of_a_generator_is_no_part_of_the_model() -> None:
         model.compile("sgd", "mse")
     """)
     assert file.after.index('rows, size = read("data.txt")\n') < file.after.index("with strategy.scope():")
+
+
+def test_a_template_that_is_taken_out_of_what_may_be_parallel_is_told() -> None:
+    code = """
+        import sys
+
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+
+
+        def plain(model):
+            return model.layers[-2]
+
+
+        gpus = int(sys.argv[1])
+        model = Sequential([Dense(1, input_shape=(4,)), Dense(1)])
+        if gpus > 1:
+            model = multi_gpu_model(model, gpus=gpus)
+        model.compile("sgd", "mse")
+        if gpus > 1:
+            model = plain(model)
+    """
+    assert codes(one(code), "warn") == ["TFM024"]
+    sure = code.replace("model = multi_gpu_model(", "model = plain(multi_gpu_model(").replace(
+        "gpus=gpus)", "gpus=gpus))"
+    )
+    assert "return model\n" in one(sure.rpartition("        if gpus")[0]).after

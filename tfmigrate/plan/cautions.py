@@ -93,3 +93,17 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
                 "plain model neither writes nor reads that layout, so files of old runs need converting",
                 "warn",
             )
+
+
+def say_unsure_templates(drafts: Mapping[Module, Draft]) -> None:
+    """`model.layers[-2]` of what is not surely the parallel model."""
+    for draft in drafts.values():
+        for node in dict.fromkeys(draft.facts.unsure_unwraps):
+            if node not in draft.facts.unwraps:
+                draft.say(
+                    codes.UNSURE_TEMPLATE,
+                    node,
+                    "where this was the parallel model, its layers[-2] was the template; of the plain model, which it "
+                    "is now, that is one layer: take the model itself where the template was meant",
+                    "warn",
+                )

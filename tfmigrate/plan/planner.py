@@ -104,6 +104,8 @@ def _migrate(
         draft = drafts[wrap.site.frame.module]
         draft.say(codes.MULTI_GPU_MODEL, wrap.call, story_of(wrap, draft), "rewrite", trail_of(wrap, facts))
         cautions.say_files_of_old_runs(wrap, facts, drafts)
+    if wraps:
+        cautions.say_unsure_templates(drafts)
     return saving
 
 

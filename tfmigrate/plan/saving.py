@@ -18,7 +18,6 @@ from tfmigrate.understand.scopes import Scopes
 
 _OLD_ENDINGS = (".hdf5", ".h5")
 _WEIGHTS = ".weights.h5"
-_UNKNOWN_ENDING = "Keras 3 writes weights only to files that end in .weights.h5: see that this path does"
 _CHECKPOINT = (
     "filepath", "monitor", "verbose", "save_best_only", "save_weights_only", "mode", "period",
 )  # fmt: skip
@@ -35,9 +34,12 @@ def checkpoint_files(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> I
         literal = ending_of(path, facts, scopes)
         text = _text(literal) if literal is not None else None
         ending = next((end for end in _OLD_ENDINGS if text is not None and text.endswith(end)), None)
-        if (text is None or ending is None) and new_ending == _WEIGHTS and path not in seen:
+        if ending is None and not (text or "").endswith(new_ending) and path not in seen:
             seen.add(path)
-            yield CallChange(codes.WEIGHT_FILES, path, _UNKNOWN_ENDING, action="warn")
+            message = (
+                f"Keras 3 writes {_kind(new_ending)} only to files that end in {new_ending}: see that this path does"
+            )
+            yield CallChange(codes.WEIGHT_FILES, path, message, action="warn")
         if literal is None or text is None or ending is None or text.endswith(_WEIGHTS) or literal in seen:
             continue
         seen.add(literal)
@@ -87,10 +89,13 @@ def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
 
 def _change(literal: cst.SimpleString, old: str, new_ending: str, keys: Mapping[str, str]) -> CallChange:
     ending = next(end for end in _OLD_ENDINGS if old.endswith(end))
-    what = "weights" if new_ending == _WEIGHTS else "checkpoints of whole models"
-    message = f"Keras 3 writes {what} only to files that end in {new_ending}: the ending {ending} changes"
+    message = f"Keras 3 writes {_kind(new_ending)} only to files that end in {new_ending}: the ending {ending} changes"
     head, _, quote = renamed_keys(literal.value, keys).rpartition(ending)
     return CallChange(codes.WEIGHT_FILES, literal, message, Replace(literal, f"{head}{new_ending}{quote}"))
+
+
+def _kind(new_ending: str) -> str:
+    return "weights" if new_ending == _WEIGHTS else "checkpoints of whole models"
 
 
 def _text(literal: cst.SimpleString) -> str | None:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Wrap
+from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State
 from tfmigrate.understand.values import (
     NOTHING,
@@ -82,9 +84,25 @@ def template_by_index(state: State, node: cst.Subscript, index: Value | None) ->
         return None
     receiver = state.facts.values.get(layers.value)
     if not isinstance(receiver, Parallel):
+        if _trained_by_keras(state, layers.value) or _may_be_parallel(receiver):
+            state.facts.unsure_unwraps.append(node)
         return None
     state.facts.unwraps[node] = layers.value
     return receiver.wrap.template
+
+
+def _may_be_parallel(value: Value | None) -> bool:
+    return value is not None and any(isinstance(option, Parallel) for option in options(value))
+
+
+def _trained_by_keras(state: State, node: cst.BaseExpression) -> bool:
+    """`self.model` in a callback, which is the model that fit() was called on."""
+    owner = state.frame.owner
+    return (
+        dotted(node) == "self.model"
+        and owner is not None
+        and any(names.canonical(base).startswith("keras.callbacks.") for base in owner.outside_bases())
+    )
 
 
 def template_by_name(state: State, parallel: Parallel, arguments: Arguments, node: cst.Call) -> Value | None:
