@@ -358,3 +358,9 @@ def test_a_local_variable_that_only_gone_arguments_read_goes() -> None:
 def test_a_variable_stays_where_its_assignment_does_more(line: str) -> None:
     after = migrated(f"def train():\n    {line}\n    parallel_model.fit_generator(tf, workers=workers)\n").after
     assert f"    {line}\n" in after
+
+
+def test_a_fit_of_keras_1_on_arrays_gets_a_pipeline_too() -> None:
+    file = migrated("from data import x, y\nparallel_model.fit(x, y, batch_size=8, nb_epoch=3)\n")
+    assert file.after.endswith("model.fit(train_dataset, epochs=3)\n")
+    assert [(f.code, f.action) for f in file.findings if f.code == "TFM002"] == [("TFM002", "rewrite")]

@@ -44,6 +44,10 @@ class Pipeline:
     arguments: Arguments
 
 
+_OLD_NAMES = ("nb_epoch",)
+"""Of Keras 1, which later versions took too; the rule on them renames the argument wherever it stands."""
+
+
 def takes_arrays(use: Use, facts: Facts) -> bool:
     """Whether a fit() call is given arrays: it has targets, or a batch size, and no generator or dataset."""
     named = named_arguments(use.call, FIT)
@@ -68,7 +72,7 @@ def plan_pipeline(
     """
     named = named_arguments(use.call, FIT)
     assert named is not None
-    unknown = sorted(set(named) - set(FIT))
+    unknown = sorted(set(named).difference(FIT, _OLD_NAMES))
     if unknown:
         return f"it passes {unknown[0]!r}"
     if "shuffle" in named and not _is_plain_bool(named["shuffle"].value):
