@@ -154,3 +154,98 @@ def test_nothing_is_imported_twice(imports: str) -> None:
     assert file.after.startswith('"""Train."""\nimport os\nimport tempfile\nos.environ.setdefault(')
     assert file.after.count("# for paths") == imports.count("#")
     assert ("import json" in file.after) == ("json" in imports)
+
+
+ESTIMATOR = """\
+import tensorflow as tf
+import tensorflow.compat.v1 as tf1
+
+
+def input_fn():
+    return tf.data.Dataset.from_tensor_slices(([[1.0], [2.0]], [[0.5], [1.0]])).repeat().batch(8)
+
+
+def model_fn(features, labels, mode):
+    outputs = tf1.layers.dense(features, 1)
+    loss = tf1.losses.mean_squared_error(labels, outputs)
+    train_op = tf1.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=tf1.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+
+{strategy}config = tf.estimator.RunConfig(train_distribute={given})
+estimator = tf.estimator.Estimator(model_fn, config=config)
+estimator.train(input_fn, steps=10)
+"""
+MIRRORED = "tf.distribute.MirroredStrategy()"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "given"),
+    [
+        pytest.param(f"strategy = {MIRRORED}\n", "strategy", id="bound to a name"),
+        pytest.param("strategy = tf.contrib.distribute.MirroredStrategy()\n", "strategy", id="of contrib"),
+        pytest.param("", MIRRORED, id="made in the RunConfig"),
+    ],
+)
+def test_an_estimator_goes_to_several_machines_in_one_run(strategy: str, given: str) -> None:
+    (file,) = migrated(train=ESTIMATOR.format(strategy=strategy, given=given)).values()
+    codes = [finding.code for finding in file.findings]
+    assert {"TFM010", "TFM421", "TFM423", "TFM425"} <= set(codes)
+    assert file.after.count("MultiWorkerMirroredStrategy()") == 1
+    assert " tf.distribute.MirroredStrategy" not in file.after
+    lines = file.after.splitlines()
+    assert lines.index("strategy = tf.distribute.MultiWorkerMirroredStrategy()") < lines.index("with strategy.scope():")
+    (again,) = migrated(train=file.after).values()
+    assert again.after == file.after
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(
+            ESTIMATOR.format(strategy=f"strategy = {MIRRORED}\n", given="strategy").replace(
+                "steps=10", "steps=10, saving_listeners=listeners"
+            ),
+            id="refused",
+        ),
+        pytest.param(
+            f"import tensorflow as tf\n\nconfig = tf.estimator.RunConfig(train_distribute={MIRRORED})\n"
+            "estimator = tf.estimator.DNNClassifier([8], [], config=config)\n",
+            id="canned",
+        ),
+    ],
+)
+def test_the_strategy_of_an_estimator_that_stays_stays_too(program: str) -> None:
+    (file,) = migrated(train=program).values()
+    assert file.after == program
+    (told,) = [finding for finding in file.findings if finding.code == "TFM425"]
+    assert told.action == "refuse"
+    assert "an Estimator that stays trains under it" in told.message
+
+
+HALFWAY = """\
+import tensorflow as tf
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+{unused}
+model = Sequential([Dense(1, input_shape=(4,))])
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model.compile(loss="mse", optimizer=tf.keras.optimizers.Adam(lr=0.1))
+model.fit(x, y)
+model.save("model.keras")
+"""
+
+
+@pytest.mark.parametrize("strategy", ["mirrored", "multi-worker"])
+@pytest.mark.parametrize("unused", ["", "from tensorflow.keras.utils import multi_gpu_model\n"])
+def test_a_program_halfway_there_needs_one_run(strategy: str, unused: str) -> None:
+    settings = Settings(strategy=strategy)
+    (file,) = migrate_sources({"train.py": HALFWAY.format(unused=unused)}, settings)
+    assert "TFM411" in {finding.code for finding in file.findings}
+    assert "multi_gpu_model" not in file.after
+    assert ("MultiWorkerMirroredStrategy" in file.after) == (strategy == "multi-worker")
+    made = file.after.index("MirroredStrategy()")
+    assert made < file.after.index("model = Sequential") < file.after.index("model.compile")
+    (again,) = migrate_sources({"train.py": file.after}, settings)
+    assert again.after == file.after

@@ -21,6 +21,7 @@ from tfmigrate.plan.estimator_model import build
 from tfmigrate.plan.estimator_names import modernised, only_compat_import
 from tfmigrate.plan.estimator_reader import Build, Unconvertible
 from tfmigrate.plan.expressions import Carrier
+from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.result import Action
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
@@ -34,6 +35,7 @@ EVALUATE = ("input_fn", "steps", "hooks", "checkpoint_path", "name")
 PREDICT = ("input_fn", "predict_keys", "hooks", "checkpoint_path", "yield_single_examples")
 TRAIN_SPEC = ("input_fn", "max_steps", "hooks")
 EVAL_SPEC = ("input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs", "throttle_secs")
+TRAINS = frozenset({"train", "train_and_evaluate"})
 EVAL_STEPS = "100"
 """The default of EvalSpec."""
 
@@ -47,8 +49,9 @@ CHECKPOINT_SETTINGS = frozenset(
 LOGGING_HOOKS = frozenset({"train.LoggingTensorHook", "train.StepCounterHook"})
 
 
-def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
-    """Add to the drafts what becomes of every Estimator, or why it stays."""
+def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list[OfEstimator]:
+    """Add to the drafts what becomes of every Estimator, or why it stays; returns the strategies of those that go."""
+    gone: list[OfEstimator] = []
     made: dict[cst.Call, list[EstimatorPart]] = {}
     for part in facts.estimators:
         made.setdefault(part.node, []).append(part)
@@ -72,13 +75,16 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None
                 )
                 draft.say(codes.ESTIMATOR_NOT_FOLLOWED, call, message, "refuse")
         elif name == "Estimator":
-            touched |= _Migration(facts, drafts, tuple(parts)).run()
+            migration = _Migration(facts, drafts, tuple(parts))
+            touched |= migration.run()
+            gone.extend(migration.gone)
     _unused_configs(facts, drafts)
     for module, draft in drafts.items():
         if module in touched:
             modernised(draft)
         else:
             draft.tf = before[module]
+    return gone
 
 
 def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
@@ -125,6 +131,10 @@ class _Migration:
     """Its name where the Estimator is made."""
     scoped: list[tuple[Module, Unit, str]] = field(default_factory=list)
     """Units that stand in a scope, and in which."""
+    gone: list[OfEstimator] = field(default_factory=list)
+    """Its strategy, once it is planned whole."""
+    _line: tuple[str, Insert] | None = None
+    """The name of a strategy that had none, and the line that makes it."""
 
     def run(self) -> set[Module]:
         """Plan it; returns the modules that change."""
@@ -162,6 +172,8 @@ class _Migration:
         for module, edit in self.edits:
             if edit not in self.drafts[module].edits:
                 self.drafts[module].edits.append(edit)
+        trainings = tuple(use for use in self._uses() if use.method in TRAINS)
+        self.gone.append(OfEstimator(strategy, trainings, self._line))
         return {module for module, _ in self.edits}
 
     # ---- what is there ----
@@ -264,7 +276,7 @@ class _Migration:
         if "model_fn" not in given:
             raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "it has no model_fn")
         uses = self._uses()
-        trainings = [use for use in uses if use.method in ("train", "train_and_evaluate")]
+        trainings = [use for use in uses if use.method in TRAINS]
         if not trainings:
             raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "no call that trains it is in sight")
         self._trained_before_it_is_read(uses, trainings)
@@ -303,13 +315,8 @@ class _Migration:
             codes.ESTIMATOR,
             self._module,
             self._call,
-            f"the Estimator becomes a Keras model, made by {count} under the MirroredStrategy{self._of_one_machine()}",
+            f"the Estimator becomes a Keras model, made by {count} under the MirroredStrategy",
         )
-
-    def _of_one_machine(self) -> str:
-        if not self.drafts[self._module].settings.over_workers:
-            return ""
-        return "; a second run takes that from one machine to several"
 
     def _scope_of(self, config: EstimatorPart, strategy: StrategyObject) -> str:
         """The name of the strategy where the Estimator is made; a strategy without a name gets one."""
@@ -327,7 +334,8 @@ class _Migration:
             draft = self._draft
             name = draft.scopes.fresh("strategy", draft.scope_of(frame))
             text = f"{draft.tf}.distribute.MirroredStrategy{self._arguments_of(strategy)}"
-            self.edits.append((self._module, Insert(self._unit, f"{name} = {text}")))
+            self._line = name, Insert(self._unit, f"{name} = {text}")
+            self.edits.append((self._module, self._line[1]))
             return name
         raise self._refuse(
             codes.ESTIMATOR_NOT_FOLLOWED,

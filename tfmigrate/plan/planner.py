@@ -35,25 +35,21 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     placements, remains = _settled(refused, facts, drafts)
     saving = _migrate(placements, remains, refused, facts, drafts)
     _say_refused(refused, facts, drafts)
+    estimators: list[workers.OfEstimator] = []
     if facts.estimators:
         from tfmigrate.plan.estimator import plan_estimators  # Late: a dozen modules that few programs need.
 
-        plan_estimators(facts, drafts)
+        estimators = plan_estimators(facts, drafts)
     _plan_interfaces(facts, drafts, tuple(rules))
     making = {placement.home.module for placement in placements if placement.over_workers}
     for module in making | saving:
         workers.begin(drafts[module], makes=module in making, saves=module in saving)
-    if not _edited(drafts):
+    if not placements:
         apart = related_models(facts.wraps, facts)
         plan_rescoping(facts, drafts, apart)
         plan_misuses(facts, drafts, apart)
-    if not _edited(drafts):
-        workers.plan_onto_workers(facts, drafts)
+        workers.plan_onto_workers(facts, drafts, estimators)
     return {module: draft.plan() for module, draft in drafts.items()}
-
-
-def _edited(drafts: Mapping[Module, Draft]) -> bool:
-    return any(draft.edits for draft in drafts.values())
 
 
 def _settled(

@@ -6,7 +6,8 @@ fails in the first fit(), on numpy and datasets alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -147,15 +148,30 @@ def _chief(name: str, tf: str, indent: str) -> str:
     return "\n".join(lines)
 
 
-def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
-    """A program that is on one machine's strategy already goes over to that of several."""
+@dataclass(frozen=True)
+class OfEstimator:
+    """A strategy whose Estimator becomes a Keras model."""
+
+    strategy: StrategyObject
+    trainings: tuple[Use, ...]
+    """The calls that become fit()."""
+    line: tuple[str, Insert] | None
+    """The name that it gets, and the line that gives it, where the program made it inside its RunConfig."""
+
+
+def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft], migrated: Iterable[OfEstimator]) -> None:
+    """A program that is on one machine's strategy, from now on or already, goes over to that of several."""
     made = {strategy.node: strategy for strategy in facts.strategies if strategy.name == "MirroredStrategy"}
     wanted = [one for one in made.values() if drafts[one.site.frame.module].settings.over_workers]
+    ours = {one.strategy.node: one for one in migrated}
     for strategy in wanted:
         draft = drafts[strategy.site.frame.module]
-        moved = (
-            _moved(strategy, draft) if len(made) == 1 else "several machines share one strategy, and this makes more"
-        )
+        if len(made) > 1:
+            moved: _Moved | str = "several machines share one strategy, and this makes more"
+        elif strategy.node not in ours and strategy.node in set(_of_run_configs(facts)):
+            moved = "an Estimator that stays trains under it"
+        else:
+            moved = _moved(strategy, draft, ours.get(strategy.node))
         if isinstance(moved, str):
             draft.say(codes.ONTO_WORKERS, strategy.node, f"this strategy stays on one machine: {moved}", "refuse")
         elif draft.wanted(codes.ONTO_WORKERS, strategy.node):
@@ -166,37 +182,67 @@ def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> No
                 "worker of TF_CONFIG sees",
                 "rewrite",
             )
-            draft.edits.extend(moved)
-            _what_belongs_to_it(facts, drafts, draft)
+            draft.edits[:] = [edit for edit in draft.edits if edit not in moved.instead_of] + list(moved.edits)
+            _what_belongs_to_it(facts, drafts, draft, [use for one in ours.values() for use in one.trainings])
 
 
-def _moved(strategy: StrategyObject, draft: Draft) -> tuple[Edit, ...] | str:
+def _of_run_configs(facts: ProgramFacts) -> Iterator[cst.Call]:
+    """The calls that make the strategies which Estimators are told to train under."""
+    for part in facts.estimators:
+        for _, value in part.arguments if part.name == "RunConfig" else ():
+            for option in options(value):
+                if isinstance(option, StrategyObject):
+                    yield option.node
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """The strategy's assignment where it must stand, and what else was planned for it."""
+
+    edits: tuple[Edit, ...]
+    instead_of: tuple[Edit, ...] = ()
+
+
+def _moved(strategy: StrategyObject, draft: Draft, of: OfEstimator | None) -> _Moved | str:
     """The new assignment where it must stand, or in words why it cannot be written."""
     unit = strategy.site.unit
-    assignment = only_statement(unit)
-    target = assignment.targets[0].target if isinstance(assignment, cst.Assign) else None
-    if not isinstance(assignment, cst.Assign) or not isinstance(target, cst.Name) or len(assignment.targets) != 1:
-        return "it is not bound to a name on a line of its own"
-    chosen = assignment.value.body if isinstance(assignment.value, cst.IfExp) else assignment.value
-    bindings = [m for scope in draft.scopes.by_node.values() for m in scope.mentions.get(target.value, ()) if m.binds]
-    if chosen is not strategy.node or len(bindings) != 1:
-        return f"`{target.value}` may be something else"
+    instead: tuple[Edit, ...]
+    if of is not None and of.line is not None:
+        name, line = of.line
+        unit = line.before  # type: ignore[assignment]
+        gone: tuple[Edit, ...] = ()
+        instead = (line,)
+    else:
+        assignment = only_statement(unit)
+        target = assignment.targets[0].target if isinstance(assignment, cst.Assign) else None
+        if not isinstance(assignment, cst.Assign) or not isinstance(target, cst.Name) or len(assignment.targets) != 1:
+            return "it is not bound to a name on a line of its own"
+        name = target.value
+        chosen = assignment.value.body if isinstance(assignment.value, cst.IfExp) else assignment.value
+        bindings = [m for scope in draft.scopes.by_node.values() for m in scope.mentions.get(name, ()) if m.binds]
+        if chosen is not strategy.node or len(bindings) != 1:
+            return f"`{name}` may be something else"
+        gone = (Remove(assignment),)
+        # It may have been on its way to another place already: in front of a model, to begin with.
+        instead = tuple(edit for edit in draft.edits if isinstance(edit, Insert) and edit.comments_of == (unit,))
     place = place_of_strategy(draft, unit)
     problem = devices_problem(draft, place)
     if problem is not None:
         return problem.message
-    code = ALL_WORKERS.statement(target.value, draft.tf, draft.module.tree.default_indent)
-    return Remove(assignment), Insert(place, code, (unit,) if place is unit else ())
+    code = ALL_WORKERS.statement(name, draft.tf, draft.module.tree.default_indent)
+    return _Moved((*gone, Insert(place, code, (unit,) if gone and place is unit else ())), (*gone, *instead))
 
 
-def _what_belongs_to_it(facts: ProgramFacts, drafts: Mapping[Module, Draft], home: Draft) -> None:
+def _what_belongs_to_it(facts: ProgramFacts, drafts: Mapping[Module, Draft], home: Draft, estimated: list[Use]) -> None:
     for draft in drafts.values():
         saves = _save_by_chief(draft, (use for use in facts.uses if use.models))
         if saves or draft is home:
             begin(draft, makes=draft is home, saves=saves)
-        training = {use.call: use for use in draft.facts.uses if use.method in TRAINING and use.models}
-        for call, use in training.items():
-            draft.say(codes.WORKERS_DATA, call, _data_story(use), "warn")
+        keras = [use for use in draft.facts.uses if use.method in TRAINING and use.models]
+        training = {use.call: _data_story(use.method) for use in keras}
+        training |= {use.call: _data_story("fit") for use in estimated if use.site.frame.module is draft.module}
+        for call, story in training.items():
+            draft.say(codes.WORKERS_DATA, call, story, "warn")
         if training:
             _say_unseeded(draft)
 
@@ -212,7 +258,7 @@ def plan_home(home: Home, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -
     for use in trainings:
         draft = drafts[use.site.frame.module]
         if not takes_arrays(use, draft.facts):
-            draft.say(codes.WORKERS_DATA, use.call, _data_story(use), "warn")
+            draft.say(codes.WORKERS_DATA, use.call, _data_story(use.method), "warn")
     for module in {use.site.frame.module for use in trainings}:
         _say_unseeded(drafts[module])
     return saving
@@ -260,8 +306,8 @@ def _draws_from(call: cst.Call, name: str) -> str | None:
     return None
 
 
-def _data_story(use: Use) -> str:
+def _data_story(method: str) -> str:
     return (
-        f"each worker draws its own batches for {use.method}(): give it a tf.data.Dataset of global batches in one "
+        f"each worker draws its own batches for {method}(): give it a tf.data.Dataset of global batches in one "
         "order for all, and state its auto_shard_policy (DATA: each keeps its part)"
     )
