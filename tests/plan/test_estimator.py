@@ -260,3 +260,186 @@ def test_without_a_strategy_it_is_left_alone_and_told() -> None:
     file = migrated(("train_distribute=strategy, eval_distribute=strategy", ""))
     assert file.after == file.before
     assert [(finding.code, finding.action) for finding in file.findings] == [("TFM118", "warn")]
+
+
+MADE = "strategy = tf.distribute.MirroredStrategy()\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "devices"),
+    [
+        ("tf.contrib.distribute.MirroredStrategy(num_gpus=4)", 'devices=[f"/gpu:{i}" for i in range(4)]'),
+        ("tf.contrib.distribute.MirroredStrategy(None, 4)", 'devices=[f"/gpu:{i}" for i in range(4)]'),
+        ("tf.contrib.distribute.MirroredStrategy(num_gpus_per_worker=n)", 'devices=[f"/gpu:{i}" for i in range(n)]'),
+        ("tf.contrib.distribute.MirroredStrategy(num_gpus=None)", ""),
+        ("tf.contrib.distribute.MirroredStrategy()", ""),
+        ("tf.contrib.distribute.MirroredStrategy(['/gpu:1'])", "['/gpu:1']"),
+    ],
+)
+@pytest.mark.parametrize("inline", [False, True], ids=["named", "in the RunConfig"])
+def test_the_first_so_many_gpus_are_named(made: str, devices: str, inline: bool) -> None:
+    where = ((MADE, "n = 4\n"), ("=strategy, eval_distribute=strategy", f"={made}")) if inline else (
+        (MADE, f"n = 4\nstrategy = {made}\n"),)  # fmt: skip
+    file = migrated(*where)
+    assert f"strategy = tf.distribute.MirroredStrategy({devices})\n" in file.after
+    assert "TFM501" not in {finding.code for finding in file.findings}
+
+
+@pytest.mark.parametrize(
+    "option", ["num_gpus=0", "num_gpus=2, auto_shard_dataset=True", "num_gpus=2, cross_tower_ops=ops"]
+)
+def test_an_argument_that_the_strategy_lost_is_refused(option: str) -> None:
+    told = refusal((MADE, f"ops = None\nstrategy = tf.contrib.distribute.MirroredStrategy({option})\n"))
+    assert "any more" in told or "cannot be read" in told
+
+
+SOMETIMES = [
+    pytest.param("if gpus > 1:\n    strategy = {made}\nelse:\n    strategy = None\n", "strategy", id="if and else"),
+    pytest.param("strategy = None\nif gpus > 1:\n    strategy = {made}\n", "strategy", id="None to begin with"),
+    pytest.param("strategy = {made} if gpus > 1 else None\n", "strategy", id="on one line"),
+    pytest.param("", "{made} if gpus > 1 else None", id="in the RunConfig"),
+]
+
+
+@pytest.mark.parametrize(("lines", "given"), SOMETIMES)
+def test_no_strategy_is_the_default_one(lines: str, given: str) -> None:
+    made = "tf.distribute.MirroredStrategy()"
+    file = migrated(
+        (MADE, "gpus = 2\n" + lines.format(made=made)),
+        ("=strategy, eval_distribute=strategy", "=" + given.format(made=made)),
+    )
+    assert "None" not in file.after
+    assert file.after.count("tf.distribute.get_strategy()") == 1
+    # One device took a last batch that is not full; several dropped a round that was not.
+    assert ".batch(8 * strategy.num_replicas_in_sync, drop_remainder=strategy.num_replicas_in_sync > 1)" in file.after
+
+
+@pytest.mark.parametrize("read", ["if strategy is None:\n    gpus = 1\n", "print(strategy)\n", "strategy = other\n"])
+def test_none_that_something_else_reads_is_no_default_strategy(read: str) -> None:
+    lines = "gpus, other = 2, 3\nstrategy = None\nif gpus > 1:\n    strategy = tf.distribute.MirroredStrategy()\n"
+    assert "not, or not always, a MirroredStrategy" in refusal((MADE, lines + read))
+
+
+def test_another_strategy_is_named_in_the_refusal() -> None:
+    told = refusal((MADE, "strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()\n"))
+    assert "it trains under a MultiWorkerMirroredStrategy" in told
+
+
+@pytest.mark.parametrize(
+    ("config", "action"),
+    [("", "warn"), (", config=tf.estimator.RunConfig(model_dir='x')", "warn"), (", config=config", "refuse")],
+)
+@pytest.mark.parametrize(
+    "made", ["tf.estimator.DNNClassifier([8], []{})", "tf.keras.estimator.model_to_estimator(keras_model{})"]
+)
+def test_what_is_canned_is_refused_only_where_it_is_distributed(made: str, config: str, action: str) -> None:
+    text = (
+        "import tensorflow as tf\n\nstrategy = tf.distribute.MirroredStrategy()\n"
+        f"config = tf.estimator.RunConfig(train_distribute=strategy)\nestimator = {made.format(config)}\n"
+    )
+    (file,) = migrate_sources({"train.py": text}, Settings())
+    assert file.after == text
+    assert action in {finding.action for finding in file.findings if finding.line == 5}
+    assert ("TFM118" in {finding.code for finding in file.findings}) == (action == "warn")
+
+
+def test_a_layer_with_a_name_keeps_it() -> None:
+    file = migrated(
+        (
+            "    outputs = tf1.layers.dense(features, 1)\n",
+            "    training = mode == tf.estimator.ModeKeys.TRAIN\n"
+            "    hidden = tf1.layers.Dense(4, activation=tf.nn.relu)\n    drop = tf1.layers.Dropout(0.5)\n"
+            "    never = tf1.layers.Dropout(0.5)\n"
+            "    net = drop(hidden(features), training=training)\n    net = hidden(net)\n    net = never(net)\n"
+            "    outputs = tf1.layers.dense(net, 1)\n",
+        )
+    )
+    lines = [line.strip() for line in file.after.splitlines()]
+    assert 'hidden = tf.keras.layers.Dense(4, activation="relu")' in lines
+    assert "drop = tf.keras.layers.Dropout(0.5)" in lines
+    assert "net = drop(hidden(features))" in lines
+    assert "net = hidden(net)" in lines
+    assert "net = net" in lines
+    assert not any("training" in line for line in lines)
+
+
+def test_a_mean_over_an_image_is_a_pooling() -> None:
+    pooled = "    image = tf1.reshape(features, [-1, 1, 1, 1])\n    net = tf1.reduce_mean(image, {})\n"
+    old = "    outputs = tf1.layers.dense(features, 1)\n"
+    new = "    outputs = tf1.layers.dense(net, 1)\n"
+    assert "GlobalAveragePooling2D()(image)" in migrated((old, pooled.format("[1, 2]") + new)).after
+    assert 'data_format="channels_first")(image)' in migrated((old, pooled.format("axis=(2, 3)") + new)).after
+    for other in ("[1]", "[1, 2], keepdims=True", "axes"):
+        assert refusal((old, "    axes = [1, 2]\n" + pooled.format(other) + new)).startswith("TFM112")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("tf1.random_normal_initializer()", "RandomNormal(stddev=1.0)"),
+        ("tf1.random_normal_initializer(0.5)", "RandomNormal(0.5, stddev=1.0)"),
+        ("tf1.random_normal_initializer(0.5, 0.1)", "RandomNormal(0.5, 0.1)"),
+        ("tf1.random_uniform_initializer(-1.0)", "RandomUniform(-1.0, maxval=1.0)"),
+        ("tf1.variance_scaling_initializer()", "VarianceScaling()"),
+        ("tf.keras.initializers.HeUniform()", "HeUniform()"),
+    ],
+)
+def test_initializers_have_their_defaults_written_out(old: str, new: str) -> None:
+    after = migrated(("dense(features, 1)", f"dense(features, 1, kernel_initializer={old})")).after
+    assert f"kernel_initializer=tf.keras.initializers.{new})" in after
+
+
+def test_each_of_the_datasets_that_are_zipped_has_its_batch() -> None:
+    file = migrated(
+        (
+            "    return tf.data.Dataset.from_tensor_slices(([[1.0], [2.0]], [[0.5], [1.0]])).batch(8)\n",
+            "    x = tf.data.Dataset.from_tensors([1.0]).repeat(100).batch(8)\n"
+            "    y = tf.data.Dataset.from_tensors([1.0]).repeat(100).batch(8)\n"
+            "    return tf.data.Dataset.zip((x, y))\n",
+        )
+    )
+    assert file.after.count("from_tensors([1.0]).repeat(100).batch(8 * strategy.num_replicas_in_sync, ") == 2
+
+
+@pytest.mark.parametrize("after_batch", [".map(f)", ".shuffle(3)", ".take(2)"])
+def test_what_works_on_zipped_batches_is_refused(after_batch: str) -> None:
+    told = refusal(
+        (
+            "    return tf.data.Dataset.from_tensor_slices(([[1.0], [2.0]], [[0.5], [1.0]])).batch(8)\n",
+            "    x = tf.data.Dataset.from_tensors([1.0]).batch(8)\n    both = tf.data.Dataset.zip((x, x))\n"
+            f"    return both{after_batch}\n",
+        )
+    )
+    assert told.startswith("TFM116")
+
+
+def test_what_only_the_estimator_read_goes_and_the_scopes_meet() -> None:
+    file = migrated(
+        (MADE, f"names = {{'loss': 'loss'}}\nsession = tf1.ConfigProto(allow_soft_placement=True)\n{MADE}"),
+        ("eval_distribute=strategy", "session_config=session"),
+        ("(input_fn, steps=10)", "(input_fn, steps=10, hooks=[hook])"),
+        ("estimator.train", "hook = tf1.train.LoggingTensorHook(names, every_n_iter=10)\nestimator.train"),
+    )
+    assert "names" not in file.after
+    assert "ConfigProto" not in file.after
+    kept = migrated((MADE, f"names = {{'loss': 'loss'}}\nprint(names)\n{MADE}")).after
+    assert "print(names)" in kept
+
+
+def test_scopes_with_nothing_left_between_are_one() -> None:
+    text = PROGRAM.replace(PROGRAM[PROGRAM.index("strategy =") :], "") + (
+        "\ndef main():\n    strategy = tf.distribute.MirroredStrategy()\n"
+        "    config = tf.estimator.RunConfig(train_distribute=strategy)\n"
+        "    estimator = tf.estimator.Estimator(model_fn, config=config)\n"
+        "    hook = tf1.train.LoggingTensorHook({}, every_n_iter=10)\n"
+        "    estimator.train(input_fn, steps=10, hooks=[hook])\n"
+    )
+    (file,) = migrate_sources({"train.py": text}, Settings())
+    assert file.after.count("with strategy.scope():") == 1
+    assert "    with strategy.scope():\n        model = model_fn(" in file.after
+
+
+def test_a_name_is_changed_once() -> None:
+    lines = "def parse(record):\n    return tf.decode_raw(record, tf.float32)\n\n\n"
+    file = migrated(("def model_fn", lines + "def model_fn"))
+    assert "tf.io.decode_raw(record" in file.after

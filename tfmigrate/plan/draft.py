@@ -114,6 +114,8 @@ class Draft:
                 gone.update(name for name in _names_in(edit.unit) if name not in stays)
             elif isinstance(edit, Arguments):
                 gone.update(name for argument in edit.call.args for name in _names_in(argument.value))
+                if edit.function is not None:
+                    gone.update(_names_in(edit.call.func))
                 for argument in edit.arguments:
                     if not isinstance(argument.value, str):
                         kept.update(_names_in(argument.value))

@@ -7,7 +7,7 @@ and predict.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -20,13 +20,22 @@ from tfmigrate.plan.estimator_inputs import Inputs
 from tfmigrate.plan.estimator_model import build
 from tfmigrate.plan.estimator_names import modernised, only_compat_import
 from tfmigrate.plan.estimator_reader import Build, Unconvertible
-from tfmigrate.plan.expressions import Carrier
+from tfmigrate.plan.expressions import Carrier, is_pure
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.result import Action
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, Unit, only_statement
-from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, StrategyObject, Value, options
+from tfmigrate.understand.program import Module, Unit, only_statement, units_of
+from tfmigrate.understand.scopes import Occurrence
+from tfmigrate.understand.values import (
+    EstimatorPart,
+    Frame,
+    FunctionValue,
+    Literal,
+    StrategyObject,
+    Value,
+    options,
+)
 from tfmigrate.walk import walk
 
 ESTIMATOR = ("model_fn", "model_dir", "config", "params", "warm_start_from")
@@ -39,6 +48,12 @@ TRAINS = frozenset({"train", "train_and_evaluate"})
 EVAL_STEPS = "100"
 """The default of EvalSpec."""
 
+COUNTS = ("num_gpus", "num_gpus_per_worker")
+"""How tf.contrib's MirroredStrategy was told to take the first so many GPUs."""
+CANNED_ENDS = ("Classifier", "Regressor")
+CANNED_BEGINNINGS = ("DNN", "Linear", "BoostedTrees", "Baseline")
+DISTRIBUTING = frozenset({"train_distribute", "experimental_distribute"})
+SETTINGS_OF_SESSIONS = frozenset({"tensorflow.ConfigProto", "tensorflow.GPUOptions", "tensorflow.OptimizerOptions"})
 SILENT_SETTINGS = frozenset({"session_config", "log_step_count_steps", "save_summary_steps"})
 CHECKPOINT_SETTINGS = frozenset(
     {
@@ -63,7 +78,10 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list
     for call, parts in made.items():
         draft = drafts[parts[0].site.frame.module]
         name = parts[0].name
-        if name.endswith(("Classifier", "Regressor")) or name.startswith(("DNN", "Linear", "BoostedTrees", "Baseline")):
+        canned = name.endswith(CANNED_ENDS) or name.startswith(CANNED_BEGINNINGS)
+        if (canned or name == "model_to_estimator") and not any(_is_distributed(part) for part in parts):
+            _say_alone(draft, call)
+        elif canned:
             if draft.wanted(codes.CANNED_ESTIMATOR, call):
                 message = f"tf.estimator.{name} is a finished model of TensorFlow: Keras has none to put in its place"
                 draft.say(codes.CANNED_ESTIMATOR, call, message, "refuse")
@@ -81,10 +99,92 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list
     _unused_configs(facts, drafts)
     for module, draft in drafts.items():
         if module in touched:
+            _drop_idle(draft, {name for one, name in facts.exported if one is module})
+            _join_scopes(draft)
             modernised(draft)
         else:
             draft.tf = before[module]
     return gone
+
+
+def _drop_idle(draft: Draft, exported: Collection[str]) -> None:
+    """Variables that only what goes has read go too: the dict of a hook, the ConfigProto of a RunConfig."""
+    scopes = draft.scopes
+    while True:
+        gone = draft.vanishing()
+        idle = [
+            assign
+            for scope in scopes.by_node.values()
+            for name in scope.bound
+            if not (scope is scopes.module and name in exported)
+            and (assign := _idle_assignment(name, scopes.of_variable(name, scope), gone, draft)) is not None
+        ]
+        if not idle:
+            return
+        draft.edits.extend(Remove(assign) for assign in dict.fromkeys(idle))
+
+
+def _idle_assignment(
+    name: str, mentions: Sequence[Occurrence], gone: Collection[cst.CSTNode], draft: Draft
+) -> cst.Assign | None:
+    """The one mention of a variable that is left, where it is an assignment without an effect."""
+    left = [mention for mention in mentions if mention.node not in gone]
+    if len(left) != 1 or len(left) == len(mentions) or not isinstance(left[0].unit, cst.SimpleStatementLine):
+        return None
+    found = [
+        small
+        for small in left[0].unit.body
+        if isinstance(small, cst.Assign) and len(small.targets) == 1 and small.targets[0].target is left[0].node
+    ]
+    if not found or draft.writes(name) or not _has_no_effect(found[0].value, draft):
+        return None
+    return found[0]
+
+
+def _has_no_effect(node: cst.BaseExpression, draft: Draft) -> bool:
+    if isinstance(node, cst.Call) and names.plain(draft.facts.symbols.get(node.func, "")) in SETTINGS_OF_SESSIONS:
+        return all(_has_no_effect(arg.value, draft) for arg in node.args)
+    return is_pure(node)
+
+
+def _join_scopes(draft: Draft) -> None:
+    """Blocks of one scope between which nothing is left are one block."""
+    module = draft.module
+    removed = {edit.node for edit in draft.edits if isinstance(edit, Remove)}
+
+    def goes(unit: Unit) -> bool:
+        return isinstance(unit, cst.SimpleStatementLine) and all(small in removed for small in unit.body)
+
+    scopes = [edit for edit in draft.edits if isinstance(edit, Scope)]
+    joined: list[Scope] = []
+    for scope in sorted(scopes, key=lambda one: module.order[one.units[0]]):
+        place = module.places[scope.units[0]]
+        last = module.places[joined[-1].units[-1]] if joined else None
+        if last is not None and (last.block, joined[-1].context) == (place.block, scope.context):
+            between = units_of(place.block)[last.index + 1 : place.index]
+            if all(goes(unit) for unit in between):
+                joined[-1] = Scope((*joined[-1].units, *between, *scope.units), scope.context)
+                continue
+        joined.append(scope)
+    draft.edits[:] = [*(edit for edit in draft.edits if not isinstance(edit, Scope)), *joined]
+
+
+def _say_alone(draft: Draft, call: cst.Call) -> None:
+    if draft.wanted(codes.ESTIMATOR_ALONE, call):
+        message = "this Estimator trains on one device (no train_distribute); it is left as it is"
+        draft.say(codes.ESTIMATOR_ALONE, call, message, "warn")
+
+
+def _is_distributed(part: EstimatorPart) -> bool:
+    """Whether a canned Estimator, or one of a Keras model, may be told to train on several devices."""
+    given = [value for name, value in part.arguments if name == "config"]
+    configs = [option for value in given for option in options(value)]
+    return has_stars(part.node) or not all(
+        isinstance(config, Literal)
+        or (isinstance(config, EstimatorPart) and not DISTRIBUTING & keywords(config.node).keys()
+            and not has_stars(config.node))
+        for config in configs
+    )  # fmt: skip
 
 
 def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
@@ -133,6 +233,8 @@ class _Migration:
     """Units that stand in a scope, and in which."""
     gone: list[OfEstimator] = field(default_factory=list)
     """Its strategy, once it is planned whole."""
+    _optional: bool = False
+    """Whether it trained on one device under some condition."""
     _line: tuple[str, Insert] | None = None
     """The name of a strategy that had none, and the line that makes it."""
 
@@ -144,9 +246,7 @@ class _Migration:
         try:
             strategy = self._strategy()
             if strategy is None:
-                if draft.wanted(codes.ESTIMATOR_ALONE, call):
-                    message = "this Estimator trains on one device (no train_distribute); it is left as it is"
-                    draft.say(codes.ESTIMATOR_ALONE, call, message, "warn")
+                _say_alone(draft, call)
                 return set()
             self._plan(strategy)
         except Unconvertible as problem:
@@ -244,12 +344,44 @@ class _Migration:
 
     def _mirrored(self, config: EstimatorPart, node: cst.BaseExpression) -> StrategyObject:
         module = config.site.frame.module
-        value = self._value(module, node)
-        if not isinstance(value, StrategyObject) or value.name != "MirroredStrategy":
-            raise self._refuse(
-                codes.ESTIMATOR_NOT_FOLLOWED, node, "its strategy is not, or not always, a MirroredStrategy", module
-            )
-        return value
+        known = [self._value(module, arm) for arm in _arms_of(node)]
+        found = frozenset(option for value in known if value is not None for option in options(value))
+        strategies = [option for option in found if isinstance(option, StrategyObject)]
+        if len(strategies) == 1 and strategies[0].name == "MirroredStrategy":
+            if found == set(strategies):
+                return strategies[0]
+            if found == {strategies[0], Literal(None)} and self._none_is_default(config, node, strategies[0]):
+                self._optional = True
+                return strategies[0]
+        message = "its strategy is not, or not always, a MirroredStrategy"
+        if len(found) == len(strategies) == 1:
+            message = f"it trains under a {strategies[0].name}, and only MirroredStrategy is followed"
+        raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+
+    def _none_is_default(self, config: EstimatorPart, node: cst.BaseExpression, strategy: StrategyObject) -> bool:
+        """Where a RunConfig may be given None instead of the strategy, the default strategy stands for that: one
+        device, as None was. Plans it; False where something else reads that None."""
+        module = config.site.frame.module
+        draft = self.drafts[module]
+        if strategy.site.frame is not config.site.frame:
+            return False
+        values = [node]
+        if isinstance(node, cst.Name):
+            given = set(walk(config.node))
+            mentions = draft.scopes.of_variable(node.value, draft.scope_of(config.site.frame))
+            if not all(mention.binds or mention.node in given for mention in mentions):
+                return False
+            made = [_assigned_value(mention) for mention in mentions if mention.binds]
+            values = [value for value in made if value is not None]
+            if len(values) != len(made):
+                return False
+        for value in values:
+            arms = _arms_of(value)
+            if not all(is_none(arm) or arm is strategy.node for arm in arms):
+                return False
+            default = f"{draft.tf}.distribute.get_strategy()"
+            self.edits.extend((module, Replace(arm, default)) for arm in arms if is_none(arm))
+        return True
 
     def _uses(self) -> list[Use]:
         found = []
@@ -298,7 +430,7 @@ class _Migration:
         )
         for node, message in built.notes:
             self._say(codes.ESTIMATOR_LEFT_OUT, function.module, node, message, "warn")
-        inputs = Inputs(self.facts, self.drafts, strategy, scope, self._frame)
+        inputs = Inputs(self.facts, self.drafts, strategy, scope, self._frame, optional=self._optional)
         self._rename()
         evaluates = "eval_distribute" in keywords(config.node) and not is_none(
             keywords(config.node)["eval_distribute"].value
@@ -320,7 +452,7 @@ class _Migration:
 
     def _scope_of(self, config: EstimatorPart, strategy: StrategyObject) -> str:
         """The name of the strategy where the Estimator is made; a strategy without a name gets one."""
-        self._own_strategy(strategy)
+        made = self._own_strategy(strategy)
         node = keywords(config.node)["train_distribute"].value
         frame = config.site.frame
         if isinstance(node, cst.Name):
@@ -330,11 +462,14 @@ class _Migration:
             carried = carrier.carried(node, config.site, self._frame, self._unit)
             if carried is not None and carried.isidentifier():
                 return carried
-        if node is strategy.node and frame is self._frame:
+        if strategy.node in _arms_of(node) and frame is self._frame:
             draft = self._draft
             name = draft.scopes.fresh("strategy", draft.scope_of(frame))
-            text = f"{draft.tf}.distribute.MirroredStrategy{self._arguments_of(strategy)}"
-            self._line = name, Insert(self._unit, f"{name} = {text}")
+            if isinstance(node, cst.IfExp):
+                default = f"{draft.tf}.distribute.get_strategy()"
+                body, orelse = (made if arm is strategy.node else default for arm in (node.body, node.orelse))
+                made = f"{body} if {draft.module.code(node.test)} else {orelse}"
+            self._line = name, Insert(self._unit, f"{name} = {made}")
             self.edits.append((self._module, self._line[1]))
             return name
         raise self._refuse(
@@ -344,27 +479,39 @@ class _Migration:
             config.site.frame.module,
         )
 
-    def _arguments_of(self, strategy: StrategyObject) -> str:
+    def _own_strategy(self, strategy: StrategyObject) -> str:
+        """The call that makes the strategy, as TensorFlow 2 has it; planned where the one that is there differs."""
         module = strategy.site.frame.module
-        return "(" + ", ".join(module.code(arg).rstrip(", ") for arg in strategy.node.args) + ")"
-
-    def _own_strategy(self, strategy: StrategyObject) -> None:
-        """The strategy as TensorFlow 2 makes it."""
-        module = strategy.site.frame.module
-        given = named_arguments(strategy.node, ("devices", "num_gpus"))
-        symbols = self.facts.modules[module].symbols
-        for name, arg in (given or {}).items():
-            old = name not in ("devices", "cross_device_ops") or any(
-                "contrib" in symbols.get(part, "") for part in walk(arg.value)
-            )
-            if old:
+        draft, symbols = self.drafts[module], self.facts.modules[module].symbols
+        contrib = "contrib" in symbols.get(strategy.node.func, "")
+        parameters = ("devices", *COUNTS, "cross_device_ops") if contrib else ("devices", "cross_device_ops")
+        given = named_arguments(strategy.node, parameters)
+        if given is None or has_stars(strategy.node):
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, strategy.node, "its arguments cannot be read", module)
+        arguments = []
+        for name, arg in given.items():
+            old = any("contrib" in symbols.get(part, "") for part in walk(arg.value))
+            if is_none(arg.value):
+                continue
+            if name in COUNTS and not old and module.code(arg.value) != "0":
+                text = f"[f{draft.quote}/gpu:{{i}}{draft.quote} for i in range({module.code(arg.value)})]"
+                arguments.append(Argument(text, "devices"))
+            elif name in ("devices", "cross_device_ops") and not old:
+                arguments.append(Argument(module.code(arg.value), name))
+            else:
                 raise self._refuse(
                     codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"MirroredStrategy has no `{name}=` of that kind any more",
                     module,
                 )  # fmt: skip
-        if "contrib" in symbols.get(strategy.node.func, ""):
-            tf = self.drafts[module].tf
-            self.edits.append((module, Replace(strategy.node.func, f"{tf}.distribute.MirroredStrategy")))
+        name = f"{draft.tf}.distribute.MirroredStrategy"
+        counted = bool(given.keys() - {"devices", "cross_device_ops"})
+        if counted:
+            self.edits.append((module, Arguments(strategy.node, tuple(arguments), function=name if contrib else None)))
+        elif contrib:
+            self.edits.append((module, Replace(strategy.node.func, name)))
+        if not counted:
+            return f"{name}({', '.join(module.code(arg).rstrip(', ') for arg in strategy.node.args)})"
+        return f"{name}({', '.join(f'{one.keyword}={one.value}' for one in arguments)})"
 
     def _trained_before_it_is_read(self, uses: list[Use], trainings: list[Use]) -> None:
         """An Estimator reads its last checkpoint, a model what it was trained to: training may not be left out."""
@@ -630,21 +777,6 @@ class _Migration:
     def _context(self, use: Use, receiver: str) -> str:
         return self.strategy if use.site.frame is self._frame else f"{receiver}.distribute_strategy"
 
-    def _scopes(self) -> None:
-        """Neighbouring units under one `with`."""
-        runs: list[list[tuple[Module, Unit, str]]] = []
-        for module, unit, context in sorted(self.scoped, key=lambda one: one[0].order[one[1]]):
-            place = module.places[unit]
-            if runs:
-                last_module, last, same = runs[-1][-1]
-                before = last_module.places[last]
-                if (before.block, before.index + 1, same) == (place.block, place.index, context):
-                    runs[-1].append((module, unit, context))
-                    continue
-            runs.append([(module, unit, context)])
-        for run in runs:
-            self.edits.append((run[0][0], Scope(tuple(unit for _, unit, _ in run), run[0][2])))
-
     # ---- the construction ----
 
     def _construct(
@@ -675,7 +807,7 @@ class _Migration:
         template = "{_model}(" + ", ".join(arguments) + ")"
         self.edits.append((self._module, Replace(self._call, template, tuple(parts))))
         self.scoped.append((self._module, self._unit, f"{scope}.scope()"))
-        self._scopes()
+        self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
         arg = given["config"].value
         if isinstance(arg, cst.Name):
             if self._assigned(arg, self._module, self._frame) is not config.node:
@@ -696,6 +828,19 @@ class _Migration:
                 self._say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
             elif arg in config.node.args and name not in SILENT_SETTINGS | {"train_distribute", "eval_distribute"}:
                 raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"`{name}=` of its RunConfig", module)
+
+
+def _arms_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What an expression may come to."""
+    return [*_arms_of(node.body), *_arms_of(node.orelse)] if isinstance(node, cst.IfExp) else [node]
+
+
+def _assigned_value(mention: Occurrence) -> cst.BaseExpression | None:
+    """The value of `name = value`, alone on its line."""
+    small = only_statement(mention.unit)
+    if isinstance(small, cst.Assign) and len(small.targets) == 1 and small.targets[0].target is mention.node:
+        return small.value
+    return None
 
 
 def _is_statement(use: Use) -> bool:

@@ -76,13 +76,17 @@ class Inputs:
         strategy: StrategyObject,
         scope: str,
         frame: Frame,
+        *,
+        optional: bool = False,
     ) -> None:
-        """`scope` is the strategy's name in `frame`, where the Estimator is made."""
+        """`scope` is the strategy's name in `frame`, where the Estimator is made; `optional`: under some condition that
+        is the default strategy, whose one replica takes a last batch that is not full."""
         self._facts = facts
         self._drafts = drafts
         self._strategy = strategy
         self._scope = scope
         self._frame = frame
+        self._optional = optional
         self._batches: dict[cst.Call, _Batch] = {}
         self._sizes: dict[cst.BaseExpression, _Size] = {}
         self._scoped: set[cst.Call] = set()
@@ -391,11 +395,12 @@ class Inputs:
             batch.limited.add(role)
         if role == "predict" and batch.endless:
             raise self._refuse(module, call, "this dataset has no end, so that predict() would have none")
+        batch.in_place = batch.in_place or not (isinstance(size.value, cst.Name) and size.value.value in passed)
+        asks = batch.in_place or (self._optional and not batch.endless)
+        if asks and self._name_in(module, function.node) is None and role in DISTRIBUTED:
+            self._scoped.add(use.call)
         if isinstance(size.value, cst.Name) and size.value.value in passed:
             return {size.value.value}
-        batch.in_place = True
-        if self._name_in(module, function.node) is None and role in DISTRIBUTED:
-            self._scoped.add(use.call)
         return set()
 
     def _after(self, function: FunctionValue, batch: cst.Call, calls: list[cst.Call]) -> cst.Call | None:
@@ -403,12 +408,14 @@ class Inputs:
         module = function.module
         repeated = None
         inside = set(walk(batch))
+        carriers = _carriers(function.node, batch)
         for call in calls:
             if call in inside or not isinstance(call.func, cst.Attribute):
                 continue
             name = call.func.attr.value
             around = batch in set(walk(call.func.value))
-            later = around or module.position(call) > module.position(batch)
+            carried = any(isinstance(part, cst.Name) and part.value in carriers for part in walk(call.func.value))
+            later = around or (carried and module.position(call) > module.position(batch))
             if not later or name not in ON_BATCHES:
                 continue
             if not around and any(call in set(walk(arg)) for arg in batch.args):
@@ -436,12 +443,14 @@ class Inputs:
         if not scaled and not (dropped and batch.roles & DISTRIBUTED):
             return
         code = module.code(batch.size.value)
+        count = self._count_in(module, batch.place, None)
+        drops = f"{count} > 1" if self._optional else "True"
         if scaled:
-            code = _product(module, batch.size.value, self._count_in(module, batch.place, None))
+            code = _product(module, batch.size.value, count)
         if batch.repeated is not None:
             assert isinstance(batch.call.func, cst.Attribute)
             inside = ", ".join(module.code(arg) for arg in batch.repeated.args)
-            rest = ", drop_remainder=True" if dropped else ""
+            rest = f", drop_remainder={drops}" if dropped else ""
             template = f"{{_x}}.repeat({inside}).batch({code}{rest})"
             yield module, Replace(batch.repeated, template, (("_x", batch.call.func.value),))
             return
@@ -450,7 +459,7 @@ class Inputs:
             name = arg.keyword.value if arg.keyword else None
             arguments.append(Argument(code if arg is batch.size else arg.value, name, arg))
         if dropped:
-            arguments.append(Argument("True", "drop_remainder"))
+            arguments.append(Argument(drops, "drop_remainder"))
         yield module, Arguments(batch.call, tuple(arguments))
 
     def _scales(self, roles: set[str], limited: set[str], module: Module, node: cst.CSTNode) -> bool:
@@ -526,6 +535,22 @@ class Inputs:
             code += f".repeat({module.code(epochs.value)})"
         size = module.code(given["batch_size"].value) if "batch_size" in given else "128"
         return f"{code}.batch({size})"
+
+
+def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[str]:
+    """The variables of a function that may hold the batches, or what is made of them."""
+    found: set[str] = set()
+    assigns = [node for node in walk(function.body) if isinstance(node, cst.Assign | cst.AugAssign | cst.AnnAssign)]
+    while True:
+        before = len(found)
+        for assign in assigns:
+            value = assign.value
+            parts = set(walk(value)) if value is not None else set()
+            if batch in parts or any(isinstance(part, cst.Name) and part.value in found for part in parts):
+                targets = [one.target for one in assign.targets] if isinstance(assign, cst.Assign) else [assign.target]
+                found |= {name.value for one in targets for name in walk(one) if isinstance(name, cst.Name)}
+        if len(found) == before:
+            return found
 
 
 def _parameters(node: cst.FunctionDef | cst.Lambda) -> list[str]:

@@ -99,9 +99,17 @@ INITIALIZERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "initializers.he_uniform": ("HeUniform", {}),
     "truncated_normal_initializer": ("TruncatedNormal", {"stddev": "1.0"}),
     "random_normal_initializer": ("RandomNormal", {"stddev": "1.0"}),
+    "random_uniform_initializer": ("RandomUniform", {"minval": "0.0", "maxval": "1.0"}),
+    "variance_scaling_initializer": ("VarianceScaling", {}),
+    "initializers.truncated_normal": ("TruncatedNormal", {"stddev": "1.0"}),
+    "initializers.random_normal": ("RandomNormal", {"stddev": "1.0"}),
+    "initializers.random_uniform": ("RandomUniform", {"minval": "0.0", "maxval": "1.0"}),
+    "initializers.variance_scaling": ("VarianceScaling", {}),
     "contrib.layers.xavier_initializer": ("GlorotUniform", {}),
 }
 """Name -> (class of keras.initializers, defaults of TensorFlow 1 that are others in Keras)."""
+POSITIONS: Mapping[str, int] = {"minval": 0, "maxval": 1, "mean": 0, "stddev": 1}
+"""Where those defaults stand among the parameters, in TensorFlow 1 as in Keras."""
 
 
 @dataclass(frozen=True)

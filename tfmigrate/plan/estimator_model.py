@@ -7,7 +7,6 @@ and become one compile() at the end (estimator_training).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
@@ -24,7 +23,7 @@ from tfmigrate.understand.program import Module, Unit, is_docstring, only_statem
 from tfmigrate.understand.values import FunctionValue, Made, ModelObject
 from tfmigrate.walk import walk
 
-_KEPT = frozenset({"plain", "tensor", "tensors"})
+_KEPT = frozenset({"plain", "tensor", "tensors", "layer"})
 
 
 def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: str, quote: str, title: str) -> Build:
@@ -125,26 +124,10 @@ class _Reader(TrainingReader, NetworkReader):
         arguments = f",\n{indent}".join(compiled)
         lines.append(f"{model}.compile(\n{indent}{arguments},\n)")
         lines.append(f"return {model}")
-        self._drop_idle("\n".join(lines))
         units = [unit for unit in units_of(function.body) if not is_docstring(only_statement(unit))]
         last = self._last(units[-1])
         self._edit(Insert(units[0], spec_line))
         self._edit(Insert(last, "\n".join(lines), (last,)))
-
-    def _drop_idle(self, written: str) -> None:
-        """Constants that nothing reads any more go: `train_op = None`. `written` is the code that is put in."""
-        gone = {part for small in self._removed for part in walk(small)}
-        gone |= {part for unit, suite in self._unwrapped.items() if suite is None for part in walk(unit)}
-        for name, thing, small in self._assigned:
-            constant = isinstance(small.value, cst.Name | cst.Integer | cst.Float | cst.SimpleString)
-            if thing is PLAIN and constant and len(small.targets) == 1 and small not in self._removed:
-                mentions = [
-                    node
-                    for node in walk(self._plan.function)
-                    if isinstance(node, cst.Name) and node.value == name and node not in gone
-                ]
-                if len(mentions) == 1 and not re.search(rf"\b{re.escape(name)}\b(?!=)", written):
-                    self._remove(small)
 
     def _last(self, unit: Unit) -> Unit:
         """Where the function ends: the last unit of what is left of its last one."""
@@ -555,6 +538,8 @@ class _Reader(TrainingReader, NetworkReader):
         head, _, last = name.rpartition(".")
         if head == "layers" and last in LAYERS:
             return self._layer_function(node, LAYERS[last])
+        if head == "layers" and last in LAYER_CLASSES:
+            return self._layer_object(node, LAYER_CLASSES[last])
         if head in ("estimator", "contrib.learn") and last == "EstimatorSpec":
             return self._spec(node)
         if head == "losses" or name.startswith("contrib.losses"):
@@ -589,6 +574,9 @@ class _Reader(TrainingReader, NetworkReader):
                 head, _, last = inner.rpartition(".")
                 if head == "layers" and last in LAYER_CLASSES:
                     return self._layer_class(node, func, LAYER_CLASSES[last])
+        thing = self._names.get(func.value, PLAIN) if isinstance(func, cst.Name) else PLAIN
+        if thing.kind == "layer" and isinstance(thing.node, cst.Call):
+            return self._layer_call(node, thing.node)
         if isinstance(func, cst.Attribute) and func.attr.value == "minimize":
             optimizer = self._read(func.value)
             if optimizer.kind == "optimizer":

@@ -14,14 +14,13 @@ BOTH = frozenset({"data", "distribute"})
 """Modules whose objects Keras takes in the form of TensorFlow 2."""
 ONLY_1 = frozenset(
     {
-        "logging", "app", "flags", "gfile", "set_random_seed", "Session", "InteractiveSession", "ConfigProto",
-        "GPUOptions", "get_default_graph", "reset_default_graph", "global_variables_initializer",
-        "local_variables_initializer", "parse_example", "parse_single_example", "FixedLenFeature", "VarLenFeature",
-        "decode_raw", "TFRecordReader", "python_io", "read_file", "to_float", "to_int32", "to_int64", "random_uniform",
-        "random_normal", "random_shuffle", "string_split", "string_to_number", "decode_csv",
+        "app", "flags", "Session", "InteractiveSession", "ConfigProto", "GPUOptions", "get_default_graph",
+        "reset_default_graph", "global_variables_initializer", "local_variables_initializer", "parse_example",
+        "parse_single_example", "FixedLenFeature", "VarLenFeature", "TFRecordReader", "python_io", "string_split",
+        "string_to_number", "decode_csv",
     }
 )  # fmt: skip
-"""Names directly under `tf` that TensorFlow 2 keeps under compat.v1 alone."""
+"""Names directly under `tf` that TensorFlow 2 keeps under compat.v1 alone, and for which TFM204 has no better one."""
 SAME = frozenset(
     {
         "argmax", "bool", "cast", "concat", "config", "constant", "convert_to_tensor", "device", "equal", "errors",

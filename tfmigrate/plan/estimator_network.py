@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 
@@ -14,6 +15,8 @@ from tfmigrate.plan.estimator_layers import (
     ACTIVATIONS,
     CROSS_ENTROPIES,
     INITIALIZERS,
+    LAYER_CLASSES,
+    POSITIONS,
     READINGS,
     REGULARIZERS,
     UNKNOWN_TO_KERAS,
@@ -51,13 +54,41 @@ class NetworkReader(Reader):
         return self._layer(node, layer, given, given.get("training"), inputs)
 
     def _layer_class(self, node: cst.Call, made: cst.Call, layer: Layer) -> Thing:
+        """A layer called where it is made: `tf.layers.Dense(1)(x)`."""
+        given = self._class_arguments(made, layer)
+        training, inputs = self._called(node)
+        return self._layer(node, layer, given, training, inputs)
+
+    def _layer_object(self, made: cst.Call, layer: Layer) -> Thing:
+        """A layer made to be called further down, under the name that it is given."""
+        code, parts = self._layer_code(made, layer, self._class_arguments(made, layer))
+        self._edit(Replace(made, code, parts))
+        return Thing("layer", made)
+
+    def _layer_call(self, node: cst.Call, made: cst.Call) -> Thing:
+        """A call of a layer that was made before."""
+        layer = LAYER_CLASSES[(self._symbol(made.func) or "").rpartition(".")[2]]
+        training, inputs = self._called(node)
+        if self._is_idle(node, layer, training):
+            self._edit(Replace(node, "{_x}", (("_x", inputs),)))
+        else:
+            self._edit(Replace(node, "{_layer}({_x})", (("_layer", node.func), ("_x", inputs))))
+        if layer.keras == "BatchNormalization":
+            self._normalised = node
+        return Thing("tensor", node)
+
+    def _class_arguments(self, made: cst.Call, layer: Layer) -> dict[str, cst.Arg]:
         given = named_arguments(made, tuple(p for p in layer.parameters if p != "training"))
+        if given is None:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, made, "the arguments of this layer cannot be read")
+        return given
+
+    def _called(self, node: cst.Call) -> tuple[cst.Arg | None, cst.BaseExpression]:
+        """`training=` and the input of a call of a layer."""
         called = named_arguments(node, ("inputs", "training"))
-        if given is None or called is None or "inputs" not in called or not set(called) <= {"inputs", "training"}:
+        if called is None or "inputs" not in called or not set(called) <= {"inputs", "training"}:
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "the arguments of this layer cannot be read")
-        inputs = called["inputs"].value
-        self._tensor(inputs)
-        return self._layer(node, layer, given, called.get("training"), inputs)
+        return called.get("training"), self._tensor(called["inputs"].value)
 
     def _layer(
         self,
@@ -67,15 +98,30 @@ class NetworkReader(Reader):
         training: cst.Arg | None,
         inputs: cst.BaseExpression,
     ) -> Thing:
-        if layer.training and not self._follows_mode(node, training):
-            # tf.layers does nothing in training unless it is told to.
-            if layer.keras != "Dropout":
-                raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, node, "this batch normalization is not told when training is under way"
-                )
+        if self._is_idle(node, layer, training):
             self._edit(Replace(node, "{_x}", (("_x", inputs),)))
             return Thing("tensor", node)
-        parts: list[tuple[str, cst.BaseExpression]] = [("_x", inputs)]
+        code, parts = self._layer_code(node, layer, given)
+        self._edit(Replace(node, code + "({_x})", (("_x", inputs), *parts)))
+        if layer.keras == "BatchNormalization":
+            self._normalised = node
+        return Thing("tensor", node)
+
+    def _is_idle(self, node: cst.Call, layer: Layer, training: cst.Arg | None) -> bool:
+        """Whether a dropout never drops: tf.layers does nothing in training unless it is told to."""
+        if not layer.training or self._follows_mode(node, training):
+            return False
+        if layer.keras != "Dropout":
+            raise self._refuse(
+                codes.ESTIMATOR_NO_LAYER, node, "this batch normalization is not told when training is under way"
+            )
+        return True
+
+    def _layer_code(
+        self, node: cst.Call, layer: Layer, given: Mapping[str, cst.Arg]
+    ) -> tuple[str, tuple[tuple[str, cst.BaseExpression], ...]]:
+        """The Keras layer, and the nodes that its places stand for."""
+        parts: list[tuple[str, cst.BaseExpression]] = []
         written = []
         named = False
         for name in layer.parameters:
@@ -93,7 +139,7 @@ class NetworkReader(Reader):
                     else f"Keras has no `{name}=`"
                 )
                 raise self._refuse(codes.ESTIMATOR_NO_LAYER, arg.value, why)
-            place = f"_{len(parts)}"
+            place = f"_{len(parts) + 1}"
             code = self._setting(name, arg.value)
             if code is None:
                 parts.append((place, arg.value))
@@ -106,11 +152,7 @@ class NetworkReader(Reader):
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"the argument {min(unknown)} is unknown")
         if layer.keras == "Dropout" and "rate" not in given:
             written.insert(0, "0.5")
-        made = f"{self._tf}.keras.layers.{layer.keras}({', '.join(written)})"
-        self._edit(Replace(node, made + "({_x})", tuple(parts)))
-        if layer.keras == "BatchNormalization":
-            self._normalised = node
-        return Thing("tensor", node)
+        return f"{self._tf}.keras.layers.{layer.keras}({', '.join(written)})", tuple(parts)
 
     def _follows_mode(self, node: cst.Call, training: cst.Arg | None) -> bool:
         if training is None:
@@ -142,14 +184,15 @@ class NetworkReader(Reader):
                 given = [(a.keyword.value if a.keyword else None, self._module.code(a.value)) for a in call.args] \
                     if call is not None else []  # fmt: skip
                 given = [(key, code) for key, code in given if key not in ("dtype", "uniform")]
-                given += (
-                    [(key, code) for key, code in defaults.items() if key not in dict(given)]
-                    if not any(key is None for key, _ in given)
-                    else []
-                )
+                positional = sum(key is None for key, _ in given)
+                given += [
+                    (key, code)
+                    for key, code in defaults.items()
+                    if key not in dict(given) and POSITIONS[key] >= positional
+                ]
                 inside = ", ".join(code if key is None else f"{key}={code}" for key, code in given)
                 return f"{self._tf}.keras.initializers.{keras}({inside})"
-            if symbol is not None:
+            if symbol is not None and not symbol.startswith("keras.initializers."):
                 raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no initializer that is known here")
         self._needs_plain(node)
         return None
@@ -233,6 +276,15 @@ class NetworkReader(Reader):
                 self._edit(Replace(node, f"{layers}.Reshape(({inside}))({{_x}})", (("_x", first), *parts)))
                 return Thing("tensor", node)
             return None
+        if name == "reduce_mean" and subject.kind == "tensor":
+            given = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
+            axis = given.get("axis", given.get("reduction_indices"))
+            over = re.sub(r"\s", "", self._module.code(axis.value)).strip("()[]") if axis is not None else ""
+            # Keras refuses a tensor of another rank, so that no image is taken for something else.
+            form = {"1,2": "", "2,3": f"data_format={self._quote}channels_first{self._quote}"}.get(over)
+            if form is not None and set(given) <= {"input_tensor", "axis", "reduction_indices", "name"}:
+                self._edit(Replace(node, f"{layers}.GlobalAveragePooling2D({form})({{_x}})", (("_x", first),)))
+                return Thing("tensor", node)
         if name == "concat" and subject.kind == "tensors":
             given = named_arguments(node, ("values", "axis", "name")) or {}
             axis = given.get("axis")

@@ -30,7 +30,7 @@ class Unconvertible(Exception):
 class Thing:
     """What an expression of a model function stands for.
 
-    kind: plain (Python's own), features, labels, mode, training (a test of the mode), tensor (of a layer), reading
+    kind: plain (Python's own), features, labels, mode, training (a test of the mode), layer, tensor (of one), reading
     (computed from the model's output), each (the losses of single samples), loss, optimizer, rate, train_op, step,
     updates, metric, spec, dict, tensors.
     """

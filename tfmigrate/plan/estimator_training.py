@@ -165,7 +165,9 @@ class TrainingReader(Reader):
             raise self._refuse(codes.ESTIMATOR_LOSS, node, "what is minimised is no loss that is understood")
         if "global_step" not in given:
             raise self._refuse(
-                codes.ESTIMATOR_OPTIMIZER, node, "minimize() has no global_step, so that the Estimator never counts"
+                codes.ESTIMATOR_OPTIMIZER,
+                node,
+                "minimize() has no global_step=, so that the Estimator never counts a step: `steps=` never ends it",
             )
         return Thing("train_op", node, of=optimizer, entries=(("loss", loss),))
 
