@@ -151,3 +151,24 @@ def test_the_setting_up_of_devices_stays_before_the_strategy() -> None:
     """)
     assert codes(file) == [("TFM411", "warn")]
     assert not file.changed
+
+
+def test_the_optimizer_of_a_model_that_a_library_builds() -> None:
+    body = """
+        from nets import resnet
+
+        {}
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            {}
+            model = resnet(10)
+            model.compile(optimizer=optimizer, loss="mse")
+        """
+    momentum = "optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)"
+    file = migrated(body.format(momentum, "pass"))
+    assert codes(file) == [("TFM412", "rewrite")]
+    assert f"scope():\n    {momentum}\n    pass\n" in file.after
+    assert not codes(migrated(body.format("pass", momentum)))
+    assert not codes(migrated(body.format("optimizer = tf.keras.optimizers.SGD(0.1)", "pass")))
+    assert not codes(migrated(body.format("optimizer = 'adam'", "pass")))
+    assert not codes(migrated(body.format("import re\noptimizer = re.compile('x')".replace("\n", "\n        "), "pass")))

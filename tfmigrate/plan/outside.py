@@ -107,7 +107,13 @@ class _Finder:
 
     def of(self, use: Use) -> Iterator[Outside]:
         models = sorted(use.models, key=lambda model: model.site.frame.module.position(model.node))
-        if not models or any(model in self._apart for model in models):
+        if not models:
+            # A library built the model: where its optimizer was made can be told all the same.
+            here = self._scoping.inside(use.site) if use.method == "compile" else frozenset()
+            if here:
+                yield from self._parts_outside(use, here)
+            return
+        if any(model in self._apart for model in models):
             return
         if use.method == "compile":
             yield from self._compile(use, models)
@@ -142,6 +148,9 @@ class _Finder:
                 )
                 sites = frozenset((use.site,))
                 yield from self._once(Outside(codes.COMPILE_OUTSIDE, message, use.site, sites, strategies, use))
+        yield from self._parts_outside(use, strategies)
+
+    def _parts_outside(self, use: Use, strategies: Strategies) -> Iterator[Outside]:
         for kind, who in (("optimizer", "the model it trains: Keras 3"), ("metric", "the model it measures: Keras 2")):
             for site in self._made(use, kind):
                 slots = kind == "metric" or not _needs_no_slots(use)
