@@ -171,4 +171,3 @@ def test_the_optimizer_of_a_model_that_a_library_builds() -> None:
     assert not codes(migrated(body.format("pass", momentum)))
     assert not codes(migrated(body.format("optimizer = tf.keras.optimizers.SGD(0.1)", "pass")))
     assert not codes(migrated(body.format("optimizer = 'adam'", "pass")))
-    assert not codes(migrated(body.format("import re\noptimizer = re.compile('x')".replace("\n", "\n        "), "pass")))
