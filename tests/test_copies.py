@@ -49,3 +49,19 @@ def test_another_function_of_such_a_name_is_left_alone(project: Path) -> None:
     Path("work.py").write_text(text, encoding="utf-8")
     assert migrate.fix(["."], Settings(jobs=1)).files == ()
     assert Path("work.py").read_text(encoding="utf-8") == text
+
+
+def test_a_copy_that_counts_the_devices_itself_takes_all_that_are_visible(project: Path) -> None:
+    split = COPY.format(name="make_parallel").replace("(model, gpu_count):", "(model):\n    gpu_count = len(gpus())")
+    listing = (
+        "\n\ndef gpus():\n    devices = K.get_session().list_devices()\n"
+        "    return [device.name for device in devices if device.device_type == 'GPU']\n"
+    )
+    Path("split.py").write_text(f"from keras import backend as K\n{split}{listing}", encoding="utf-8")
+    script = SCRIPT.format(name="make_parallel").replace("import make_parallel", "import gpus, make_parallel")
+    script = script.replace("model = make_parallel(model, 2)", "if len(gpus()) > 1:\n    model = make_parallel(model)")
+    Path("train.py").write_text(script, encoding="utf-8")
+    migrate.fix(["."], Settings(jobs=1))
+    after = Path("train.py").read_text(encoding="utf-8")
+    assert "strategy = tf.distribute.MirroredStrategy()\nwith strategy.scope():\n    model = Sequential(" in after
+    assert "make_parallel" not in after

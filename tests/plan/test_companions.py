@@ -299,6 +299,7 @@ def test_a_private_module_that_has_no_public_name_stays() -> None:
         ("keras.callbacks.callbacks import TerminateOnNaN", "callbacks import TerminateOnNaN"),
         ("tensorflow.python.keras.engine.training import Model", "models import Model"),
         ("keras.layers.core import Permute", "layers import Permute"),
+        ("keras.objectives import categorical_hinge", "losses import categorical_hinge"),
     ],
 )
 def test_what_a_module_held_for_itself_comes_from_its_public_place(old: str, new: str) -> None:
@@ -308,8 +309,14 @@ def test_what_a_module_held_for_itself_comes_from_its_public_place(old: str, new
 
 
 def test_a_place_that_is_not_sure_is_not_guessed() -> None:
-    body = "from keras import backend as K\nfrom keras.engine.training import _masked\nprint(K.size, _masked)\n"
+    body = (
+        "from keras import backend as K\nfrom keras.engine.training import _masked\n"
+        "from keras.backend.tensorflow_backend import identity\nfrom keras.utils.layer_utils import count_params\n"
+        "print(K.size, _masked, identity, count_params)\n"
+    )
     after = migrated(body, before_model=True).after
+    assert "from tensorflow.keras.backend import identity\n" in after
+    assert "from tensorflow.keras.utils.layer_utils import count_params\n" in after
     assert "from tensorflow.keras import _masked\n" in after
     assert "K.size" in after
 

@@ -13,7 +13,7 @@ from tfmigrate.plan.edits import Branch, Unwrap
 from tfmigrate.plan.expressions import is_pure
 from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.program import Module, suites_of, units_of
-from tfmigrate.understand.values import opaque_sites
+from tfmigrate.understand.values import Visible, opaque_sites
 
 _NEGATED: Mapping[type[cst.BaseCompOp], str] = {
     cst.GreaterThan: "<=",
@@ -81,6 +81,8 @@ class Blocks:
         self._facts = facts
         self._module: Module = facts.module
         self._wraps = wraps
+        self._asking = {guard.node for wrap in wraps for guard in wrap.guards if isinstance(guard.test, Visible)}
+        """Conditions that ask for nothing but the GPUs of the machine."""
         self._removed = removed
         self._strategies = strategies
         self._names = {node.value: new for node, new in renamed.items()}
@@ -147,16 +149,20 @@ class Blocks:
         orelse = unit.orelse.body if unit.orelse is not None else None
         body_empty, orelse_empty = self._empty(unit.body), self._empty(orelse)
         if body_empty and orelse_empty:
-            if is_pure(unit.test):
+            if self._can_go(unit):
                 self.edits.append(Unwrap(unit, None))
                 self.gone.add(unit)
         elif body_empty and orelse is not None:
             self.edits.append(Branch(unit, negated(self._module.code(unit.test)), orelse, None))
         elif orelse is not None and orelse_empty:
             self.edits.append(Branch(unit, self._module.code(unit.test), unit.body, None))
-        elif orelse is not None and is_pure(unit.test) and self.sense(unit.body) == self.sense(orelse):
+        elif orelse is not None and self._can_go(unit) and self.sense(unit.body) == self.sense(orelse):
             self.edits.append(Unwrap(unit, unit.body))
             self.transparent.add(unit)
+
+    def _can_go(self, unit: cst.If) -> bool:
+        """Whether the condition can go with what hung on it."""
+        return is_pure(unit.test) or unit in self._asking
 
     def _settle_try(self, unit: cst.Try) -> None:
         """`try: wrap except ValueError: fall back` asks whether there are GPUs; the strategy knows."""

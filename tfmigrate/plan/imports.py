@@ -14,6 +14,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of, suites_of, units_of
 
 _PRIVATE = "tensorflow.python."
+_BACKEND = "tensorflow.keras.backend"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,9 @@ def _public(new: str, old: str) -> str:
     head = new.rpartition(".")[0]
     if not new.startswith("tensorflow.keras.") or (new == f"tensorflow.{old}" and _is_there(head)) or _is_there(new):
         return new
-    return public_names().elsewhere(new) or new
+    found = public_names().elsewhere(new)
+    # What the backend lacks is gone, and its names mean other things than the same ones elsewhere.
+    return new if found is None or head == _BACKEND or found.startswith(f"{_BACKEND}.") else found
 
 
 @cache

@@ -163,11 +163,19 @@ class PublicNames:
         return f"{head}.{near[0]}" if near else None
 
     def elsewhere(self, name: str) -> str | None:
-        """Where a name stands that is not in its place: the nearest of the same last part and section that no version
-        from 2.9 on lacks."""
-        section = self.section(name)
-        same = re.findall(rf"^(\S+\.{re.escape(name.rpartition('.')[2])})\t", section.text, re.MULTILINE)
-        lasting = [other for other in same if set(_LASTING) <= set(section.versions_of(other))]
+        """Where a name stands that is not in its place: the nearest of the same last part, in a module of the same
+        section, that no version from 2.9 on lacks. None where several functions are called so: they differ."""
+        section, last = self.section(name), name.rpartition(".")[2]
+        same = re.findall(rf"^(\S+\.{re.escape(last)})\t", section.text, re.MULTILINE)
+        lasting = [
+            other
+            for other in same
+            if set(_LASTING) <= set(section.versions_of(other))
+            and (above := self.entry(other.rpartition(".")[0], _LASTING[-1])) is not None
+            and above.kind == "module"
+        ]
+        if last[:1].islower() and len(lasting) > 1:
+            return None
         return min(lasting, key=lambda other: (_distance(other, name), other), default=None)
 
     def _all_of(self, name: str) -> Iterable[str]:

@@ -142,7 +142,7 @@ def _condition(
             return None
     if not isinstance(node, cst.Try) and _always(node.test, guard.arm):
         return None
-    if wrap.gpus_value == Visible("count") and (guard.test, guard.arm) in _SEVERAL:
+    if wrap.gpus_value in (None, Visible("count")) and (guard.test, guard.arm) in _SEVERAL:
         return None
     if isinstance(node, cst.Try):
         return _enough_devices(carrier, wrap, home, before, tf, guard, quote)

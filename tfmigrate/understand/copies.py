@@ -10,13 +10,13 @@ from tfmigrate.walk import walk
 def is_copy(function: cst.FunctionDef | cst.Lambda) -> bool:
     """Whether a function does what Keras's does: calls its model once per device, joins the outputs, returns a Model.
 
-    It must take the model first and the number of devices second, place calls of the model under a device inside a
-    loop, concatenate, and build a Model from the result.
+    It must take the model first, and the number of devices second where it does not count them itself, place calls of
+    the model under a device inside a loop, concatenate, and build a Model from the result.
     """
     if not isinstance(function, cst.FunctionDef):
         return False
     parameters = [param.name.value for param in (*function.params.posonly_params, *function.params.params)]
-    if len(parameters) < 2 or "gpu" not in parameters[1].lower():
+    if not parameters or any("gpu" not in name.lower() for name in parameters[1:2]):
         return False
     under_device = [part for loop in _loops(function) for part in walk(loop) if _places_on_device(part)]
     calls_model = any(

@@ -28,6 +28,7 @@ from tfmigrate.understand.values import (
     ScopeOf,
     StrategyObject,
     Value,
+    Visible,
     all_models,
     all_opaque_sites,
     join,
@@ -60,6 +61,8 @@ def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.
         return ScopeOf(receiver)
     if isinstance(receiver, Made) and receiver.kind == "layer":
         return layered(state, receiver, arguments)
+    if name == "list_devices" and isinstance(receiver, Opaque) and not arguments:
+        return Visible("devices")  # of a session
     return combined(state, (receiver, *(value for _, value in arguments)), node)
 
 
