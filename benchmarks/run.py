@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tfmigrate import rules
+from tfmigrate.needles import needles
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
@@ -94,7 +94,7 @@ def show(title: str, times: dict[str, Time], base: str) -> None:
 
 def clean_files(folder: Path, count: int) -> int:
     """Fill `folder` with `count` real Python files without a needle of any rule; their size in bytes."""
-    needles = rules.needles()
+    unwanted = needles()
     sources = [Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib"))]
     size = made = 0
     while made < count:
@@ -102,7 +102,7 @@ def clean_files(folder: Path, count: int) -> int:
             if made == count:
                 break
             data = path.read_bytes()
-            if not any(needle in data for needle in needles):
+            if not any(needle in data for needle in unwanted):
                 target = folder / f"package{made // 200}" / f"module{made}.py"
                 target.parent.mkdir(exist_ok=True)
                 target.write_bytes(data)

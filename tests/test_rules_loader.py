@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate import rules
-from tfmigrate.rules import Default, Example, Rename, RuleError
+from tfmigrate import needles, rules
+from tfmigrate.needles import RuleError
+from tfmigrate.rules import Default, Example, Rename
 
 RULE = """+++
 code = "TFM201"
@@ -65,12 +66,13 @@ f = model.fit_generator
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(rules, "_files", lambda: sorted(tmp_path.glob("*.md")))
+    for module in (rules, needles):
+        monkeypatch.setattr(module, "rule_files", lambda: sorted(tmp_path.glob("*.md")))
     rules.all_rules.cache_clear()
-    rules.needles.cache_clear()
+    needles.needles.cache_clear()
     yield tmp_path
     rules.all_rules.cache_clear()
-    rules.needles.cache_clear()
+    needles.needles.cache_clear()
 
 
 def test_loads_all_parts(folder: Path) -> None:
@@ -95,7 +97,19 @@ def test_loads_all_parts(folder: Path) -> None:
 def test_needles_read_front_matter_only_and_leave_out_the_longer(folder: Path) -> None:
     (folder / "a.md").write_text(RULE + "```python before\nnever closed: needles() must not care")
     (folder / "b.md").write_text(RULE.replace('["fit_generator"]', '["generator", "multi_gpu_model"]'))
-    assert rules.needles() == (b"generator", b"multi_gpu_model")
+    assert needles.needles() == (b"generator", b"multi_gpu_model")
+
+
+def test_needles_are_those_of_the_whole_front_matter() -> None:
+    wanted = {needle.encode() for rule in rules.all_rules() for needle in rule.needles}
+    assert all(any(short in needle for short in needles.needles()) for needle in wanted)
+    assert wanted.issuperset(needles.needles())
+
+
+def test_a_rule_whose_needles_a_scan_cannot_read_is_told(folder: Path) -> None:
+    (folder / "a.md").write_text(RULE.replace("needles = ", "needles= "))
+    with pytest.raises(RuleError, match=r"a\.md:1: the front matter has no line `needles = \[...\]`"):
+        needles.needles()
 
 
 @pytest.mark.parametrize(

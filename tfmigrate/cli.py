@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 import click
 
-from tfmigrate import __version__, migrate, rules, settings
+from tfmigrate import __version__, migrate, settings
 from tfmigrate.errors import UserError, suggestion
 from tfmigrate.files.scan import NOTEBOOK
 from tfmigrate.report import summary
@@ -21,6 +21,7 @@ from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
 if TYPE_CHECKING:
+    from tfmigrate.rules import Rule
     from tfmigrate.verify.report import Report
     from tfmigrate.verify.verdict import VerifyOptions
 
@@ -214,6 +215,8 @@ def explain(what: str | None) -> int:
 
     A place in a notebook is FILE:CELL:LINE.
     """
+    from tfmigrate import rules
+
     known = rules.by_code()
     if what is None:
         _write("".join(f"{rule.code}  {rule.title}\n" for rule in known.values()))
@@ -231,7 +234,7 @@ def explain(what: str | None) -> int:
     return _explain_line(file, (int(cell) if cell else None, int(line)), known)
 
 
-def _explain_line(file: FileResult, place: tuple[int | None, int], known: dict[str, rules.Rule]) -> int:
+def _explain_line(file: FileResult, place: tuple[int | None, int], known: dict[str, Rule]) -> int:
     from tfmigrate.report.text import told
 
     def at(finding: Finding) -> tuple[int | None, int]:
@@ -522,6 +525,8 @@ def _settings(paths: Sequence[str], options: dict[str, Any], stdin_filename: str
     per_file = [(f"per-file-ignores.{pattern}", codes) for pattern, codes in chosen.per_file_ignores]
     for option, codes in (("select", chosen.select), ("ignore", chosen.ignore), *per_file):
         for code in codes:
+            from tfmigrate import rules  # Late: most runs name no code.
+
             known = rules.by_code()
             if not any(one.startswith(code) for one in known):
                 raise settings.SettingsError(f"{option}: there is no code {code!r}{suggestion(code, known)}")

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfmigrate import rules
 from tfmigrate.errors import UserError
 from tfmigrate.files import pins, related, scan, source, write
+from tfmigrate.needles import needles
 from tfmigrate.result import FileResult, Result
 from tfmigrate.settings import PROJECT, Settings
 
@@ -99,11 +99,11 @@ class _Plan:
 
 
 def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
-    needles = _needles(settings)
+    wanted = _needles(settings)
     found = scan.search(
-        paths, (*needles, *_USERS) if settings.asks_for_names else needles, settings.exclude, settings.root
+        paths, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
-    hits = [one for one in found.found if any(needle in one.data for needle in needles)]
+    hits = [one for one in found.found if any(needle in one.data for needle in wanted)]
     programs = {one.path: one for one in _with_their_programs(hits, paths, settings)}
     alone = [one for one in found.found if one.path not in programs]
     read, unreadable = _read((*programs.values(), *alone))
@@ -181,7 +181,7 @@ def _program(file: scan.Found) -> bytes:
 
 
 def _needles(settings: Settings) -> tuple[bytes, ...]:
-    return (*rules.needles(), *(alias.rsplit(".", 1)[-1].encode() for alias in settings.aliases))
+    return (*needles(), *(alias.rsplit(".", 1)[-1].encode() for alias in settings.aliases))
 
 
 def _read(found: Iterable[scan.Found]) -> tuple[dict[str, _Read], list[FileResult]]:

@@ -7,31 +7,21 @@ requirements file.
 
 from __future__ import annotations
 
-import ast
-import re
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from tfmigrate.errors import UserError, suggestion
+from tfmigrate.errors import suggestion
+from tfmigrate.needles import RuleError, parts, rule_files
 from tfmigrate.settings import Strategy
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tfmigrate.toml import tomllib
 
 Safety = Literal["safe", "unsafe", "refuse", "warn"]
 ExampleKind = Literal["rewrite", "unchanged", "refuse"]
 Language = Literal["python", "requirements"]
-
-
-class RuleError(UserError):
-    """A malformed rule; the text begins with file and line."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +104,7 @@ class Rule:
 @cache
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by code. Raises RuleError."""
-    rules = sorted((load(path) for path in _files()), key=lambda rule: rule.code)
+    rules = sorted((load(path) for path in rule_files()), key=lambda rule: rule.code)
     for one, other in pairwise(rules):
         if one.code == other.code:
             raise RuleError(f"{other.path}:1: code {other.code} is also that of {one.path.name}")
@@ -124,22 +114,6 @@ def all_rules() -> tuple[Rule, ...]:
 def by_code() -> dict[str, Rule]:
     """Every rule under its code. Raises RuleError."""
     return {rule.code: rule for rule in all_rules()}
-
-
-@cache
-def needles() -> tuple[bytes, ...]:
-    """What the scanner looks for: a file without any of these concerns no rule.
-
-    Reads front matter only, and leaves out each needle that holds a shorter one. Raises RuleError.
-    """
-    found = {needle for path in _files() for needle in _needles_of(path)}
-    return tuple(sorted(n.encode() for n in found if not any(other != n and other in n for other in found)))
-
-
-def _needles_of(path: Path) -> Sequence[str]:
-    # Nearly every rule has them on one line, which is read in a fiftieth of the time that all of the TOML takes.
-    line = re.search(r"^needles = (\[[^\]\n]*\])$", _parts(path)[0], re.M)
-    return ast.literal_eval(line[1]) if line else _header(path)[0].get("needles", ())  # type: ignore[no-any-return]
 
 
 def load(path: Path) -> Rule:
@@ -174,18 +148,9 @@ _KEYS: Mapping[str, type] = {
 _REQUIRED = ("code", "name", "safety", "needles")
 
 
-def _files() -> list[Path]:
-    here = Path(__file__).resolve().parent
-    # The wheel carries the rules inside the package; a checkout keeps them beside it.
-    folder = next((f for f in (here / "_rules", here.parent / "rules") if f.is_dir()), None)
-    if folder is None:
-        raise RuleError(f"{here / '_rules'}:1: the rules are missing; install tfmigrate again")
-    return sorted(folder.glob("*.md"))
-
-
 def _header(path: Path) -> tuple[dict[str, Any], str, int]:
     """The front matter, the text after it, and the line that text begins on."""
-    front, text = _parts(path)
+    front, text = parts(path)
     table = _toml(path, front)
     for key, value in table.items():
         line = 2 + next((n for n, line in enumerate(front.splitlines()) if key in line), 0)
@@ -201,14 +166,6 @@ def _header(path: Path) -> tuple[dict[str, Any], str, int]:
     if table["safety"] not in get_args(Safety):
         raise RuleError(f"{path}:1: safety = {table['safety']!r} is not one of {', '.join(get_args(Safety))}")
     return table, text, 3 + front.count("\n")
-
-
-def _parts(path: Path) -> tuple[str, str]:
-    """The front matter and the text after it."""
-    parts = path.read_text(encoding="utf-8").split("+++\n", 2)
-    if len(parts) != 3 or parts[0]:
-        raise RuleError(f"{path}:1: no front matter; the file begins with TOML between two `+++` lines")
-    return parts[1], parts[2]
 
 
 def _toml(path: Path, text: str) -> dict[str, Any]:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from tfmigrate.errors import UserError, suggestion
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Strategy = Literal["mirrored", "multi-worker"]
 Batch = Literal["auto", "seed", "keep"]
@@ -138,6 +132,8 @@ def _nearest_table(start: Path) -> tuple[Path | None, Mapping[str, Any]]:
         path = root / "pyproject.toml"
         if not path.is_file():
             continue
+        from tfmigrate.toml import tomllib  # Late: many runs find no such file.
+
         try:
             document = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

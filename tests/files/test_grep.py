@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tfmigrate.files import grep
 
@@ -19,13 +23,17 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     paths = []
     for number in range(40):
         path = tmp_path / f"{number}.py"
-        path.write_bytes(b"x = 1\n" * number + (NEEDLES[number % 2] if number % 7 == 0 else b""))
+        path.write_bytes(_data(number))
         paths.append(str(path))
     os.remove(paths[-1])
     return paths
 
 
-WANTED = dict.fromkeys(range(0, 40, 7)) | {39: "No such file or directory"}
+def _data(number: int) -> bytes:
+    return b"x = 1\n" * number + (NEEDLES[number % 2] if number % 7 == 0 else b"")
+
+
+WANTED = {number: _data(number) for number in range(0, 40, 7)} | {39: "No such file or directory"}
 
 
 def test_several_processes_find_what_one_finds(many: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,11 +61,29 @@ def test_a_process_with_threads_is_not_copied(many: list[str], monkeypatch: pyte
     assert len(grep._shares(len(many))) == 1
 
 
-def test_a_file_larger_than_a_block_is_searched_to_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "large.py"
-    path.write_bytes(b"#" * (2 * grep._BLOCK) + NEEDLES[0])
-    assert grep.grep([str(path)], NEEDLES) == {0: None}
+@pytest.mark.parametrize("size", [grep._BLOCK - 1, grep._BLOCK, grep._BLOCK + 1, 3 * grep._BLOCK])
+def test_a_file_larger_than_a_block_is_searched_to_its_end(tmp_path: Path, size: int) -> None:
+    path, data = tmp_path / "large.py", b"#" * (size - len(NEEDLES[0])) + NEEDLES[0]
+    path.write_bytes(data)
+    assert grep.grep([str(path)], NEEDLES) == {0: data}
+
+
+def test_an_empty_needle_is_in_every_file(tmp_path: Path) -> None:
+    path = tmp_path / "empty.py"
+    path.touch()
+    assert grep.grep([str(path)], (b"x", b"")) == {0: b""}
 
 
 def test_nothing_to_search() -> None:
     assert grep.grep([], NEEDLES) == {}
+    assert grep.grep([__file__], []) == {}
+
+
+@pytest.mark.parametrize("installed", [True, False])
+@given(
+    needles=st.lists(st.text("ab_", min_size=1, max_size=4).map(str.encode), max_size=6),
+    data=st.text("ab_\n", max_size=300).map(str.encode),
+)
+def test_a_needle_is_found_where_python_finds_it(installed: bool, needles: list[bytes], data: bytes) -> None:
+    with mock.patch.dict(sys.modules, {} if installed else {"ahocorasick_rs": None}):
+        assert bool(grep._finder(needles)(data)) == any(needle in data for needle in needles)

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,7 +92,7 @@ class _Search:
             if stat.S_ISDIR(mode):
                 self.walk(path)
             elif stat.S_ISREG(mode):
-                self.look(path, ())
+                self.looked_at.append((path, ()))
             else:
                 self.error(path, "is no regular file; name a file or a folder")
 
@@ -105,7 +106,7 @@ class _Search:
             shown, real, ignores = pending.pop()
             try:
                 with os.scandir(real) as entries:
-                    children = sorted(entries, key=lambda entry: entry.name)
+                    children = sorted(entries, key=attrgetter("name"))
             except OSError as error:
                 self.error(shown or top, f"cannot be read: {error.strerror}")
                 continue
@@ -116,28 +117,23 @@ class _Search:
                 continue
             if ".gitignore" in names:
                 ignores = [*ignores, (_spec(_lines(os.path.join(real, ".gitignore"))), real)]
+            prefix = os.path.join(shown, "")
             for child in children:
                 if child.is_dir(follow_symlinks=False):
                     if child.name not in NEVER_WALKED and not _ignored(child.path, ignores, is_folder=True):
-                        pending.append((os.path.join(shown, child.name), child.path, ignores))
+                        pending.append((prefix + child.name, child.path, ignores))
                 elif self.named(child.name) and child.is_file():
-                    self.look(os.path.join(shown, child.name), ignores)
-
-    def look(self, path: str, ignores: Sequence[tuple[GitIgnoreSpec, str]]) -> None:
-        self.looked_at.append((path, ignores))
+                    self.looked_at.append((prefix + child.name, ignores))
 
     def search(self) -> None:
         """Searches what the walks came by, all at once."""
-        for place, unreadable in grep([path for path, _ in self.looked_at], self.needles).items():
+        for place, said in grep([path for path, _ in self.looked_at], self.needles).items():
             path, ignores = self.looked_at[place]
+            if isinstance(said, str):
+                self.error(path, f"cannot be read: {said}")
             # Asked last: matching patterns costs more than reading, and few files hit.
-            if unreadable:
-                self.error(path, f"cannot be read: {unreadable}")
             elif not _ignored(_place(path), ignores, is_folder=False):
-                try:
-                    self.found.append(Found(path, os.path.realpath(path), _read(path)))
-                except OSError as error:
-                    self.error(path, f"cannot be read: {error.strerror}")
+                self.found.append(Found(path, os.path.realpath(path), said))
 
     def error(self, path: str, message: str) -> None:
         self.errors.append(FileResult(path, "error", error=message))
@@ -156,11 +152,6 @@ class _Search:
         return Scan(tuple(ordered), tuple(sorted(self.errors, key=lambda error: error.path)), len(self.looked_at))
 
 
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
-
-
 def _place(path: str) -> str:
     """The path with the links of its folders followed, but not its own."""
     folder, name = os.path.split(os.path.abspath(path))
@@ -175,7 +166,8 @@ def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
 
 def _lines(path: str) -> list[str]:
     try:
-        return _read(path).decode("utf-8", "replace").splitlines()
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return []
 

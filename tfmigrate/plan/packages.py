@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -19,12 +18,8 @@ from tfmigrate.plan.package_files import CONDA, DOCKER
 from tfmigrate.result import Action, FileResult, Finding
 from tfmigrate.rules import Rule
 from tfmigrate.settings import OLDEST_TARGET, Settings
+from tfmigrate.toml import tomllib
 from tfmigrate.understand.suppressions import in_lines
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 OLDEST = Version(".".join(map(str, OLDEST_TARGET)))
 _KERAS_3 = Version("3.0")
