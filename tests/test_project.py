@@ -9,7 +9,8 @@ import pytest
 
 from tests.conftest import ROOT
 from tfmigrate import migrate
-from tfmigrate.files import write
+from tfmigrate.files import pins, write
+from tfmigrate.files import project as project_files
 from tfmigrate.result import Result
 from tfmigrate.settings import Settings
 
@@ -121,6 +122,24 @@ def test_standalone_keras_that_is_imported_elsewhere_stays(program: Path) -> Non
 def test_the_nearest_folder_counts(program: Path) -> None:
     (program / "src" / "requirements.txt").write_text("tensorflow==1.14\n")
     assert found(migrate.check(["."], Settings())) == {"src/requirements.txt": [("TFM601", "rewrite")]}
+
+
+def test_each_folder_is_read_once_however_many_programs_lie_below_it(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        folder = program / "src" / f"part{number % 2}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"train{number}.py").write_text(TEXT, encoding="utf-8")
+    read: list[Path] = []
+    pinned_in, files_named = pins.pinned_in, project_files.files_named
+    monkeypatch.setattr(pins, "pinned_in", lambda folder: (read.append(folder), pinned_in(folder))[1])
+    monkeypatch.setattr(
+        project_files, "files_named", lambda folder, named: (read.append(folder), files_named(folder, named))[1]
+    )
+    assert found(migrate.check(["."], Settings())) == {"requirements.txt": ALL}
+    folders = [program, program / "src", program / "src" / "part0", program / "src" / "part1"]
+    assert sorted(read) == sorted(2 * [folder.resolve() for folder in folders])
 
 
 def test_lines_of_a_notebook_that_install_are_told(program: Path) -> None:

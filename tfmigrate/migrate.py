@@ -206,8 +206,9 @@ def _settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Setting
     own = {path: settings.for_file(path) for path in paths}
     if settings.from_version is not None:
         return own
-    pinned = cache(pins.written_for)
-    return {path: replace(one, from_version=pinned(Path(path).parent)) for path, one in own.items()}
+    pinned = cache(pins.pinned_in)
+    versions = cache(lambda folder: pins.written_for(folder, pinned))
+    return {path: replace(one, from_version=versions(Path(path).parent)) for path, one in own.items()}
 
 
 def _migrated(

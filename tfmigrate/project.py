@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from tfmigrate import rules
@@ -39,13 +40,17 @@ def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings
         for folder, listed in folders.items():
             done += _project(listed, folder, files, paths, settings, None)
         return done
-    seen: set[str] = set()
+    first: dict[str, str] = {}
     for file in files:
         if file.changed and file.status == "migrated":
-            folder, listed = project.nearest(os.path.dirname(file.path), names_packages)
-            if folder not in seen:
-                seen.add(folder)
-                done += _project(listed, folder, files, paths, settings, file.path)
+            first.setdefault(os.path.dirname(file.path), file.path)
+    named = cache(partial(project.files_named, named=names_packages))
+    seen: set[str] = set()
+    for place, path in first.items():
+        folder, listed = project.nearest(place, named)
+        if folder not in seen:
+            seen.add(folder)
+            done += _project(listed, folder, files, paths, settings, path)
     return done
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 NAMES = (
@@ -21,17 +21,23 @@ _PIN = re.compile(
 _IMAGE = re.compile(r"^\s*FROM\s+(?:(?!nvcr\.io)\S+/)?tensorflow:(\d+(?:\.\d+)*)", re.I | re.M)
 
 
-def written_for(folder: Path) -> str | None:
+def pinned_in(folder: Path) -> dict[str, str]:
+    """The version of each package that a folder's own files pin."""
+    found: dict[str, str] = {}
+    for path in _files(folder):
+        for package, version in _pins(path):
+            found.setdefault(package, version)
+    return found
+
+
+def written_for(folder: Path, pinned: Callable[[Path], Mapping[str, str]] = pinned_in) -> str | None:
     """The pins that hold for the sources of `folder`, as "keras==2.2.4, tensorflow==1.13.1", or None.
 
     Looks in the folder and those above it, up to the repository's root (without one, in the folder only), and takes
-    the nearest that pins either.
+    the nearest that pins either. Who asks for many folders hands in a `pinned` that remembers.
     """
     for one in folders_up(folder.resolve()):
-        found: dict[str, str] = {}
-        for path in _files(one):
-            for package, version in _pins(path):
-                found.setdefault(package, version)
+        found = pinned(one)
         if found:
             return ", ".join(f"{package}=={version}" for package, version in sorted(found.items()))
     return None

@@ -15,18 +15,23 @@ _BESIDE = ("requirements", "docker", ".devcontainer")
 _IMPORTS_KERAS = re.compile(rb"(?:^|[\"'])[ \t]*(?:import|from)[ \t]+keras[\s.\\]", re.M)
 
 
-def nearest(folder: str, named: Callable[[str], bool]) -> tuple[str, list[scan.Found]]:
-    """The nearest folder, up to the repository's root, with files whose names `named` accepts; and those files.
+def nearest(folder: str, listed: Callable[[Path], Sequence[Path]]) -> tuple[str, list[scan.Found]]:
+    """The nearest folder, up to the repository's root, for which `listed` names files; and those files.
 
     Paths are relative to the current folder where `folder` is.
     """
     for one in folders_up(Path(folder).resolve()):
-        places = [one, *(one / name for name in _BESIDE)]
-        files = [file for place in places if place.is_dir() for file in sorted(place.iterdir()) if named(file.name)]
-        found = [_found(file, os.path.isabs(folder)) for file in files if file.is_file() and not file.is_symlink()]
+        found = [_found(file, os.path.isabs(folder)) for file in listed(one)]
         if found:
             return str(one), found
     return str(Path(folder).resolve()), []
+
+
+def files_named(folder: Path, named: Callable[[str], bool]) -> list[Path]:
+    """The files of a project's folder whose names `named` accepts."""
+    places = [place for place in (folder, *(folder / name for name in _BESIDE)) if place.is_dir()]
+    files = [place / name for place in places for name in sorted(filter(named, os.listdir(place)))]
+    return [file for file in files if file.is_file() and not file.is_symlink()]
 
 
 def _found(file: Path, absolute: bool) -> scan.Found:
