@@ -91,7 +91,7 @@ def test_commands_options_and_codes_exist(page: str) -> None:
         assert name in commands, line
         commands[name].make_context(name, arguments)
     options = [one for command in commands.values() for one in command.params if isinstance(one, click.Option)]
-    known = {option for one in options for option in one.opts}
+    known = {"--help", *(option for one in options for option in one.opts)}
     others = {"--notebook", "--inplace", "--to"}  # of jupyter nbconvert
     others |= {"--nodes", "--ntasks-per-node", "--gpus-per-task"}  # of sbatch
     others |= {"--host", "--no-python", "--nproc-per-node"}  # of mpirun and torchrun

@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tfmigrate.files import grep
@@ -80,6 +80,7 @@ def test_nothing_to_search() -> None:
 
 
 @pytest.mark.parametrize("installed", [True, False])
+@settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     needles=st.lists(st.text("ab_", min_size=1, max_size=4).map(str.encode), max_size=6),
     data=st.text("ab_\n", max_size=300).map(str.encode),
