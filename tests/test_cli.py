@@ -263,8 +263,10 @@ import sys
 import time
 from tfmigrate.cli import run
 code = run(sys.argv[1:])
-loaded = {name.split(".")[0] for name in sys.modules}
+loaded = {name.split(".")[0] for name in sys.modules} | set(sys.modules)
 heavy = {"libcst", "rich", "numpy", "tensorflow", "matplotlib", "jinja2", "packaging"} & loaded
+if sys.argv[1] != "explain":
+    heavy |= {"tfmigrate.rules", "tomllib"} & loaded
 sys.exit(f"exit code {code}, loaded {heavy}" if code or heavy else 0)
 """
 
