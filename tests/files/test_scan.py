@@ -89,6 +89,19 @@ def test_a_folder_that_gitignore_takes_back_is_walked(project: Path) -> None:
     assert found("src/out") == ["src/out/c.py"]
 
 
+def test_comments_and_blank_lines_of_a_gitignore_ask_for_no_pattern(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put("a.py")
+    put("#b.py")
+    put(".gitignore", "# a.py\n\n  \n")
+    with monkeypatch.context() as patched:
+        patched.delattr("tfmigrate.files.scan._spec")  # It loads pathspec, as slow as a walk over 10,000 files.
+        assert found() == ["#b.py", "a.py"]
+    put(".gitignore", "# a.py\n\\#b.py\n")
+    assert found() == ["a.py"]
+
+
 def test_gitignore_of_the_repository_counts_when_a_folder_in_it_is_walked(project: Path) -> None:
     put(".gitignore", "generated.py\n")
     put(".git/info/exclude", "mine.py\n")

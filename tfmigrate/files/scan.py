@@ -116,7 +116,7 @@ class _Search:
                     self.error(top, _NEVER)
                 continue
             if ".gitignore" in names:
-                ignores = [*ignores, (_spec(_lines(os.path.join(real, ".gitignore"))), real)]
+                ignores = [*ignores, *_ignores_of(os.path.join(real, ".gitignore"), real)]
             prefix = os.path.join(shown, "")
             for child in children:
                 if child.is_dir(follow_symlinks=False):
@@ -164,12 +164,15 @@ def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines(lines)
 
 
-def _lines(path: str) -> list[str]:
+def _ignores_of(file: str, folder: str) -> list[tuple[GitIgnoreSpec, str]]:
+    """What a .gitignore says of `folder`; nothing where it is missing, or holds only comments as git's first one."""
     try:
-        with open(path, "rb") as file:
-            return file.read().decode("utf-8", "replace").splitlines()
+        with open(file, "rb") as opened:
+            lines = opened.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return []
+    patterns = [line for line in lines if line.strip() and not line.startswith("#")]
+    return [(_spec(patterns), folder)] if patterns else []
 
 
 def _ignores_above(folder: str) -> list[tuple[GitIgnoreSpec, str]]:
@@ -182,7 +185,7 @@ def _ignores_above(folder: str) -> list[tuple[GitIgnoreSpec, str]]:
         return []
     files = [(os.path.join(above[-1], ".git", "info", "exclude"), above[-1])]
     files += [(os.path.join(place, ".gitignore"), place) for place in reversed(above[1:])]
-    ignores = [(_spec(_lines(file)), place) for file, place in files if os.path.isfile(file)]
+    ignores = [ignore for file, place in files for ignore in _ignores_of(file, place)]
     return [] if any(_ignored(place, ignores, is_folder=True) for place in above[:-1]) else ignores
 
 
