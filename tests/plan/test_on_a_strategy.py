@@ -26,7 +26,7 @@ EXAMPLES: Mapping[str, Example] = {
     for number, example in enumerate(rule.examples, 1)
 }
 TOGGLE, ENDLESS, SCALAR = "TFM401:1", "TFM402:3", "TFM403:3"
-TWO_TRAINED, ONE_ASKED = "TFM414:1", "TFM414:4"
+TWO_TRAINED, ONE_ASKED, TRAINED_AGAIN = "TFM414:1", "TFM414:4", "TFM414:5"
 ON_ONE_DEVICE = "TFM413:2"
 SAVED, UNSEEDED = "TFM422:1", "TFM423:2"
 SHARED = "TFM405:1"
@@ -72,7 +72,7 @@ def programs() -> Iterator[dict[str, object]]:
         if example.kind == "rewrite":
             forms["after"] = example.after
         for form, text in forms.items():
-            if "multi_gpu_model" not in text and name not in (ONE_ASKED, TWO_TRAINED, SHARED):
+            if "multi_gpu_model" not in text and name not in (ONE_ASKED, TWO_TRAINED, TRAINED_AGAIN, SHARED):
                 yield {"name": f"{name} {form}", "program": text, "alone": False}
     yield {"name": f"{TWO_TRAINED} before", "program": EXAMPLES[TWO_TRAINED].before, "alone": True}
 
@@ -109,6 +109,15 @@ def test_what_is_told_fails_and_what_is_mended_runs(keras: int) -> None:
     a_loss_that_is_one_number_is_multiplied(outcomes, keras)
     what_is_loaded_outside_trains_on_one_device(outcomes)
     the_batch_of_a_replica_is_taken_for_the_global_one(outcomes)
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2], ids=["Keras 3", "Keras 2"])
+def test_the_same_model_trains_under_a_second_strategy(keras: int) -> None:
+    program = {"name": TRAINED_AGAIN, "program": EXAMPLES[TRAINED_AGAIN].before, "alone": True}
+    (outcome,) = ended(started(keras, [program])).values()
+    assert not outcome["error"]
+    assert len(outcome["trainings"]) == 2
 
 
 STRATEGY = "tf.distribute.MultiWorkerMirroredStrategy()\n"

@@ -85,13 +85,15 @@ class _Reader:
             for strategy in strategies:
                 if any(
                     other not in strategies
+                    and not _recipes(use) & _recipes(earlier)
                     and _follows(strategy.site, earlier.site)
                     and _follows(use.site, strategy.site)
                     for other, earlier in trained
                 ):
                     message = (
-                        "a second strategy in one process: training under it fails once a model trained under another "
-                        "one (measured on TensorFlow 2.21 with CPUs); make one strategy and use it for both"
+                        "a second strategy in one process: training under it fails once a model of other shapes "
+                        "trained under another one (measured on TensorFlow 2.21 with CPUs); make one strategy and use "
+                        "it for both"
                     )
                     change = CallChange(codes.SECOND_STRATEGY, strategy.node, message, action="warn")
                     yield strategy.site.frame.module, change
@@ -204,6 +206,23 @@ class _Reader:
         scopes = self._drafts[module].scopes
         bindings = [m for scope in scopes.by_node.values() for m in scope.mentions.get(name, ()) if m.binds]
         return len(bindings) != 1
+
+
+def _recipes(use: Use) -> set[tuple[cst.CSTNode, tuple[str, ...]]]:
+    """How the models of a call are built: by which expression, and with which arguments of the function round it.
+
+    Models of one recipe have variables of the same shapes, with which a second strategy does no harm. There is none
+    for a model whose arguments are not plain to see.
+    """
+    found = set()
+    for model in use.models:
+        call = model.site.frame.call_node
+        arguments = [arg.value for arg in call.args] if call is not None else []
+        caller = model.site.frame.call
+        if all(isinstance(one, cst.Integer | cst.Float | cst.SimpleString) for one in arguments):
+            module = caller.frame.module if caller is not None else model.site.frame.module
+            found.add((model.node, tuple(module.code(one) for one in arguments)))
+    return found
 
 
 def _follows(one: Site, other: Site) -> bool:
