@@ -371,3 +371,10 @@ def test_a_fit_of_keras_1_on_arrays_gets_a_pipeline_too() -> None:
     file = migrated("from data import x, y\nparallel_model.fit(x, y, batch_size=8, nb_epoch=3)\n")
     assert file.after.endswith("model.fit(train_dataset, epochs=3)\n")
     assert [(f.code, f.action) for f in file.findings if f.code == "TFM002"] == [("TFM002", "rewrite")]
+
+
+@pytest.mark.parametrize("name", ["utils import np_utils", "layers import merge"])
+def test_an_import_that_would_only_be_renamed_goes_where_nothing_reads_it(name: str) -> None:
+    last = name.rpartition(" ")[2]
+    assert last not in migrated(f"from keras.{name}\n", before_model=True).after
+    assert f" as {last}\n" in migrated(f"from keras.{name}\nprint({last})\n", before_model=True).after

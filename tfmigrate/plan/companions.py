@@ -64,7 +64,7 @@ def plan_companions(
     # First, because devices are configured before the strategy is made where both stand before the same statement.
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
     _drop_unread(draft)
-    _plan_imports(draft, tables)
+    _plan_imports(draft, tables, frozenset(_unread(draft, exported)))
     import_tensorflow(draft)
 
 
@@ -168,7 +168,11 @@ def _unread(draft: Draft, exported: Set[str]) -> Iterator[cst.ImportAlias]:
                 yield alias
 
 
-def _plan_imports(draft: Draft, tables: Tables) -> None:
+def _in_try(draft: Draft, unit: Unit) -> bool:
+    return any(isinstance(owner, cst.Try) for owner in draft.module.ancestors(unit))
+
+
+def _plan_imports(draft: Draft, tables: Tables, unread: Set[cst.ImportAlias]) -> None:
     gone = draft.vanishing()
     dead = {edit.node for edit in draft.edits if isinstance(edit, Remove) and isinstance(edit.node, cst.ImportAlias)}
     draft.edits[:] = [edit for edit in draft.edits if not isinstance(edit, Remove) or edit.node not in dead]
@@ -177,6 +181,13 @@ def _plan_imports(draft: Draft, tables: Tables) -> None:
     for statement, unit in import_statements(draft.module):
         dropped, kept = _aliases(draft, statement, unit, gone)
         dropped |= {alias for alias, _, _ in imports_of(statement) if alias in dead}
+        for alias, _, full in imports_of(statement):
+            # Nobody would write `from tensorflow.keras import utils as np_utils` for a name that nothing reads.
+            last = tables.moves.imported(full).rpartition(".")[2]
+            if alias in unread and last != dotted(alias.name) and not _in_try(draft, unit):
+                dropped |= {alias}
+                message = f"{full} has another name now, and nothing here uses it: its import goes"
+                draft.say(codes.MOVED_MODULES, statement, message, "rewrite")
         earlier = frozenset().union(*(written[block] for block in _blocks_round(draft.module, unit)))
         change = plan_import(statement, tables.moves, dropped, kept, earlier)
         if change is None:
@@ -213,7 +224,7 @@ def _aliases(
 ) -> tuple[frozenset[cst.ImportAlias], frozenset[cst.ImportAlias]]:
     """Aliases that nothing reads any more, and those of multi_gpu_model that something still reads."""
     dropped, kept = set(), set()
-    in_try = any(isinstance(owner, cst.Try) for owner in draft.module.ancestors(unit))
+    in_try = _in_try(draft, unit)
     for alias, bound, full in imports_of(statement):
         mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
         reads = [mention.node for mention in mentions if not mention.binds]
