@@ -143,8 +143,8 @@ def _epochs(e: Evidence) -> Divergence | None:
 def _batches(e: Evidence) -> Divergence | None:
     if e.row("batches") is not None and e.row("global batch size") is None:
         first = _data_apart(e)
-        # A GAN trains on what it made: from the second step on, other data may be what other training led to.
-        return None if first and first.sketch and first is not e.old.steps[0] else _other_batches(e)
+        # A GAN trains on what it made: other data may be what other settings or other training led to.
+        return None if first and first.sketch else _other_batches(e)
     return _other_batches(e)
 
 
@@ -217,10 +217,13 @@ def _loss_function(e: Evidence) -> Divergence | None:
     if first is None or first != e.comparison.steps[0]:
         return None
     for a, b in pair_compiles(e.old, e.new):
-        if _loss_name(a.loss) != _loss_name(b.loss):
+        if MODEL_FUNCTION not in (a.loss, b.loss) and _loss_name(a.loss) != _loss_name(b.loss):
             return Divergence("loss", f"the loss {a.loss} became {b.loss}", *(_first_loss(e) or (0, 0)))
     return None
 
+
+MODEL_FUNCTION = "model_fn's"
+"""What the probe calls the loss of an Estimator, which has no name."""
 
 SHORT_LOSSES = {
     "mse": "meansquarederror",
