@@ -210,13 +210,15 @@ class Matrix:
         """The right pair's first repetition must have been run."""
         folder = program.new.parent
         files = controls.program_of(folder, program.script)
-        more = controls.ESTIMATOR_CONTROLS if program.genuine == ESTIMATOR else ()
-        made = controls.mutants(files, program.script, program.gpus, 3, more)
         self.right(program, 1)
         right = dict(self.memory.seen)
         restored = right.get("restored on Keras 3")
         # Where the old script cannot be restored on Keras 3, what it validates is judged by Keras 2.
         kerases = KERASES if restored is not None and not restored.ok else KERASES[:1]
+        chosen = controls.ESTIMATOR_CONTROLS if program.genuine == ESTIMATOR else controls.CONTROLS
+        if any(run.trace.predictions for run in right.values()):
+            chosen = controls.PREDICTION_CONTROLS
+        made = controls.mutants(files, program.script, program.gpus, 3, chosen)
         for mutant in made:
             self.memory.repetition, self.memory.wrong, self.memory.controls = 1, True, False
             self.memory.seen = {}

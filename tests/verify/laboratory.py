@@ -17,7 +17,7 @@ from tfmigrate.verify.trace import End, Trace
 from tfmigrate.verify.verdict import VerifyOptions, verify
 from tfmigrate.verify.written import verify_as_written
 
-from .simulated import Training, migrated, train_each
+from .simulated import Predicting, Training, migrated, predict, train_each
 
 OLD_SCRIPT = """import keras
 from keras.utils import multi_gpu_model
@@ -48,7 +48,7 @@ WRONG = {
     "compile outside the scope": "RuntimeError: Mixing different tf.distribute.Strategy objects (train.py:5)",
 }
 
-Behaviour = Callable[[World, Limits], "Training | tuple[Training, ...] | str"]
+Behaviour = Callable[[World, Limits], "Training | tuple[Training, ...] | Predicting | str"]
 
 
 def usual(world: World, limits: Limits) -> Training | str:
@@ -103,6 +103,10 @@ class Laboratory:
         what = self.behaviour(world, limits)
         place = self.folder / f"run {next(self.count)}"
         out = place / "stdout.txt"
+        if isinstance(what, Predicting):
+            recorded = predict(place, replace(what, rounding=what.rounding or 3e-7))
+            out.write_text("image 0: a 7\n")
+            return Run(world, recorded, "predicted", 0, out, place / "stderr.txt", 1.0, "")
         if not isinstance(what, str):
             each = what if isinstance(what, tuple) else (what,)
             recorded = train_each(place, [in_world(how, world, limits) for how in each])

@@ -7,14 +7,29 @@ split and a mean of means), so what `compare` and `cause` see here is what the m
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
-from tfmigrate.verify.trace import Compile, End, Epoch, Fit, Model, Start, Step, Trace, Weights
+from tfmigrate.verify.probe import predictions
+from tfmigrate.verify.trace import (
+    Compile,
+    End,
+    Epoch,
+    Fit,
+    Model,
+    Output,
+    Prediction,
+    Predictor,
+    Start,
+    Step,
+    Trace,
+    Weights,
+)
 
 FEATURES, CLASSES = 12, 4
 
@@ -149,15 +164,7 @@ def train(folder: Path, how: Training) -> Trace:
     config = {"lr" if old else "learning_rate": how.learning_rate, "momentum": 0.0, **dict(how.config)}
     return Trace(
         folder=folder,
-        start=Start(
-            python="3.7.16" if old else "3.12.3",
-            tensorflow="1.15.0" if old else "2.21.0",
-            keras="2.3.1" if old else "3.15.1",
-            flavour="keras" if old else "tf.keras",
-            devices=tuple(f"/device:CPU:{i}" for i in range(how.replicas)),
-            device_kind="logical CPU",
-            replicas=how.replicas,
-        ),
+        start=start_of(how.world, how.replicas),
         models=(
             Model(
                 how.model, "model", how.replicas, tuple(tensors), how.noise, how.regularizers, how.dtypes, how.loaded
@@ -187,6 +194,79 @@ def train(folder: Path, how: Training) -> Trace:
     )
 
 
+def start_of(world: str, replicas: int) -> Start:
+    old = world == "parallel"
+    return Start(
+        python="3.7.16" if old else "3.12.3",
+        tensorflow="1.15.0" if old else "2.21.0",
+        keras="2.3.1" if old else "3.15.1",
+        flavour="keras" if old else "tf.keras",
+        devices=tuple(f"/device:CPU:{i}" for i in range(replicas)),
+        device_kind="logical CPU",
+        replicas=replicas,
+    )
+
+
+@dataclass(frozen=True)
+class Predicting:
+    """What a script asks for that trains nothing, and how its world works."""
+
+    world: Literal["parallel", "mirrored"] = "parallel"
+    replicas: int = 2
+    rows: tuple[int, ...] = (60, 60, 21)
+    """Of each call."""
+    call: str = "predict"
+    answers: int = 1
+    """Each call answers so many times, one after the other."""
+    seed: int = 1
+    """Of the weights."""
+    loaded: bool = True
+    turned: bool = False
+    """The rows go in the other way round."""
+    answered_turned: bool = False
+    """They come out the other way round."""
+    scale: float = 1.0
+    """Of what goes in."""
+    heat: float = 1.0
+    """Of the softmax, which no setting shows."""
+    rounding: float = 0.0
+    dtypes: tuple[str, ...] = ("float32",)
+
+
+def predict(folder: Path, how: Predicting) -> Trace:
+    """Predicts, writes the snapshot into `folder` and returns the trace."""
+    folder.mkdir(parents=True, exist_ok=True)
+    x = np.random.RandomState(0).randn(sum(how.rows), FEATURES).astype("float32") * how.scale
+    kernel = np.random.RandomState(how.seed).randn(FEATURES, CLASSES).astype("float32")
+    noise = np.random.RandomState(zlib.crc32(str(folder).encode()))
+    np.savez(folder / "predictor-0.npz", **{"0": kernel})
+    calls, first = [], 0
+    for rows in how.rows:
+        part = x[first : first + rows][:: -1 if how.turned else 1]
+        first += rows
+        p = np.exp(how.heat * (part @ kernel))
+        p /= p.sum(axis=1, keepdims=True)
+        p *= 1.0 + how.rounding * noise.randn(*p.shape)
+        p = np.concatenate([p[:: -1 if how.answered_turned else 1]] * how.answers).astype("float32")
+        kept = predictions.summary(p, True)
+        output = Output(
+            tuple(kept["shape"]), kept["largest"], tuple(kept["values"]), tuple(map(tuple, kept["sketches"]))
+        )
+        fingerprint, sketch = predictions.content([part])
+        calls.append(Prediction(0, how.call, (output,), len(p), fingerprint, tuple(map(tuple, sketch))))
+    weights = (("kernel", (FEATURES, CLASSES), True),)
+    return Trace(
+        folder=folder,
+        start=start_of(how.world, how.replicas),
+        models=(
+            Predictor(0, "model", how.replicas, weights, dtypes=how.dtypes, loaded=how.loaded, file="predictor-0.npz"),
+        ),
+        weights=(Weights(0, 0, "initial", "predictor-0.npz"),),
+        end=End(True, None, 10.0, 0.0, 4096.0, 512 * 2**20),
+        predictions=tuple(calls),
+    )
+
+
 def train_each(folder: Path, hows: Sequence[Training]) -> Trace:
     """Several models in one script, one after the other."""
     first, *more = [train(folder, replace(how, model=i)) for i, how in enumerate(hows)]
@@ -199,6 +279,9 @@ def train_each(folder: Path, hows: Sequence[Training]) -> Trace:
 PARTS = ("models", "compiles", "fits", "steps", "epochs", "weights")
 
 
-def migrated(how: Training) -> Training:
-    """The same training in the new world."""
+How = TypeVar("How", Training, Predicting)
+
+
+def migrated(how: How) -> How:
+    """The same in the new world."""
     return replace(how, world="mirrored")

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from tfmigrate.settings import Settings
 from tfmigrate.verify import cause
 from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import compare
-from tfmigrate.verify.controls import CONTROLS, mutants, program_of
+from tfmigrate.verify.controls import CONTROLS, PREDICTION_CONTROLS, mutants, program_of
 from tfmigrate.verify.experiment import Kind, Limits, World, run, run_all
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.runtimes import Runtime
@@ -44,11 +44,13 @@ class Program:
     gpus: int
     flavour: str
     genuine: tuple[str, ...]
-    epochs: int
-    steps_per_epoch: int
     notes: str
     shape: str
     """The shapes of real code that it stands for, in the words of fixtures/README.md."""
+    epochs: int = 0
+    steps_per_epoch: int = 0
+    rows: int = 0
+    """Predicted, by a program that trains nothing."""
     known: tuple[str, ...] = ()
     """The true differences of the two systems that it shows, by name."""
     models: int = 1
@@ -140,9 +142,11 @@ def test_the_right_migration_is_equivalent(program: Program, judge: Callable[...
     assert {run.steps for run in report.runs if not run.role.startswith("control")} == {
         program.models * program.epochs * program.steps_per_epoch
     }
+    assert {run.rows_predicted for run in report.runs if not run.role.startswith("control")} == {program.rows}
     assert {run.replicas for run in report.runs if not run.role.startswith("control")} == {program.gpus}
     assert {name for name, _, _ in report.known} == set(program.known)
-    expected = {control.mutation.format(program.gpus): control.expected for control in CONTROLS}
+    chosen = PREDICTION_CONTROLS if program.rows else CONTROLS
+    expected = {control.mutation.format(program.gpus): control.expected for control in chosen}
     assert len(report.controls) >= 3
     for control in report.controls:
         assert control.detected
@@ -196,3 +200,48 @@ def test_the_naive_migration_is_different(
     assert (report.verdict, report.exit_code) == ("DIFFERENT", 1), report.reason
     assert told in report.reason
     assert report.to_json()["loss"]["first_divergence"]["cause"].startswith(told)
+
+
+WRONG_PREDICTIONS = {
+    ("self.model.predict(images, batch_size=64)", "self.model.predict_on_batch(images)"): (
+        "150 rows became 300: x2 (predict_on_batch of Keras 3 answers once for each replica), first in call 0"
+    ),
+    ("load_weights(WEIGHTS)", "load_weights(WEIGHTS), self.model.set_weights(network().get_weights())"): (
+        "initial weights differ: "
+    ),
+    ("self.model.load_weights(WEIGHTS)", "pass"): "a file gave the old model its weights, and the new one none",
+    ("images.reshape(", "images[:1796].reshape("): "147 rows became 146, first in call 11",
+    ("images.reshape(", "images[::-1].reshape("): "what goes in is not the same, first in call 0",
+    ("/ 16.0", "/ 255.0"): "what goes in is not the same, first in call 0",
+    ("padding='same'", "padding='valid'"): "the model has other weights: ",
+    ("MaxPooling2D", "AveragePooling2D"): "the predictions differ by up to ",
+    ("with strategy.scope():", "if True:"): "the model predicts on 1 replicas where 2 were asked for",
+    ("for start in", "for start in [0] or"): "12 calls that predict became 1",
+}
+"""What the migrated detector says otherwise, and the cause that is told."""
+
+
+@pytest.mark.runs_tensorflow
+def test_predictions_that_are_not_the_same_are_told_apart(
+    runtime_for: Callable[[str], Runtime], tmp_path: Path
+) -> None:
+    program = PROGRAMS["detector_inference"]
+    python = runtime_for(KINDS[program.genuine[0]])
+    world = World("genuine", "genuine", python, program.old.parent, program.script, program.args, program.gpus)
+    old = run(world, LIMITS, folder=tmp_path / "old")
+    assert old.ok, old.message
+    assert old.outcome == "predicted"
+    files = {path.name: path.read_text(encoding="utf-8") for path in program.new.parent.glob("*.py")}
+    worlds = []
+    for before, after in WRONG_PREDICTIONS:
+        overlay = {name: text.replace(before, after) for name, text in files.items() if before in text}
+        assert overlay
+        new = replace(world, kind="migrated", runtime=runtime_for("keras 2"), source=program.new.parent)
+        worlds.append((replace(new, role=after, overlay=overlay), old.trace))
+    found = {}
+    for one in run_all(worlds, LIMITS, [tmp_path / str(i) for i in range(len(worlds))], jobs=2):
+        assert one.ok, one.message
+        divergence = cause.find(old.trace, one.trace, compare(old.trace, one.trace, tolerance(0.0, 0)))
+        found[one.world.role] = divergence.cause if divergence else ""
+    for (_, after), told in WRONG_PREDICTIONS.items():
+        assert found[after].startswith(told), (after, found[after])

@@ -244,12 +244,15 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def test_a_real_browser_shows_the_page(tmp_path: Path) -> None:
+    report = build(tmp_path, Training(), migrated(Training()))
+    in_a_browser(page.write(report, tmp_path / "report"), tmp_path)
+
+
+def in_a_browser(html: Path, tmp_path: Path) -> None:
+    """What the page looks like once loaded, told by the browser itself."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         pytest.skip(f"no browser on PATH: {', '.join(BROWSERS)}")
-    report = build(tmp_path, Training(), migrated(Training()))
-    html = page.write(report, tmp_path / "report")
-    # What the page looks like once loaded, told by the browser itself.
     asked = html.read_text(encoding="utf-8").replace("</body>", ASK_THE_BROWSER + "</body>")
     html.write_text(asked, encoding="utf-8")
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]

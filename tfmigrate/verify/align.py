@@ -1,11 +1,11 @@
-"""The same steps and epochs of two runs side by side, and how far their losses lie apart."""
+"""The same steps, epochs and predictions of two runs side by side, and how far they lie apart."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from .trace import Step, Trace
+from .trace import Output, Prediction, Step, Trace
 
 FLOOR = 1e-6
 """Two float32 summation orders of one mean differ by a few units in the last place (1.2e-7) a step."""
@@ -54,8 +54,21 @@ class EpochPair:
     new_validation: float | None
 
 
+@dataclass(frozen=True)
+class PredictionPair:
+    """The same call of both runs, counted from 0 over all that predicted."""
+
+    index: int
+    old: Prediction
+    new: Prediction
+    difference: float
+    """Of the values, over the largest absolute one of that array (at least 1% of the old run's largest), or of the
+    sketches, over their norm; infinite where the shapes differ."""
+
+
 def tolerance(noise: float, steps: int) -> float:
-    """The largest relative loss difference that is still rounding, for a run of `steps` optimizer steps.
+    """The largest relative loss difference that is still rounding, for a run of `steps` optimizer steps, or the largest
+    one of predictions, for none.
 
     `noise` is the same figure between two runs of the old script that differ in their thread count only. The floor
     grows with the steps, because each adds rounding of its own to the weights that the next one starts from.
@@ -64,8 +77,9 @@ def tolerance(noise: float, steps: int) -> float:
 
 
 def noise(first: Trace, second: Trace) -> float:
-    """Largest relative loss difference between two runs that should be the same one."""
-    return max((pair.difference for pair in pair_steps(first, second)), default=0.0)
+    """Largest relative difference of losses or predictions between two runs that should be the same one."""
+    pairs = [pair.difference for pair in pair_steps(first, second)]
+    return max([*pairs, *(pair.difference for pair in pair_predictions(first, second))], default=0.0)
 
 
 def relative_difference(old: float, new: float, scale: float = 0.0) -> float:
@@ -77,8 +91,8 @@ def relative_difference(old: float, new: float, scale: float = 0.0) -> float:
     return abs(old - new) / max(abs(old), abs(new), scale)
 
 
-def same_batch(old: Step, new: Step, band: float) -> bool | None:
-    """Whether two steps had the same inputs and targets; None where one of them has no fingerprint.
+def same_batch(old: Step | Prediction, new: Step | Prediction, band: float) -> bool | None:
+    """Whether two steps, or predictions, had the same inputs and targets; None where one of them has no fingerprint.
 
     To the last bit, but where both have a sketch: there a model may have made the batch, which is then as near as the
     losses must be.
@@ -119,3 +133,37 @@ def pair_epochs(old: Trace, new: Trace) -> tuple[EpochPair, ...]:
         for e in old.epochs
         if (b := others.get((e.fit, e.epoch))) is not None
     )
+
+
+def pair_predictions(old: Trace, new: Trace) -> tuple[PredictionPair, ...]:
+    """Calls of both runs, one after the other."""
+    scales: dict[tuple[int, int], float] = {}
+    for call in old.predictions:
+        for i, output in enumerate(call.outputs):
+            if math.isfinite(output.largest):
+                scales[call.model, i] = max(scales.get((call.model, i), 0.0), 0.01 * output.largest)
+    return tuple(
+        PredictionPair(index, a, b, _apart(a, b, scales))
+        for index, (a, b) in enumerate(zip(old.predictions, new.predictions))
+    )
+
+
+def _apart(old: Prediction, new: Prediction, scales: dict[tuple[int, int], float]) -> float:
+    if [output.shape for output in old.outputs] != [output.shape for output in new.outputs]:
+        return math.inf
+    return max(
+        (_output(a, b, scales.get((old.model, i), 0.0)) for i, (a, b) in enumerate(zip(old.outputs, new.outputs))),
+        default=math.inf,
+    )
+
+
+def _output(old: Output, new: Output, smallest: float) -> float:
+    """`smallest`: of what the values' difference is taken over."""
+    if math.isnan(old.largest) or math.isnan(new.largest):
+        return 0.0 if math.isnan(old.largest) and math.isnan(new.largest) else math.inf
+    scale = max(old.largest, smallest)
+    apart = [abs(x - y) / scale for x, y in zip(old.values, new.values) if x != y and scale]
+    for (norm, shadow), (other, its) in zip(old.sketches, new.sketches):
+        length = max(norm, other, smallest)
+        apart.append(max(abs(norm - other), abs(shadow - its)) / length if length else 0.0)
+    return max(apart, default=0.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from . import weights
-from .align import StepPair, same_batch
+from .align import PredictionPair, StepPair, same_batch
 from .compare import Comparison
 from .contract import BATCH_NORM, Row
 from .optimizers import changed_settings, describe, number, optimizer_name, pair_compiles
@@ -36,6 +36,8 @@ Kind = Literal[
     "remainder batch",
     "batch norm",
     "validation",
+    "rows",
+    "predictions",
     "unknown",
 ]
 
@@ -86,11 +88,16 @@ def find(old: Trace, new: Trace, comparison: Comparison) -> Divergence | None:
 
 
 def _models(e: Evidence) -> Divergence | None:
-    if not e.new.steps:
+    if e.old.predictions and not e.new.predictions:
+        calls = f"the old one predicted {len(e.old.predictions)} times"
+        what = f"trained {len(e.new.steps)} steps" if e.new.steps else "predicted nothing"
+        return Divergence("predictions", f"the new script {what}; {calls}")
+    if not e.new.steps and not e.old.predictions:
         return Divergence("no training", f"the new script trained nothing; the old one took {len(e.old.steps)} steps")
-    row = e.row("trained models")
-    if row is not None:
-        return Divergence("models", f"{row.old} trained models became {row.new}", 0, 0)
+    for kind in ("trained models", "models that predict"):
+        row = e.row(kind)
+        if row is not None:
+            return Divergence("models", f"{row.old} {kind} became {row.new}", 0, 0)
     row = e.row("weights")
     if row is not None:
         return Divergence("models", f"the model has other weights: {row.old} became {row.new}", 0, 0)
@@ -102,7 +109,7 @@ def _initial_weights(e: Evidence) -> Divergence | None:
     if loaded is not None:
         what = "a file gave the old model its weights, and the new one none" if loaded.old else "a file gave weights"
         return Divergence("initial weights", what, 0, 0)
-    return _weights_of(e, e.old.models[:1])
+    return _weights_of(e, e.old.models if e.old.predictions else e.old.models[:1])
 
 
 def _later_weights(e: Evidence) -> Divergence | None:
@@ -312,7 +319,52 @@ def _replicas(e: Evidence) -> Divergence | None:
     row = e.row("replicas")
     if row is None:
         return None
-    return Divergence("scope", f"the model was trained on {row.new} replicas where {row.old} were asked for", 0, 0)
+    does = "predicts" if e.old.predictions else "was trained"
+    return Divergence("scope", f"the model {does} on {row.new} replicas where {row.old} were asked for", 0, 0)
+
+
+def _rows(e: Evidence) -> Divergence | None:
+    """Other rows go in, or come out."""
+    apart = e.row("calls that predict")
+    if apart is not None:
+        return Divergence("rows", f"{apart.old} calls that predict became {apart.new}{_times(apart.new / apart.old)}")
+    pairs = e.comparison.predictions
+    first = next((p for p in pairs if p.old.samples != p.new.samples), None)
+    if first is not None:
+        old, new = first.old.samples or 0, first.new.samples or 0
+        ratio = _times(new / old) if old else ""
+        if ratio and first.new.call == "predict_on_batch" and e.new.start and e.new.start.keras.startswith("3."):
+            ratio += " (predict_on_batch of Keras 3 answers once for each replica)"
+        return Divergence("rows", f"{old} rows became {new}{ratio}, first in {_call(first)}", None, first.index)
+    first = next((p for p in pairs if same_batch(p.old, p.new, e.comparison.tolerance) is False), None)
+    if first is not None:
+        return Divergence("data", f"what goes in is not the same, first in {_call(first)}", None, first.index)
+    return None
+
+
+def _predictions(e: Evidence) -> Divergence | None:
+    """Other values from the same weights and inputs."""
+    if e.comparison.losses_agree:
+        return None
+    first = next((p for p in e.comparison.predictions if not p.difference <= e.comparison.tolerance), None)
+    if first is None:
+        return None
+    if math.isinf(first.difference):
+        shapes = [" and ".join(str(output.shape) for output in call.outputs) for call in (first.old, first.new)]
+        if shapes[0] == shapes[1]:
+            return Divergence("predictions", f"one of them is not a number, first in {_call(first)}", None, first.index)
+        return Divergence("predictions", f"arrays of {shapes[0]} became {shapes[1]}, first in {_call(first)}")
+    norms = [math.hypot(*(norm for out in call.outputs for norm, _ in out.sketches)) for call in (first.old, first.new)]
+    size = e.comparison.max_relative_difference
+    if abs(norms[0] - norms[1]) <= RATIO_BAND * size * norms[0]:
+        what = f"the rows come out in another order, or with another sign, first in {_call(first)}"
+    else:
+        what = f"the predictions differ by up to {size:.3g} of the largest, first in {_call(first)}"
+    return Divergence("predictions", what, None, first.index)
+
+
+def _call(pair: PredictionPair) -> str:
+    return f"call {pair.index}"
 
 
 def _gradient(e: Evidence) -> Divergence | None:
@@ -393,7 +445,9 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     _loss_function,
     _update_rule,
     _learning_rate,
+    _rows,
     _replicas,
+    _predictions,
     _remainder,
     _batch_norm,
     _gradient,
@@ -411,7 +465,7 @@ def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Dive
     if any(sign in error for sign in SCOPE_SIGNS):
         what = f"the new script built its model or optimizer outside the strategy's scope: {shorten(error)}"
         return Divergence("scope", what)
-    before = find(old, new, comparison) if new.steps else None
+    before = find(old, new, comparison) if new.steps or new.predictions else None
     if before is not None and before.kind in BEFORE_A_CRASH:
         return replace(before, cause=f"{before.cause}; then it died: {shorten(error)}")
     return Divergence("crash", f"the new script died: {shorten(error)}")

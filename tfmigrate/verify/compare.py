@@ -1,4 +1,5 @@
-"""Two traces of one training: what agrees, what does not, and by how much. Pure data; says nothing about causes."""
+"""Two traces of one training, or of what a script predicts that trains nothing: what agrees, what does not, and by how
+much. Pure data; says nothing about causes."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 
 from . import contract
-from .align import EpochPair, StepPair, pair_epochs, pair_steps
+from .align import EpochPair, PredictionPair, StepPair, pair_epochs, pair_predictions, pair_steps
 from .contract import Facts, KnownDifference, Row
 from .trace import Trace
 
@@ -22,6 +23,13 @@ class Comparison:
     not_compared: tuple[str, ...]
     """What a run did not record, in words."""
     tolerance: float
+    predictions: tuple[PredictionPair, ...] = ()
+    """Of an old script that trains nothing; they stand in the place of the steps."""
+
+    @property
+    def common(self) -> tuple[StepPair, ...] | tuple[PredictionPair, ...]:
+        """What both runs did: steps, or calls that predict."""
+        return self.predictions or self.steps
 
     @property
     def shared(self) -> bool:
@@ -41,8 +49,9 @@ class Comparison:
 
     @property
     def max_relative_difference(self) -> float:
-        """Of the training loss, over the judged steps; infinite when there are none or only one loss is a number."""
-        return max((pair.difference for pair in self.judged_steps), default=math.inf)
+        """Of the training loss, over the judged steps, or of the predictions; infinite when there are none or only one
+        is a number."""
+        return max((pair.difference for pair in self.predictions or self.judged_steps), default=math.inf)
 
     @property
     def losses_agree(self) -> bool:
@@ -59,11 +68,13 @@ class Comparison:
 
 
 def compare(old: Trace, new: Trace, band: float) -> Comparison:
-    """Compare two runs of one training; `band` is the tolerance on relative loss differences (see `align`)."""
+    """Compare two runs of one script; `band` is the tolerance on relative differences of losses, or of predictions (see
+    `align`)."""
     steps, epochs = pair_steps(old, new), pair_epochs(old, new)
     known = contract.known_differences(old, new, steps, epochs, band)
-    rows = contract.rows(Facts(old, new, steps, epochs, band, known))
-    return Comparison(steps, epochs, rows, known, contract.not_compared(rows), band)
+    facts = Facts(old, new, steps, epochs, band, known)
+    rows = contract.rows(facts)
+    return Comparison(steps, epochs, rows, known, contract.not_compared(facts, rows), band, pair_predictions(old, new))
 
 
 def same_run(first: Trace, second: Trace, epochs: int | None = None) -> bool:
@@ -71,7 +82,8 @@ def same_run(first: Trace, second: Trace, epochs: int | None = None) -> bool:
     if epochs is not None:
         first, second = through_epoch(first, epochs), through_epoch(second, epochs)
     return all(
-        getattr(first, part) == getattr(second, part) for part in ("models", "compiles", "fits", "steps", "epochs")
+        getattr(first, part) == getattr(second, part)
+        for part in ("models", "compiles", "fits", "steps", "epochs", "predictions")
     )
 
 

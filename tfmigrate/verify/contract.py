@@ -70,8 +70,9 @@ class Facts:
 
 def rows(facts: Facts) -> tuple[Row, ...]:
     """The whole contract. What a side did not record has no row: `not_compared` names it."""
-    parts = (_models, _data, _calls, _learning_rate, _optimizers, _validation, _weights)
-    return tuple(row for part in parts for row in part(facts))
+    training = (_models, _data, _calls, _learning_rate, _optimizers, _validation, _weights)
+    predicting = (_predictors, _predictions, _weights)
+    return tuple(row for part in (predicting if facts.old.predictions else training) for row in part(facts))
 
 
 NEEDED = {
@@ -86,11 +87,18 @@ NEEDED = {
     "final weights": "final trainable weights",
 }
 
+NEEDED_OF_PREDICTIONS = {
+    "inputs": "inputs with the same content",
+    "rows": "rows predicted",
+    "weights": "initial weights",
+}
 
-def not_compared(contract: Iterable[Row]) -> tuple[str, ...]:
+
+def not_compared(facts: Facts, contract: Iterable[Row]) -> tuple[str, ...]:
     """What every comparison should show and this one cannot, because a run did not record it."""
     present = [row.what for row in contract]
-    return tuple(what for what, start in NEEDED.items() if not any(name.startswith(start) for name in present))
+    needed = NEEDED_OF_PREDICTIONS if facts.old.predictions else NEEDED
+    return tuple(what for what, start in needed.items() if not any(name.startswith(start) for name in present))
 
 
 # Known differences of the two systems
@@ -251,6 +259,34 @@ def _built(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
             yield Row(_of(what, old, facts), ", ".join(asked) or "none", ", ".join(now) or "none", asked == now)
     if old.loaded or new.loaded:
         yield Row(_of("loaded from a file", old, facts), old.loaded, new.loaded, old.loaded == new.loaded)
+
+
+def _predictors(facts: Facts) -> Iterator[Row]:
+    """Of a script that trains nothing. What its models do in training alone makes no difference."""
+    old, new = facts.old.models, facts.new.models
+    yield Row("models that predict", len(old), len(new), len(old) == len(new))
+    for a, b in zip(old, new):
+        yield Row(_of("replicas", a, facts), a.replicas, b.replicas, a.replicas == b.replicas)
+        x, y = [shape for _, shape, _ in a.weights], [shape for _, shape, _ in b.weights]
+        yield Row(_of("weights", a, facts), _count(a), _count(b), x == y)
+        yield Row(_of("loaded from a file", a, facts), a.loaded, b.loaded, a.loaded == b.loaded)
+        if a.dtypes and b.dtypes:
+            asked, now = ", ".join(a.dtypes), ", ".join(b.dtypes)
+            yield Row(_of("computed in", a, facts), asked, now, asked == now)
+
+
+def _predictions(facts: Facts) -> Iterator[Row]:
+    old, new = facts.old.predictions, facts.new.predictions
+    if facts.new.steps:
+        yield Row("training steps", 0, len(facts.new.steps), False)
+    yield Row("calls that predict", len(old), len(new), len(old) == len(new))
+    a, b = ([call.samples for call in calls if call.samples is not None] for calls in (old, new))
+    if a and b:
+        totals = (sum(a), sum(b)) if a == b or sum(a) != sum(b) else (_brief(a), _brief(b))
+        yield Row("rows predicted", *totals, a == b)
+    compared = [same for x, y in zip(old, new) if (same := same_batch(x, y, facts.band)) is not None]
+    if compared:
+        yield Row("inputs with the same content", len(compared), sum(compared), all(compared))
 
 
 def _trainable(model: Model) -> list[int]:

@@ -52,10 +52,9 @@ def mutants(
     script: str,
     replicas: int,
     keras: Literal[2, 3],
-    more: Sequence[Control] = (),
+    chosen: Sequence[Control] | None = None,
 ) -> Iterator[Mutant]:
-    """Every control that applies to the migrated program (path to source of each module): `more`, then those CONTROLS
-    that have none of their names.
+    """Every control, of CONTROLS or those chosen, that applies to the migrated program (path to source of each module).
 
     A mistake that only another file than `script` can make may lie in code that this script never runs.
     Raises libcst.ParserSyntaxError when `script` is not Python; another file that is none is left alone.
@@ -65,8 +64,7 @@ def mutants(
         if path != script:
             with contextlib.suppress(cst.ParserSyntaxError, UnicodeDecodeError):
                 modules[path] = cst.parse_module(source)
-    named = {control.mutation for control in more}
-    for control in (*more, *(control for control in CONTROLS if control.mutation not in named)):
+    for control in CONTROLS if chosen is None else chosen:
         if keras not in control.kerases:
             continue
         mutated = {path: control.mutate(module, replicas).code for path, module in modules.items()}
@@ -549,12 +547,51 @@ def batch_of_one_replica(module: cst.Module, replicas: int) -> cst.Module:
     return module.visit(_OneReplica())
 
 
-ESTIMATOR_CONTROLS = (
-    Control("batch of one replica", batch_of_one_replica, frozenset({"batch size", "crash", "data"})),
-    Control("batch x{}", batch_times_replicas, frozenset({"batch size", "crash", "data"})),
+def _with_mistake_in_predict(module: cst.Module, name: str) -> cst.Module:
+    """A mistake made in Keras' own `predict`, so that it holds whatever is given and whoever calls."""
+    if not m.findall(module, m.Attribute(attr=m.Name("predict"))):
+        return module
+    return _with_mistake(module, name, f"{name}()")
+
+
+def rows_lost(module: cst.Module, replicas: int) -> cst.Module:
+    """The last rows left out, as where only whole batches are taken."""
+    return _with_mistake_in_predict(module, "_tfmigrate_rows_lost")
+
+
+def rows_in_another_order(module: cst.Module, replicas: int) -> cst.Module:
+    """The data shuffled on its way in."""
+    return _with_mistake_in_predict(module, "_tfmigrate_rows_moved")
+
+
+def predicted_on_batch(module: cst.Module, replicas: int) -> cst.Module:
+    """`predict_on_batch` in the place of `predict`: Keras 3 answers once for each replica (SEMANTICS section 3)."""
+    return _with_mistake_in_predict(module, "_tfmigrate_on_batch")
+
+
+def another_model(module: cst.Module, replicas: int) -> cst.Module:
+    """The model that was loaded built anew in the scope, without its weights."""
+    if not m.findall(module, m.Name("load_model")):
+        return module
+    return _with_mistake(module, "_tfmigrate_another_model", "_tfmigrate_another_model()")
+
+
+def predicted_in_half_precision(module: cst.Module, replicas: int) -> cst.Module:
+    """Mixed precision switched on in passing."""
+    return _with_mistake(module, "_tfmigrate_half_precision", "_tfmigrate_half_precision()")
+
+
+PREDICTION_CONTROLS = (
+    Control("scope missing", scope_missing, frozenset({"scope"})),
+    Control("weights not loaded", load_skipped, frozenset({"initial weights"}), may_do_nothing=True),
+    Control("another model than the loaded one", another_model, frozenset({"initial weights"}), may_do_nothing=True),
+    Control("last rows lost", rows_lost, frozenset({"rows"}), may_do_nothing=True),
+    Control("rows in another order", rows_in_another_order, frozenset({"data", "predictions"}), may_do_nothing=True),
+    Control("predict_on_batch", predicted_on_batch, frozenset({"rows", "crash"}), frozenset({3})),
+    Control("half precision", predicted_in_half_precision, frozenset({"dtype"}), may_do_nothing=True),
 )
-"""Mistakes of a migration from tf.estimator, in the place of those of the same name. A batch of 1 on two replicas kills
-Keras 3 (SEMANTICS section 3), and rounds that are not full are dropped, so that a few samples make none."""
+"""Mistakes of a migration of a script that trains nothing. One row at a time has no order, a dataset none that can be
+changed from without, and `predict_on_batch` takes no generator."""
 
 CONTROLS = (
     Control("batch x{}", batch_times_replicas, frozenset({"batch size"})),
@@ -579,3 +616,14 @@ CONTROLS = (
     Control("half precision", half_precision, frozenset({"dtype"})),
 )
 """Those that every verdict needs come first; a script offers at least the learning rate, the scope and the loss."""
+
+_OF_ESTIMATORS = (
+    Control("batch of one replica", batch_of_one_replica, frozenset({"batch size", "crash", "data"})),
+    Control("batch x{}", batch_times_replicas, frozenset({"batch size", "crash", "data"})),
+)
+ESTIMATOR_CONTROLS = (
+    *_OF_ESTIMATORS,
+    *(control for control in CONTROLS if control.mutation not in {own.mutation for own in _OF_ESTIMATORS}),
+)
+"""With mistakes of a migration from tf.estimator in the place of those of the same name. A batch of 1 on two replicas
+kills Keras 3 (SEMANTICS section 3), and rounds that are not full are dropped, so that a few samples make none."""

@@ -19,7 +19,8 @@ Point = tuple[int, float]
 
 def write(report: Report, folder: Path) -> None:
     """Writes a run for each world, with the loss of every step and the validation loss of every epoch, and one for each
-    pair of worlds, with their relative difference. Steps and epochs count from 0. Files of an earlier report go."""
+    pair of worlds, with their relative difference; of scripts that train nothing, only that of each call that predicts.
+    Steps, epochs and calls count from 0. Files of an earlier report go."""
     for leftover in folder.glob(f"*/{FILE}"):
         leftover.unlink()
     written: set[str] = set()
@@ -31,11 +32,12 @@ def write(report: Report, folder: Path) -> None:
             (pair.old, [p.old for p in steps], [e.old_validation for e in epochs]),
             (pair.new, [p.new for p in steps], [e.new_validation for e in epochs]),
         ):
-            if role not in written:
+            if role not in written and steps:
                 written.add(role)
                 known = [(i, value) for i, value in enumerate(validation) if value is not None]
                 _run(folder, role, {"loss": enumerate(losses), "validation loss": known})
-        _run(folder, pair.title, {"relative loss difference": enumerate(p.difference for p in steps)})
+        name = f"relative {report.compared} difference"
+        _run(folder, pair.title, {name: enumerate(p.difference for p in pair.comparison.common)})
 
 
 def _run(folder: Path, name: str, curves: dict[str, Iterable[Point]]) -> None:

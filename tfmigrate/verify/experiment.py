@@ -33,7 +33,7 @@ from tfmigrate.verify.runtimes import KERAS_2, Runtime
 from tfmigrate.verify.trace import Trace
 
 Kind = Literal["genuine", "restored", "migrated"]
-Outcome = Literal["trained", "crashed", "timed out", "over a limit", "trained nothing", "missing runtime"]
+Outcome = Literal["trained", "predicted", "crashed", "timed out", "over a limit", "trained nothing", "missing runtime"]
 
 Watch = Callable[[str, float], None]
 """Told each step that a run takes: the run's role, and the loss."""
@@ -117,7 +117,8 @@ class World:
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a world. `message` is for the user: empty when the script ran to its end and trained."""
+    """What became of a world. `message` is for the user: empty when the script ran to its end and trained, or predicted
+    where it trains nothing."""
 
     world: World
     trace: Trace
@@ -135,7 +136,7 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        return self.outcome == "trained"
+        return self.outcome in ("trained", "predicted")
 
     @property
     def timed_out(self) -> bool:
@@ -694,6 +695,8 @@ def _outcome(world: World, recorded: Trace, ended: _Ended, limits: Limits, stder
     who = f"{world.role}: {world.script}"
     if ended.reason == "time":
         step = f"after {len(recorded.steps)} training steps" if recorded.steps else "before its first training step"
+        if recorded.predictions:
+            step = f"after {len(recorded.predictions)} calls that predict"
         return "timed out", f"{who} was ended after {limits.seconds:g} seconds, {step}; allow more time or fewer epochs"
     if ended.reason == "disk":
         return "over a limit", f"{who} wrote more than {limits.disk_bytes >> 20} MiB and was ended"
@@ -706,8 +709,11 @@ def _outcome(world: World, recorded: Trace, ended: _Ended, limits: Limits, stder
     error = recorded.end.error if recorded.end else None
     if error or ended.exit_code or recorded.end is None:
         return "crashed", f"{who} {f'died: {error}{_hint(error)}' if error else _died(ended.exit_code, stderr)}"
+    if recorded.predictions:
+        return "predicted", ""
     if not recorded.steps:
-        return "trained nothing", f"{who} ran to its end but never trained a model with fit or train_on_batch"
+        what = "never trained a model with fit or train_on_batch, nor called predict of one"
+        return "trained nothing", f"{who} ran to its end but {what}"
     return "trained", ""
 
 

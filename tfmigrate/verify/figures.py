@@ -1,4 +1,4 @@
-"""The pictures of a report: loss curves overlaid, and what is left between them on a log scale."""
+"""The pictures of a report: loss curves or predictions, old and new, and what is left between them on a log scale."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .align import StepPair
+from .align import PredictionPair, StepPair
 from .report import Pair, Report, Written
 
 SMALLEST = 3e-8
@@ -29,6 +29,13 @@ STYLES: tuple[Style, ...] = (
 )
 WRONG: Style = {"color": "#b3261e", "linewidth": 0.9, "alpha": 0.55}
 PAIR: Style = {"color": "#5b6570", "linestyle": "", "marker": "o", "markersize": 5, "alpha": 0.6}
+MARKS: tuple[Style, ...] = (
+    {"marker": "o", "markersize": 7, "markerfacecolor": "none", "markeredgecolor": "#0b3c8c", "markeredgewidth": 1.1},
+    {"marker": "x", "markersize": 5, "markeredgecolor": "#c2570c"},
+    {"marker": "+", "markersize": 5, "markeredgecolor": "#2f7d4f"},
+    {"marker": ".", "markersize": 2, "markeredgecolor": "#7a3e9d"},
+)
+STRAY: Style = {"marker": ".", "markersize": 3, "color": "#b3261e", "alpha": 0.3, "linestyle": ""}
 LIMIT: Style = {"color": "#111111", "linewidth": 1.2, "linestyle": (0, (8, 3))}
 
 
@@ -42,24 +49,27 @@ class Picture:
 
 
 def draw(report: Report, folder: Path) -> tuple[Picture, ...]:
-    """Writes the PNG files into `folder`; none when no pair of runs has a common step."""
+    """Writes the PNG files into `folder`; none when no pair of runs has a step or a prediction in common."""
     if report.written is not None and report.written.outcomes:
         caption = "Each pair's difference, new minus old, in margins; beside it the mean with its interval."
         return (_saved(paired(report.written), folder, "paired.png", caption),)
-    pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.steps]
+    pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.common]
     if not pairs:
         return ()
-    pictures = []
-    for file, caption, figure in (
-        ("curves.png", "The loss of each training batch, and the validation loss at each epoch's end.", curves(pairs)),
-        (
-            "residuals.png",
-            "The relative difference of each step's loss. Below the dashed line is rounding.",
-            residuals(report),
-        ),
-    ):
-        pictures.append(_saved(figure, folder, file, caption))
-    return tuple(pictures)
+    if report.predicts:
+        drawn, file = predictions(report, pairs), "predictions.png"
+        caption = (
+            "Some of the values that both scripts predict, spread evenly. Where they agree, points lie on the line."
+        )
+        left = "The largest relative difference in each call, in which every value has a share."
+    else:
+        drawn, file = curves(pairs), "curves.png"
+        caption = "The loss of each training batch, and the validation loss at each epoch's end."
+        left = "The relative difference of each step's loss."
+    return (
+        _saved(drawn, folder, file, caption),
+        _saved(residuals(report), folder, "residuals.png", f"{left} Below the dashed line is rounding."),
+    )
 
 
 def _saved(figure: Figure, folder: Path, file: str, caption: str) -> Picture:
@@ -104,6 +114,44 @@ def paired(written: Written) -> Figure:
     return figure
 
 
+def predictions(report: Report, pairs: Sequence[Pair]) -> Figure:
+    """Each value that both worlds kept, the new one over the old one."""
+    figure = Figure(figsize=(9.6, 6.2), layout="constrained")
+    axes = figure.subplots()
+    compared = [(pair.title, _values(pair.comparison.common if pair.comparison else ())) for pair in pairs]
+    old = [x for _, points in compared for x, _ in points]
+    if old:
+        axes.plot([min(old), max(old)], [min(old), max(old)], **OLD)
+    strays = [point for one in report.controls if _drawable(one.steps) for point in _values(one.steps)]
+    if strays:
+        axes.plot(*zip(*strays), label="wrong on purpose (controls)", **STRAY)
+    for (title, points), style in zip(compared, MARKS * len(compared)):
+        if points:
+            axes.plot(*zip(*points), label=title, linestyle="", **style)
+    axes.set_xlabel("old")
+    axes.set_ylabel("new")
+    axes.set_title("Predictions, old and new", loc="left", fontweight="bold")
+    figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=2)
+    _clean(axes)
+    return figure
+
+
+SHOWN = 400
+"""Points of each pair, and of each control, at most."""
+
+
+def _values(calls: Sequence[StepPair | PredictionPair]) -> list[tuple[float, float]]:
+    """(old, new) of the values kept in calls whose arrays have one shape."""
+    found = [
+        point
+        for pair in calls
+        if isinstance(pair, PredictionPair) and math.isfinite(pair.difference)
+        for a, b in zip(pair.old.outputs, pair.new.outputs)
+        for point in zip(a.values, b.values)
+    ]
+    return found[:: max(1, -(-len(found) // SHOWN))]
+
+
 def curves(pairs: Sequence[Pair]) -> Figure:
     """Both worlds' losses over all steps; an old run that several pairs share is drawn once."""
     figure = Figure(figsize=(9.6, 4.6), layout="constrained")
@@ -142,23 +190,24 @@ def curves(pairs: Sequence[Pair]) -> Figure:
 
 
 def residuals(report: Report) -> Figure:
-    """Every pair's relative loss difference, the wrong migrations' too, and the tolerance."""
+    """Every pair's relative difference, the wrong migrations' too, and the tolerance."""
     figure = Figure(figsize=(9.6, 5.6), layout="constrained")
     axes = figure.subplots()
-    pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.steps]
-    length = max(len(pair.comparison.steps) for pair in pairs if pair.comparison)
+    pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.common]
+    length = max(len(pair.comparison.common) for pair in pairs if pair.comparison)
     shown = report.shown
     comparison = (shown.comparison if shown else None) or pairs[0].comparison
     assert comparison is not None
+    dots: Style = {"marker": "."} if length == 1 else {}
     labelled: list[tuple[float, str]] = []
     for control in report.controls:
         values = _drawable(control.steps)
         if values and max(values) > comparison.tolerance:  # the others were told apart by the contract
-            axes.plot(values, **WRONG)
+            axes.plot(values, **WRONG, **dots)
             labelled.append((values[-1], control.mutation))
     for pair, style in zip(pairs, STYLES * len(pairs)):
         assert pair.comparison is not None
-        axes.plot(_drawable(pair.comparison.steps), label=pair.title, **style)
+        axes.plot(_drawable(pair.comparison.common), label=pair.title, **style, **dots)
     judged = len(comparison.steps) if comparison.shared else len(comparison.judged_steps)
     if judged < len(comparison.steps):
         axes.axvspan(judged - 0.5, length - 0.5, color="#f3ead9", zorder=-1)
@@ -178,9 +227,9 @@ def residuals(report: Report) -> Figure:
     axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= length])
     for y, text in _spread(labelled, axes):
         axes.annotate(text, (length * 1.02, y), fontsize=8, color="#b3261e", va="center")
-    axes.set_xlabel("optimizer step")
-    axes.set_ylabel("relative loss difference")
-    axes.set_title("What is left between the curves", loc="left", fontweight="bold")
+    axes.set_xlabel("call that predicts" if report.predicts else "optimizer step")
+    axes.set_ylabel(f"relative {report.compared} difference")
+    axes.set_title("What is left between them", loc="left", fontweight="bold")
     extra = [axes.plot([], [], label="wrong on purpose (controls)", **WRONG)[0]] if labelled else []
     handles = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_") and line not in extra]
     figure.legend(handles=[*handles, *extra], frameon=False, fontsize=9, loc="outside lower center", ncols=2)
@@ -188,10 +237,12 @@ def residuals(report: Report) -> Figure:
     return figure
 
 
-def _drawable(steps: Sequence[StepPair]) -> list[float]:
+def _drawable(steps: Sequence[StepPair | PredictionPair]) -> list[float]:
     """Of an evenly shared remainder the losses are different means, and no line goes through them."""
     return [
-        max(p.difference, SMALLEST) if math.isfinite(p.difference) and not (p.uneven and p.shared) else math.nan
+        max(p.difference, SMALLEST)
+        if math.isfinite(p.difference) and not (isinstance(p, StepPair) and p.uneven and p.shared)
+        else math.nan
         for p in steps
     ]
 

@@ -14,7 +14,7 @@ def render(report: Report) -> str:
     about the training is an error."""
     cases = [_verdict(report)]
     for pair in report.pairs:
-        case = _case("training", pair.title)
+        case = _case("predictions" if report.predicts else "training", pair.title)
         cause = pair.divergence.cause if pair.divergence else "the runs could not be compared"
         if not pair.equivalent and pair.decides:
             ElementTree.SubElement(case, "failure", type="DIFFERENT", message=cause)

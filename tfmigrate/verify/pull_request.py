@@ -22,11 +22,14 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
                 pair.new,
                 size(pair.comparison.max_relative_difference) if pair.comparison else figure(None),
                 size(pair.comparison.tolerance) if pair.comparison else figure(None),
-                "yes" if pair.equivalent else f"**no**: {pair.divergence.cause if pair.divergence else 'no loss'}",
+                "yes"
+                if pair.equivalent
+                else f"**no**: {pair.divergence.cause if pair.divergence else 'nothing to compare'}",
             )
             for pair in report.pairs
         ]
-        parts.append(_table(("old", "new", "largest loss difference", "tolerance", "same training"), rows))
+        same = "same predictions" if report.predicts else "same training"
+        parts.append(_table(("old", "new", f"largest {report.compared} difference", "tolerance", same), rows))
     if report.written:
         found, count = report.written, len(report.written.seeds)
         quantities = [
@@ -70,22 +73,23 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
             )
             for control in report.controls
         ]
-        table = _table(("wrong on purpose", "loss difference", "in tolerances", "told apart", "found as"), rows)
+        headings = ("wrong on purpose", f"{report.compared} difference", "in tolerances", "told apart", "found as")
+        table = _table(headings, rows)
         parts.append(_folded(f"{told} of {len(rows)} wrong migrations were told apart", table))
     runs = [
         (
             run.role,
             f"{run.runtime}, TensorFlow {figure(run.tensorflow)}, Keras {figure(run.keras)}",
             devices(run.devices),
-            figure(run.global_batch_size),
-            figure(run.steps),
+            *map(figure, (run.rows_predicted,) if report.predicts else (run.global_batch_size, run.steps)),
             figure(None if run.samples_per_second is None else round(run.samples_per_second)),
         )
         for run in report.runs
         if not run.role.startswith(CONTROL) and (not report.written or run.role.endswith("seed 1"))
     ]
     if runs:
-        table = _table(("run", "with", "devices", "global batch", "steps", "samples/s"), runs)
+        amounts = ("rows predicted",) if report.predicts else ("global batch", "steps")
+        table = _table(("run", "with", "devices", *amounts, "samples/s"), runs)
         parts.append(_folded(f"{len(runs)} runs", table))
     if report.notes:
         parts.append(_folded("Notes", "\n".join(f"- {_text(note)}" for note in report.notes)))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from .align import StepPair
+from .align import PredictionPair, StepPair
 from .cause import Divergence, Kind
 from .compare import Comparison
 from .contract import Row, global_batch_size
@@ -39,13 +39,16 @@ class RunSummary:
     global_batch_size: int | None
     steps: int
     samples_per_second: float | None
-    """Inside training calls, the first step of each left out."""
+    """Inside training calls, the first step of each left out; of a script that trains nothing, inside all calls that
+    predict but the first."""
     peak_memory_bytes: int | None
     """Resident memory of the process."""
     seconds: float
     """Wall time of the whole process."""
     outcome: str
     """"ok", or what went wrong in words."""
+    rows_predicted: int = 0
+    """By a script that trains nothing."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +79,15 @@ class ControlResult:
 
     mutation: str
     max_relative_difference: float | None
-    """Of the training loss; None when the mistake made the script die, or trained nothing."""
+    """Of the training loss, or of the predictions; None when the mistake made the script die, do neither, or
+    predict arrays of other shapes."""
     detected: bool
     found: str
     """The cause in words."""
     kind: Kind | None = None
     """The cause in a word; None when it was not told apart."""
-    steps: tuple[StepPair, ...] = ()
-    """The old run against this one, for the picture."""
+    steps: tuple[StepPair, ...] | tuple[PredictionPair, ...] = ()
+    """The old run against this one, for the picture: steps, or calls that predict."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +166,16 @@ class Report:
         return max(compared, key=_size, default=None)
 
     @property
+    def predicts(self) -> bool:
+        """The scripts train nothing, and what they predict was compared."""
+        return any(pair.comparison and pair.comparison.predictions for pair in self.pairs)
+
+    @property
+    def compared(self) -> str:
+        """What was held against one another, for headings."""
+        return "prediction" if self.predicts else "loss"
+
+    @property
     def max_relative_difference(self) -> float | None:
         """Over every deciding pair; None when no such pair could be compared, infinite when a loss is not a number."""
         sizes = [_size(pair) for pair in self.pairs if pair.decides and pair.comparison is not None]
@@ -185,14 +199,16 @@ class Report:
         return self.shown.comparison.contract if self.shown and self.shown.comparison else ()
 
     def to_json(self) -> dict[str, Any]:
-        """report.json: the keys of the design, and beside them `pairs`, `known_differences`, `as_written`,
-        `adjustments` and `notes`.
+        """report.json: the keys of the design, and beside them `predictions`, `pairs`, `known_differences`,
+        `as_written`, `adjustments` and `notes`.
 
-        Epochs and steps count from 0. A difference that is not a finite number is null.
+        Epochs, steps and calls count from 0. A difference that is not a finite number is null. Of scripts that train
+        nothing, the differences are those of their predictions, here as in `loss`.
         """
         shown = self.shown
         comparison = shown.comparison if shown else None
         divergence = shown.divergence if shown else None
+        calls = comparison.predictions if comparison else ()
         return {
             "verdict": self.verdict,
             "reason": self.reason,
@@ -206,6 +222,16 @@ class Report:
                     else None
                 ),
             },
+            "predictions": (
+                {
+                    "calls": len(calls),
+                    "rows": sum(pair.old.samples or 0 for pair in calls),
+                    "max_relative_difference": _number(self.max_relative_difference),
+                    "first_divergence": ({"call": divergence.step, "cause": divergence.cause} if divergence else None),
+                }
+                if calls
+                else None
+            ),
             "contract": [
                 {"what": row.what, "old": _value(row.old), "new": _value(row.new), "same": row.same}
                 for row in self.contract
@@ -256,6 +282,7 @@ def summarize(role: str, runtime: str, trace: Trace, seconds: float, outcome: st
         end.peak_memory_bytes if end else None,
         seconds,
         outcome,
+        sum(call.samples or 0 for call in trace.predictions),
     )
 
 

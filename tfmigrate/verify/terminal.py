@@ -52,7 +52,8 @@ def show(report: Report, console: Console) -> None:
 
 def runs(report: Report) -> Table:
     table = Table("run", "runtime", "TensorFlow", "Keras", title="Runs", title_justify="left")
-    for heading in ("replicas", "global batch", "steps", "samples/s", "memory"):
+    amounts = ("rows predicted",) if report.predicts else ("global batch", "steps")
+    for heading in ("replicas", *amounts, "samples/s", "memory"):
         table.add_column(heading, justify="right")
     for run in report.runs:
         if run.role.startswith(CONTROL) or (report.written and not run.role.endswith("seed 1")):
@@ -64,8 +65,7 @@ def runs(report: Report) -> Table:
             figure(run.tensorflow),
             figure(run.keras),
             figure(run.replicas),
-            figure(run.global_batch_size),
-            figure(run.steps),
+            *map(figure, (run.rows_predicted,) if report.predicts else (run.global_batch_size, run.steps)),
             figure(rate),
             memory(run.peak_memory_bytes),
         )
@@ -73,10 +73,11 @@ def runs(report: Report) -> Table:
 
 
 def pairs(report: Report) -> Table:
-    table = Table("old", "new", title="Training loss, step by step", title_justify="left")
+    title = "Predictions, call by call" if report.predicts else "Training loss, step by step"
+    table = Table("old", "new", title=title, title_justify="left")
     table.add_column("largest relative difference", justify="right")
     table.add_column("tolerance", justify="right")
-    table.add_column("same training")
+    table.add_column("same predictions" if report.predicts else "same training")
     for pair in report.pairs:
         comparison = pair.comparison
         answer = Text("yes", style="green") if pair.equivalent else Text("no", style="red")
@@ -118,7 +119,7 @@ def controls(report: Report) -> Table:
     shown = report.shown
     tolerance = shown.comparison.tolerance if shown and shown.comparison else None
     table = Table("wrong on purpose", title="Controls", title_justify="left")
-    table.add_column("loss difference", justify="right")
+    table.add_column(f"{report.compared} difference", justify="right")
     table.add_column("in tolerances", justify="right")
     table.add_column("told apart")
     table.add_column("found as")

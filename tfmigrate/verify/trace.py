@@ -35,8 +35,8 @@ class Start:
 
 @dataclass(frozen=True)
 class Model:
-    """One model that was trained, in the order of the first training calls; weights leaf layer by leaf layer, in the
-    order in which the layers were made."""
+    """One model that was trained, in the order of the first training calls, or, in a script that trains none, one that
+    predicted; weights leaf layer by leaf layer, in the order in which the layers were made."""
 
     index: int
     name: str
@@ -130,6 +130,44 @@ class Weights:
 
 
 @dataclass(frozen=True)
+class Predictor(Model):
+    """One model that predicted, in the order of the first predictions; a template and its parallel model are one."""
+
+    file: str = ""
+    """Snapshot of its weights at its first prediction."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """One array that a call answered, in little."""
+
+    shape: tuple[int, ...]
+    largest: float
+    """Absolute value; not a number where one value is none."""
+    values: tuple[float, ...]
+    """Some of the values, in order, spread evenly; all where there are few."""
+    sketches: tuple[tuple[float, float], ...]
+    """Of each stretch of rows: (norm, projection on a fixed random direction), in which every value has a share."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One call that predicted, before anything was trained."""
+
+    model: int
+    """Index of the Predictor."""
+    call: str
+    """"predict", "predict_on_batch" or "predict_generator"."""
+    outputs: tuple[Output, ...]
+    samples: int | None = None
+    """Rows that came out."""
+    fingerprint: str | None = None
+    """Hash of up to 16,384 of the values that went in, as float32; None where they were no arrays."""
+    sketch: tuple[tuple[float, float], ...] | None = None
+    """(norm, projection) of the same."""
+
+
+@dataclass(frozen=True)
 class End:
     """How the run ended, as the probe saw it."""
 
@@ -140,12 +178,14 @@ class End:
     train_seconds: float
     """Wall time of the training steps, the first of each call left out (tracing, allocation)."""
     samples_per_second: float | None
+    """Trained, or, in a script that trains nothing, predicted."""
     peak_memory_bytes: int | None
 
 
-Event = Start | Model | Compile | Fit | Step | Epoch | Weights | End
+Event = Start | Model | Compile | Fit | Step | Epoch | Weights | Predictor | Prediction | End
 KINDS: dict[str, type[Event]] = {
-    kind.__name__.lower(): kind for kind in (Start, Model, Compile, Fit, Step, Epoch, Weights, End)
+    kind.__name__.lower(): kind
+    for kind in (Start, Model, Compile, Fit, Step, Epoch, Weights, Predictor, Prediction, End)
 }
 
 
@@ -164,6 +204,8 @@ class Trace:
     end: End | None = None
     notes: tuple[str, ...] = field(default=())
     """What the probe could not record, in words."""
+    predictions: tuple[Prediction, ...] = ()
+    """Of a script that trains nothing; `models` are then those that predicted, `weights` what they predicted with."""
 
 
 def load(folder: Path) -> Trace:
@@ -186,6 +228,11 @@ def load(folder: Path) -> Trace:
             notes.append(event["text"])
         elif kind in KINDS:
             found[kind].append(_read(KINDS[kind], event))
+    if found["compile"] or found["model"]:  # a training call was begun
+        found["prediction"] = []
+    else:
+        found["model"] = _predictors(found["predictor"])
+        found["weights"] += [Weights(one.index, 0, "initial", one.file) for one in found["model"]]
     return Trace(
         folder=folder,
         start=found["start"][0] if found["start"] else None,
@@ -198,7 +245,19 @@ def load(folder: Path) -> Trace:
         weights=tuple({snapshot.file: snapshot for snapshot in found["weights"]}.values()),
         end=found["end"][0] if found["end"] else None,
         notes=tuple(notes),
+        predictions=tuple(found["prediction"]),
     )
+
+
+def _predictors(events: Iterable[Predictor]) -> list[Predictor]:
+    """Each model once. It is written again for a parallel model of it, which has more replicas."""
+    found: dict[int, Predictor] = {}
+    for event in events:
+        first = found.setdefault(event.index, event)
+        found[event.index] = replace(
+            first, replicas=max(first.replicas, event.replicas), loaded=first.loaded or event.loaded
+        )
+    return list(found.values())
 
 
 def together(workers: Sequence[Trace]) -> Trace:
@@ -253,6 +312,10 @@ def _read(kind: type[Event], event: dict[str, Any]) -> Event:
     """JSON knows no tuples; the fields that are lists there are tuples here."""
     known = {name.name for name in fields(kind)}
     values = {key: _tuples(value) if key != "config" else value for key, value in event.items() if key in known}
+    if kind is Prediction:
+        values["outputs"] = tuple(
+            Output(**{key: _tuples(value) for key, value in output.items()}) for output in event["outputs"]
+        )
     return kind(**values)
 
 

@@ -1,8 +1,10 @@
-"""Runs the old and the new script in every world there is, and says whether their training is the same."""
+"""Runs the old and the new script in every world there is, and says whether their training is the same, or, where they
+train nothing, what they predict."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import os
 import re
@@ -141,7 +143,7 @@ class Plan:
             raise UserError(f"{options.old} is not in {options.program}, the folder given for the program")
         if options.replicas is not None and options.replicas < 2:
             raise UserError(f"--replicas {options.replicas}: multi_gpu_model needs two at least")
-        tree = _parse(options.old)
+        tree = _program(options)
         _parse(options.new)
         flavour = "estimator" if trains_estimators(options.old, options.program) else flavour_of(tree)
         found = runtimes.discover() if options.old_python is None or options.new_python is None else ()
@@ -215,6 +217,19 @@ def _parse(path: Path) -> ast.Module:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         raise UserError(f"{path}{line}: does not parse as Python 3 ({message}), so it cannot be run") from None
+
+
+def _program(options: VerifyOptions) -> ast.Module:
+    """The old script with the modules of its program that it imports, as one."""
+    whole = _parse(options.old)
+    script = options.old.resolve()
+    folder = options.program.resolve() if options.program is not None else script.parent
+    name = str(script.relative_to(folder))
+    for other, source in controls.program_of(folder, name).items():
+        if other != name:
+            with contextlib.suppress(SyntaxError, ValueError):
+                whole.body += ast.parse(source).body
+    return whole
 
 
 def _chosen(python: Path | None, option: str, flavour: str) -> Runtime | None:
@@ -521,7 +536,7 @@ def _restored(lab: Lab, keras: int) -> Run | None:
 def _but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
     """The pair with what its versions' arithmetic makes of it known by name. Only for a new script that agrees, within
     the narrow band, with the old one restored on the same TensorFlow: then the migration itself is exact."""
-    if pair.divergence is None or pair.divergence.kind not in ("unknown", "validation", "batch norm"):
+    if pair.divergence is None or pair.divergence.kind not in ("unknown", "validation", "batch norm", "predictions"):
         return pair
     comparison = compare(genuine.trace, new.trace, DRIFT_BAND)
     # Adam and RMSprop move a weight without gradient by rounding noise, so weights drift far where losses hardly do;
@@ -535,7 +550,8 @@ def _but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
         "the script restored on today's TensorFlow agrees with the new one, on its own TensorFlow it drifts away slowly"
     )
     what += "; Adam's steps are 6.4e-6 longer there, where 1 - beta_2 is rounded" if adam else ""
-    drift = KnownDifference(DRIFT, f"{what}. Relative loss difference", comparison.max_relative_difference)
+    of = "difference of the predictions" if comparison.predictions else "loss difference"
+    drift = KnownDifference(DRIFT, f"{what}. Relative {of}", comparison.max_relative_difference)
     drifting = replace(comparison, contract=rows, known=(*comparison.known, drift))
     return replace(pair, comparison=drifting, divergence=None)
 
@@ -579,7 +595,8 @@ def _different(apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
     first = apart[0]
     assert first.divergence is not None
     where = first.new if len(apart) < len([p for p in pairs if p.decides]) else "the migrated script"
-    reason = f"{where} trains otherwise: {first.divergence.cause}"
+    does = "predicts" if first.comparison and first.comparison.predictions else "trains"
+    reason = f"{where} {does} otherwise: {first.divergence.cause}"
     restored = [pair for pair in pairs if not pair.decides]
     if restored and all(pair.equivalent for pair in restored):
         reason += (
@@ -591,12 +608,15 @@ def _different(apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
 def _doubt(reference: Run, own_noise: float | None, band: float) -> str | None:
     """Why these losses could not prove anything, whatever they are."""
     if replicas_of(reference) < 2:
+        did = "predicted" if reference.trace.predictions else "trained"
         return (
-            "the old script trained on one replica, so multi_gpu_model was not at work; "
+            f"the old script {did} on one replica, so multi_gpu_model was not at work; "
             "give the arguments with which it uses several GPUs (--args)"
         )
     if not all(math.isfinite(step.loss) for step in reference.trace.steps):
         return "the old script's loss is not a number at some steps, so nothing after them can be compared"
+    if any(math.isnan(output.largest) for call in reference.trace.predictions for output in call.outputs):
+        return "some of what the old script predicts is not a number, so that it cannot be compared"
     if own_noise is not None and own_noise > band:
         return (
             f"two runs of the old script with different thread counts already differ by {own_noise:.3g}, more than the "
@@ -613,10 +633,12 @@ def _controls(lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], ban
     keras: Keras = 3 if 3 in lab.plan.modern else 2
     right = lab.plan.world("migrated", keras)
     program = controls.program_of(right.source, right.script)
-    more = controls.ESTIMATOR_CONTROLS if lab.plan.flavour == "estimator" else ()
-    made = list(controls.mutants(program, right.script, replicas_of(reference), keras, more))
+    chosen = controls.ESTIMATOR_CONTROLS if lab.plan.flavour == "estimator" else controls.CONTROLS
+    if reference.trace.predictions:
+        chosen = controls.PREDICTION_CONTROLS
+    made = list(controls.mutants(program, right.script, replicas_of(reference), keras, chosen))
     worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay=m.files) for m in made]
-    short = reference.trace.steps[0].epoch == 0
+    short = bool(reference.trace.steps) and reference.trace.steps[0].epoch == 0
     limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
     old, restored = reference, _restored(lab, keras)
     if restored is not None and any(_drifts(pair) for pair in pairs if pair.new == right.role):
@@ -642,11 +664,12 @@ def _controls(lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], ban
             continue
         # A mutant that dies of anything but the mistake made in it was not told apart, it just did not run.
         detected = divergence is not None and (divergence.kind != "crash" or "crash" in mutant.expected)
-        size = comparison.max_relative_difference if comparison and comparison.steps else None
+        steps = comparison.common if comparison else ()
+        size = comparison.max_relative_difference if comparison and steps else None
+        if comparison and comparison.predictions and size == math.inf:
+            size = None  # arrays of other shapes have none
         found, kind = (divergence.cause, divergence.kind) if divergence else ("not told apart", None)
-        results.append(
-            ControlResult(mutant.mutation, size, detected, found, kind, comparison.steps if comparison else ())
-        )
+        results.append(ControlResult(mutant.mutation, size, detected, found, kind, steps))
     return tuple(results)
 
 
@@ -666,9 +689,14 @@ def _conclude(pairs: tuple[Pair, ...], results: tuple[ControlResult, ...]) -> tu
         return "INCONCLUSIVE", f"the runs agree, but only {len(results)} wrong migrations could be made to compare with"
     deciding = [pair.comparison for pair in pairs if pair.decides and pair.comparison]
     size = max(comparison.max_relative_difference for comparison in deciding)
-    steps = len(deciding[0].judged_steps)
+    calls = deciding[0].predictions
+    if calls:
+        rows = sum(pair.old.samples or 0 for pair in calls)
+        what = f"over {rows:,} rows in {len(calls)} calls the predictions"
+    else:
+        what = f"over {len(deciding[0].judged_steps)} steps the training losses"
     reason = (
-        f"over {steps} steps the training losses differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); "
+        f"{what} differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); "
         f"{len(results)} wrong migrations were all told apart"
     )
     known = {difference.name for comparison in deciding for difference in comparison.known}

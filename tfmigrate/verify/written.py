@@ -80,6 +80,9 @@ def _judge(lab: Lab, pairs: int) -> Report:
     first = _first_run(lab, seeds[0])
     if first is None:
         return _report(lab, "COULD NOT RUN", why_none(lab))
+    if first.trace.predictions:
+        reason = "the old script trains nothing: compare what it predicts (verify without --as-written)"
+        return _report(lab, "INCONCLUSIVE", reason)
     if replicas_of(first) < 2:
         return _report(lab, "INCONCLUSIVE", "the old script trained on one replica; give it its arguments (--args)")
     olds = [first, *_under(lab, first.world, seeds[1:])]

@@ -3,10 +3,11 @@
 import functools
 import inspect
 import random
+import time
 
 import numpy as np
 
-from . import aligned, limits
+from . import aligned, facts, limits
 from .eager import EagerKeras
 from .graph import GraphKeras
 
@@ -26,7 +27,11 @@ def install(flavour, recorder):
             trainer.train_on_batch = batch_call(trainer.train_on_batch, adapter, recorder)
         for name in ("predict", "predict_on_batch", "predict_generator"):
             if name in vars(trainer):
-                setattr(trainer, name, inference_call(getattr(trainer, name), adapter, recorder))
+                setattr(trainer, name, inference_call(getattr(trainer, name), name, adapter, recorder))
+        if (trainer, in_graph) == flavour.trainers[0]:
+            for name in ("save", "save_weights"):
+                for owner in facts.owners(flavour, name):
+                    setattr(owner, name, saving_call(getattr(owner, name), adapter, recorder))
 
 
 def training_call(original, name, adapter, recorder):
@@ -69,15 +74,45 @@ def training_call(original, name, adapter, recorder):
     return fit
 
 
-def inference_call(original, adapter, recorder):
-    """What a model that was not trained yet predicts goes into the training of others, so it is aligned before."""
+def inference_call(original, name, adapter, recorder):
+    """What a model that was not trained yet predicts goes into the training of others, so it is aligned before. While
+    nothing is trained, what is predicted is recorded, for it may be all that the script is for."""
 
     @functools.wraps(original)
     def predict(self, *args, **kwargs):
+        recorder.predicted = True
+        if recorder.calls or recorder.predicting:
+            recorder.meet(self, adapter)
+            return original(self, *args, **kwargs)
+        data = args[0] if args else kwargs.get("x", kwargs.get("generator"))
+        source = source_of(data)
+        if recorder.aligned and source == "sequence":
+            fix_sequence(data, recorder.config["seed"])
+        adapter.ensure_built(self, data)
         recorder.meet(self, adapter)
-        return original(self, *args, **kwargs)
+        recorder.predicting = True
+        started = time.time()
+        try:
+            outputs = original(self, *args, **kwargs)
+        finally:
+            recorder.predicting = False
+        seconds = time.time() - started
+        recorder.prediction(self, adapter, name, data if source == "arrays" else None, outputs, seconds)
+        return outputs
 
     return predict
+
+
+def saving_call(original, adapter, recorder):
+    """A file of weights that nothing trained yet may be loaded again, by another model or for another fold."""
+
+    @functools.wraps(original)
+    def save(self, *args, **kwargs):
+        if recorder.aligned and not recorder.calls:
+            recorder.meet(self, adapter)
+        return original(self, *args, **kwargs)
+
+    return save
 
 
 def by_name(arguments, signature):

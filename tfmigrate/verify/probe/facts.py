@@ -84,38 +84,49 @@ def with_inner(model):
 
 def watch_loading(flavour):
     """Marks models whose weights a file gave."""
-    for owner, name in loaders(flavour):
-        setattr(owner, name, marking(getattr(owner, name), name == "load_model"))
+    for owner in owners(flavour, "load_weights"):
+        owner.load_weights = marking(owner.load_weights, False)
+    for namespace in flavour.namespaces:
+        models = getattr(namespace, "models", None)
+        if hasattr(models, "load_model") and not hasattr(models.load_model, LOADED):
+            models.load_model = marking(models.load_model, True)
 
 
-def loaders(flavour):
-    owners = []
-    for trainer, _ in flavour.trainers:
-        for owner in trainer.__mro__:
-            if "load_weights" in vars(owner) and owner not in owners:
-                owners.append(owner)
-    for model in [getattr(namespace, "Model", None) for namespace in flavour.namespaces]:
-        for owner in getattr(model, "__mro__", ()):
-            if "load_weights" in vars(owner) and owner not in owners:
-                owners.append(owner)
-    return [(owner, "load_weights") for owner in owners] + [
-        (namespace.models, "load_model") for namespace in flavour.namespaces if hasattr(namespace, "models")
-        and hasattr(namespace.models, "load_model") and not hasattr(namespace.models.load_model, LOADED)]
+def owners(flavour, name):
+    """The classes of Keras that have a method of this name for its models."""
+    found = []
+    starts = [trainer for trainer, _ in flavour.trainers]
+    for start in starts + [getattr(namespace, "Model", None) for namespace in flavour.namespaces]:
+        for owner in getattr(start, "__mro__", ()):
+            if name in vars(owner) and owner not in found:
+                found.append(owner)
+    return found
 
 
 def marking(original, answers_model):
     @functools.wraps(original)
     def load(first, *args, **kwargs):
         answer = original(first, *args, **kwargs)
-        mark(answer if answers_model else first)
+        in_part = kwargs.get("by_name") or kwargs.get("skip_mismatch") or any(value is True for value in args[1:])
+        mark(answer if answers_model else first, answers_model or not in_part)
         return answer
 
     setattr(load, LOADED, True)
     return load
 
 
-def mark(model):
+FROM_FILE = {}
+"""Variables by id, of models that a file gave all their weights."""
+
+
+def mark(model, whole):
     try:
         object.__setattr__(model, LOADED, True)
-    except (AttributeError, TypeError):
+        if whole:
+            FROM_FILE.update((id(variable), variable) for variable in weights.of_model(model))
+    except (AttributeError, TypeError, ValueError):  # what was loaded is no model of layers, or has no weights yet
         pass
+
+
+def from_file(variable):
+    return id(variable) in FROM_FILE

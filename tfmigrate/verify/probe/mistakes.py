@@ -36,3 +36,42 @@ def _tfmigrate_divided(loss, replicas):
 def _tfmigrate_half_precision():
     import tensorflow as tf
     tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")
+
+
+def _tfmigrate_rows_lost():
+    import tensorflow as tf
+    predict = tf.keras.Model.predict
+    def predict_all_but_the_last_rows(self, x, *args, **kwargs):
+        fewer = tf.nest.map_structure(lambda part: part[:-1] if hasattr(part, "shape") and len(part) > 1 else part, x)
+        return predict(self, fewer, *args, **kwargs)
+    if predict.__name__ != "predict_all_but_the_last_rows":
+        tf.keras.Model.predict = predict_all_but_the_last_rows
+
+
+def _tfmigrate_rows_moved():
+    import numpy as np
+    import tensorflow as tf
+    predict = tf.keras.Model.predict
+    def predict_rows_moved(self, x, *args, **kwargs):
+        moved = tf.nest.map_structure(lambda part: np.roll(part, 1, axis=0) if hasattr(part, "shape") else part, x)
+        return predict(self, moved, *args, **kwargs)
+    if predict.__name__ != "predict_rows_moved":
+        tf.keras.Model.predict = predict_rows_moved
+
+
+def _tfmigrate_on_batch():
+    import tensorflow as tf
+    def predict(self, x, *args, **kwargs):
+        return self.predict_on_batch(x)
+    tf.keras.Model.predict = predict
+
+
+def _tfmigrate_another_model():
+    import tensorflow as tf
+    load_model = tf.keras.models.load_model
+    def load_another_model(*args, **kwargs):
+        loaded = load_model(*args, **kwargs)
+        with loaded.distribute_strategy.scope():
+            return tf.keras.models.clone_model(loaded)
+    if load_model.__name__ != "load_another_model":
+        tf.keras.models.load_model = load_another_model

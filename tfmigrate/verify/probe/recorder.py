@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from . import facts, weights
+from . import facts, predictions, weights
 
 WAIT_SECONDS = 0.02
 
@@ -75,8 +75,16 @@ class Recorder(object):
         self.calls = 0
         self.notes = set()
         self.aligned_weights = {}
-        self.met = 0
-        self.predicted = {}
+        self.met = {}
+        self.met_files = 0
+        self.predicted = False
+        """A batch may hold what a model made."""
+        self.predicting = False
+        """In a call that is recorded, and may make others."""
+        self.predictors = []
+        self.predictions = 0
+        self.predicted_rows = 0
+        self.predict_seconds = 0.0
         self.started = time.time()
         self.started_event = False
         self.train_seconds = 0.0
@@ -115,13 +123,16 @@ class Recorder(object):
 
     def finish(self, ok, error):
         self.write_start()
+        seconds, samples = self.train_seconds, self.train_samples
+        if not self.calls:
+            seconds, samples = self.predict_seconds, self.predicted_rows
         self.write(
             "end",
             ok=ok,
             error=error,
             seconds=time.time() - self.started,
             train_seconds=self.train_seconds,
-            samples_per_second=self.train_samples / self.train_seconds if self.train_seconds > 0 else None,
+            samples_per_second=samples / seconds if seconds > 0 else None,
             peak_memory_bytes=peak_memory(),
         )
         self.file.close()
@@ -206,23 +217,26 @@ class Recorder(object):
         self.snapshot(entry, call, "initial", entry.initial)
 
     def meet(self, model, adapter):
-        """Aligns a model that is used before it is trained, such as the generator of a GAN, with the other run's."""
-        if id(model) in self.predicted or not adapter.is_built(model):
+        """Aligns a model with the other run's before anything leaves it: what the generator of a GAN predicts before it
+        is trained, a file of its first weights. Not so weights that a file gave, while nothing is trained: that they
+        are the right ones is for the script to show."""
+        if id(model) in self.met or not adapter.is_built(model):
             return
-        self.predicted[id(model)] = model
+        self.met[id(model)] = model
         fresh = [variable for variable in weights.of_model(model) if id(variable) not in self.aligned_weights]
         if not fresh:
             return
-        name = "met-%d.npz" % self.met
-        self.met += 1
+        name = "met-%d.npz" % self.met_files
+        self.met_files += 1
         self.aligned_weights.update((id(variable), variable) for variable in fresh)
+        made = [variable for variable in fresh if self.calls or not facts.from_file(variable)]
         values = self.theirs(name)
-        if values is not None:
-            if [tuple(value.shape) for value in values] == [weights.shape_of(variable) for variable in fresh]:
-                adapter.assign(fresh, values)
+        if values is not None and made:
+            if [tuple(value.shape) for value in values] == [weights.shape_of(variable) for variable in made]:
+                adapter.assign(made, values)
             else:
                 self.note("the weights of %s before its first use do not fit those of the other run" % model.name)
-        self.save(name, adapter.read(fresh))
+        self.save(name, adapter.read(made))
 
     def load_initial(self, entry):
         values = self.theirs(weights_file(entry.index, "initial"))
@@ -266,6 +280,57 @@ class Recorder(object):
             return None
         with np.load(path) as stored:
             return [stored[str(i)] for i in range(len(stored.files))]
+
+    # -- predictions
+
+    def prediction(self, model, adapter, call, data, outputs, seconds):
+        """One call that predicted, while nothing is trained. `data`: the arrays that it was given, or None."""
+        index = self.predictor(model, adapter)
+        given, made = predictions.arrays_of(data), predictions.arrays_of(outputs)
+        if made is None:
+            self.note("what %s of %s answers is no array, so that it could not be recorded" % (call, model.name))
+        fingerprint, sketch = (None, None) if given is None else predictions.content(given)
+        full = self.predictions < predictions.IN_FULL
+        rows = len(made[0]) if made else None
+        self.write(
+            "prediction",
+            model=index,
+            call=call,
+            samples=rows,
+            fingerprint=fingerprint,
+            sketch=sketch,
+            outputs=[predictions.summary(array, full) for array in made or ()],
+        )
+        if self.predictions:  # the first is also the tracing
+            self.predict_seconds += seconds
+            self.predicted_rows += rows or 0
+        self.predictions += 1
+
+    def predictor(self, model, adapter):
+        """The index of a model that predicts. A template and its parallel model share their weights, and are one."""
+        for index, (models, leaves) in enumerate(self.predictors):
+            if any(one is model for one in models):
+                return index
+        leaves = weights.of_model(model)
+        for index, (models, others) in enumerate(self.predictors):
+            if leaves and set(map(id, leaves)) == set(map(id, others)):
+                models.append(model)
+                break
+        else:
+            index = len(self.predictors)
+            self.predictors.append(([model], leaves))
+            self.save("predictor-%d.npz" % index, adapter.read(leaves))
+        self.write_start(adapter)
+        self.write(
+            "predictor",
+            index=index,
+            name=model.name,
+            replicas=adapter.replicas(model),
+            weights=[[weights.name_of(variable), weights.shape_of(variable), True] for variable in leaves],
+            file="predictor-%d.npz" % index,
+            **facts.of_model(model)
+        )
+        return index
 
     # -- steps
 
