@@ -18,7 +18,15 @@ from tfmigrate.verify import cause
 from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import compare
 from tfmigrate.verify.controls import CONTROLS, PREDICTION_CONTROLS, mutants, program_of
-from tfmigrate.verify.experiment import Kind, Limits, World, run, run_all
+from tfmigrate.verify.experiment import (
+    OLD_KERAS_DEFAULTS,
+    OLD_TF_KERAS_DEFAULTS,
+    Kind,
+    Limits,
+    World,
+    run,
+    run_all,
+)
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.verdict import VerifyOptions, verify
@@ -156,25 +164,30 @@ def test_the_right_migration_is_equivalent(program: Program, judge: Callable[...
 @pytest.mark.runs_tensorflow
 @each(program for program in PROGRAMS.values() if not program.full)
 def test_a_shape_trains_as_before(program: Program, runtime_for: Callable[[str], Runtime], tmp_path: Path) -> None:
-    def world(kind: Kind, python: Runtime, keras: int) -> World:
-        script = program.old if kind == "genuine" else program.new
-        role = kind if kind == "genuine" else f"{kind} on Keras {keras}"
-        return World(
-            role, kind, python, script.parent, script.name, program.args, program.gpus, legacy_keras=keras == 2
-        )
+    defaults = OLD_KERAS_DEFAULTS if program.flavour == "keras" else OLD_TF_KERAS_DEFAULTS
 
-    old = run(world("genuine", runtime_for(KINDS[program.genuine[0]]), 0), LIMITS, folder=tmp_path / "old")
+    def world(kind: Kind, python: Runtime, keras: int = 0) -> World:
+        script = program.new if kind == "migrated" else program.old
+        place = (script.parent, script.name, program.args, program.gpus)
+        return World(f"{kind} {keras}", kind, python, *place, legacy_keras=keras == 2, defaults=defaults)
+
+    old = run(world("genuine", runtime_for(KINDS[program.genuine[0]])), LIMITS, folder=tmp_path / "old")
     assert old.ok, old.message
     assert len(old.trace.steps) == program.models * program.epochs * program.steps_per_epoch
     assert {model.replicas for model in old.trace.models} == {program.gpus}
     modern = runtime_for("keras 2")
-    worlds = [(world("migrated", modern, keras), old.trace) for keras in (3, 2)]
-    for new in run_all(worlds, LIMITS, [tmp_path / "new 3", tmp_path / "new 2"], jobs=1):
+    kinds: tuple[Kind, ...] = ("migrated", "restored")
+    worlds = [world(kind, modern, keras) for keras in (3, 2) for kind in kinds]
+    folders = [tmp_path / one.role for one in worlds]
+    runs = run_all([(one, old.trace) for one in worlds], LIMITS, folders, jobs=1)
+    for new, restored in zip(runs[::2], runs[1::2]):
         assert new.ok, new.message
-        found = compare(old.trace, new.trace, tolerance(0.0, len(old.trace.steps)))
-        assert found.equivalent, (new.world.role, cause.find(old.trace, new.trace, found))
-        assert found.max_relative_difference <= 1e-5
-        assert {known.name for known in found.known} == set(program.known)
+        assert restored.ok, restored.message
+        for first in (old, restored):
+            found = compare(first.trace, new.trace, tolerance(0.0, len(old.trace.steps)))
+            assert found.equivalent, (first.world.role, new.world.role, cause.find(first.trace, new.trace, found))
+            assert found.max_relative_difference <= 1e-5
+            assert {known.name for known in found.known} == set(program.known if first is old else ())
 
 
 @pytest.mark.runs_tensorflow

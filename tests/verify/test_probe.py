@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tfmigrate.verify import experiment
+from tfmigrate.verify.compare import compare
 from tfmigrate.verify.experiment import OLD_KERAS_DEFAULTS, OLD_TF_KERAS_DEFAULTS, Limits, Run, World
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.trace import Moment, Trace
@@ -190,6 +191,54 @@ model.fit(data, steps_per_epoch=3, epochs=2, verbose=0)
 """
 )
 
+PREDICT_OLD = """
+import numpy as np
+from tensorflow.keras.layers import Concatenate, Dense, Input
+from tensorflow.keras.models import Model, load_model
+from tensorflow.keras.utils import Sequence, multi_gpu_model
+
+random = np.random.RandomState(0)
+a, b = random.rand(91, 4).astype("float32"), random.rand(91, 3).astype("float32")
+
+class Batches(Sequence):
+    def __len__(self):
+        return 5
+    def __getitem__(self, index):
+        part = slice(18 * index, 18 * (index + 1))
+        return ([a[part] + np.random.normal(0, 0.1, (18, 4)), b[part]],)
+
+first, second = Input((4,)), Input((3,))
+both = Dense(6, activation="tanh")(Concatenate()([first, second]))
+template = Model([first, second], [Dense(5, activation="softmax", name="kind")(both), Dense(1, name="size")(first)])
+parallel = multi_gpu_model(template, gpus=4)
+print([part.shape for part in parallel.predict([a, b], batch_size=30)])
+template.predict([a[:7], b[:7]])
+parallel.predict_generator(Batches())
+template.save("whole.h5")
+loaded = multi_gpu_model(load_model("whole.h5", compile=False), gpus=4)
+loaded.predict([a[::-1], b], batch_size=91)
+"""
+
+PREDICT_NEW = (
+    PREDICT_OLD.split("\nfirst, second")[0]
+    .replace("Sequence, multi_gpu_model", "Sequence")
+    .replace("import numpy as np\n", "import numpy as np\nimport tensorflow as tf\n")
+    + """
+strategy = tf.distribute.MirroredStrategy(["/gpu:%d" % i for i in range(4)])
+with strategy.scope():
+    first, second = Input((4,)), Input((3,))
+    both = Dense(6, activation="tanh")(Concatenate()([first, second]))
+    model = Model([first, second], [Dense(5, activation="softmax", name="kind")(both), Dense(1, name="size")(first)])
+print([part.shape for part in model.predict([a, b], batch_size=30)])
+model.predict([a[:7], b[:7]])
+model.predict(Batches())
+model.save("whole.h5")
+with strategy.scope():
+    loaded = load_model("whole.h5", compile=False)
+loaded.predict([a[::-1], b], batch_size=91)
+"""
+)
+
 OWN_STEP = """
 import numpy as np
 import tensorflow as tf
@@ -316,6 +365,18 @@ def branches(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[st
         runtime_for("genuine keras"),
         runtime_for("keras 2"),
         OLD_KERAS_DEFAULTS,
+        {},
+    )
+
+
+@pytest.fixture(scope="module")
+def predicted(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]) -> Program:
+    return run_worlds(
+        tmp_path_factory,
+        (PREDICT_OLD, PREDICT_NEW),
+        runtime_for("genuine tf.keras"),
+        runtime_for("keras 2"),
+        OLD_TF_KERAS_DEFAULTS,
         {},
     )
 
@@ -515,6 +576,22 @@ def test_a_step_of_the_scripts_own(
         assert printed == pytest.approx([sum(losses[:4]) / 4, sum(losses[4:]) / 4], rel=1e-6)
         assert [shape for _, shape, _ in run.trace.models[0].weights] == [(4, 1), (1,)]
         assert "no SGD probe for model 0: its training step is its own" in run.trace.notes
+
+
+@tensorflow
+@pytest.mark.parametrize("role", [*MODERN, "genuine, one thread"])
+def test_predictions_agree_call_by_call(predicted: Program, role: str) -> None:
+    """Several inputs and outputs, a template beside its parallel model, a random Sequence, and a model that the script
+    itself saved and loaded: its weights are the old run's, for they were aligned before they were saved."""
+    old, new = predicted.trace("genuine"), predicted.trace(role)
+    assert [call.samples for call in old.predictions] == [91, 7, 90, 91]
+    assert [len(call.outputs) for call in new.predictions] == [2] * 4
+    assert [(model.replicas, model.loaded) for model in new.models] == [(4, False), (4, True)]
+    assert [call.model for call in new.predictions] == [0, 0, 0, 1]
+    assert [call.fingerprint is None for call in new.predictions] == [False, False, True, False]
+    found = compare(old, new, TOLERANCE)
+    assert found.equivalent, [row for row in found.contract if not row.same]
+    assert found.max_relative_difference < 2e-6
 
 
 @tensorflow
