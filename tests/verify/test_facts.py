@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tfmigrate.verify.probe import facts, remainder, seeded
+from tfmigrate.verify.probe import facts, remainder, restored, seeded
 
 
 class Layer:
@@ -39,7 +40,7 @@ class L2:
 
 
 class Net(Layer):
-    def load_weights(self, path: str) -> None:
+    def load_weights(self, path: str, by_name: bool = False) -> None:
         self.path = path
 
 
@@ -88,6 +89,39 @@ def test_a_model_whose_template_was_loaded_was_loaded() -> None:
         assert facts.of_model(model(template))["loaded"]
     finally:
         Net.load_weights = original  # type: ignore[method-assign]
+
+
+def test_only_a_file_that_gave_all_weights_is_the_scripts_own_affair() -> None:
+    part, whole, loaded = (Layer(weights=[SimpleNamespace(name="kernel")]) for _ in range(3))
+    trainer = SimpleNamespace(trainers=[(Net, False)], namespaces=[SimpleNamespace(models=SimpleNamespace())])
+    trainer.namespaces[0].models.load_model = lambda path: model(loaded)
+    original = Net.load_weights
+    try:
+        facts.watch_loading(trainer)
+        model(part).load_weights("w.h5", by_name=True)
+        model(part).load_weights("w.h5", True)
+        model(whole).load_weights("w.h5")
+        trainer.namespaces[0].models.load_model("m.h5")
+    finally:
+        Net.load_weights = original  # type: ignore[method-assign]
+    assert [facts.from_file(layer.weights[0]) for layer in (part, whole, loaded)] == [False, True, True]
+
+
+def test_the_restored_keras_3_reads_weights_that_lie_beside_the_script(tmp_path: Path) -> None:
+    class Model:
+        def save_weights(self, filepath: str) -> str:
+            return filepath
+
+        def load_weights(self, filepath: str) -> str:
+            return filepath
+
+    keras_3 = SimpleNamespace(is_keras3=True, root=SimpleNamespace(models=SimpleNamespace(Model=Model)))
+    restored.restore_weight_files(keras_3)
+    shipped = str(tmp_path / "detector.h5")
+    assert Model().load_weights(shipped) == shipped
+    assert Model().save_weights(shipped) == shipped + ".weights.h5"
+    Path(shipped + ".weights.h5").touch()
+    assert Model().load_weights(shipped) == shipped + ".weights.h5", "what the script wrote itself"
 
 
 @pytest.mark.parametrize(("batch", "replicas"), [(29, 2), (29, 4), (8, 4), (5, 3), (2, 4)])

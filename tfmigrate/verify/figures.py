@@ -224,7 +224,7 @@ def residuals(report: Report) -> Figure:
     axes.set_yscale("log")
     axes.set_ylim(SMALLEST / 2, None)
     axes.set_xlim(-0.02 * length, length * (1.3 if labelled else 1.02))
-    axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= length])
+    axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= length and tick == int(tick)])
     for y, text in _spread(labelled, axes):
         axes.annotate(text, (length * 1.02, y), fontsize=8, color="#b3261e", va="center")
     axes.set_xlabel("call that predicts" if report.predicts else "optimizer step")

@@ -86,9 +86,10 @@ def inference_call(original, name, adapter, recorder):
             return original(self, *args, **kwargs)
         data = args[0] if args else kwargs.get("x", kwargs.get("generator"))
         source = source_of(data)
-        if recorder.aligned and source == "sequence":
-            fix_sequence(data, recorder.config["seed"])
-        adapter.ensure_built(self, data)
+        if recorder.aligned:
+            if source == "sequence":
+                fix_sequence(data, recorder.config["seed"])
+            adapter.ensure_built(self, data)
         recorder.meet(self, adapter)
         recorder.predicting = True
         started = time.time()

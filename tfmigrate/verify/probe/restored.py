@@ -10,6 +10,7 @@ import importlib.abc
 import importlib.machinery
 import inspect
 import itertools
+import os
 import sys
 import types
 
@@ -323,8 +324,11 @@ def restore_weight_files(flavour):
     for name in ("save_weights", "load_weights"):
         original = getattr(model, name)
 
-        def renamed(self, filepath, *args, _original=original, **kwargs):
-            return _original(self, new_name(str(filepath), True, flavour), *args, **kwargs)
+        def renamed(self, filepath, *args, _original=original, _loads=name == "load_weights", **kwargs):
+            path = new_name(str(filepath), True, flavour)
+            if _loads and not os.path.exists(path):  # no file that this run wrote; old ones are read as they are
+                path = str(filepath)
+            return _original(self, path, *args, **kwargs)
 
         setattr(model, name, functools.wraps(original)(renamed))
 
