@@ -22,6 +22,8 @@ from .genuine import REPLICAS
 HOMES = ("keras.utils", "tensorflow.keras.utils", "keras._tf_keras.keras.utils", "tf_keras.utils",
          "tensorflow.python.keras.utils")
 EXTRA_MODULES = ("multi_gpu_utils", "training_utils")
+PARALLEL = "_tfmigrate_parallel"
+"""On what multi_gpu_model answers, and on what takes over its attributes: that answer."""
 
 MOVED = {
     "layers.core": ["layers"], "layers.convolutional": ["layers"], "layers.pooling": ["layers"],
@@ -40,6 +42,7 @@ def install(tf, found, machine, defaults, evenly=False):
     flavour = found[0]
     restore_modules(flavour)
     restore_multi_gpu_model(tf, flavour, machine, evenly)
+    restore_taken_over_models(flavour)
     restore_generators(tf, flavour)
     restore_optimizers(flavour, defaults)
     restore_layer_defaults(flavour, defaults)
@@ -76,6 +79,7 @@ def restore_multi_gpu_model(tf, flavour, machine, evenly):
                   for name, output in zip(distinct(output_names(model)), outputs)]
         parallel = keras.models.Model(inputs, merged if len(merged) > 1 else merged[0])
         object.__setattr__(parallel, REPLICAS, len(ids))
+        object.__setattr__(parallel, PARALLEL, parallel)
         return parallel
 
     for home in HOMES:
@@ -90,6 +94,20 @@ def restore_multi_gpu_model(tf, flavour, machine, evenly):
             setattr(module, name, extra)
     for namespace in flavour.namespaces:
         namespace.utils.multi_gpu_model = multi_gpu_model
+
+
+def restore_taken_over_models(flavour):
+    """A class of the script's own that takes over all that a parallel model has (`self.__dict__.update`) is called as
+    that one was: in Keras 2.3 every Model could be, today only those that Keras itself makes of layers."""
+    model_class = flavour.root.models.Model
+    original = model_class.call
+
+    @functools.wraps(original)
+    def call(self, *args, **kwargs):
+        parallel = vars(self).get(PARALLEL, self)
+        return original(self, *args, **kwargs) if parallel is self else parallel(*args, **kwargs)
+
+    model_class.call = call
 
 
 def output_names(model):
