@@ -79,7 +79,7 @@ def test_dtypes_of_layers_with_weights() -> None:
 
 def test_a_model_whose_template_was_loaded_was_loaded() -> None:
     template = model(Layer())
-    trainer = SimpleNamespace(trainers=[(Net, False)], namespaces=[SimpleNamespace(Model=Net)])
+    trainer = SimpleNamespace(name="keras", trainers=[(Net, False)], namespaces=[SimpleNamespace(Model=Net)])
     original = Net.load_weights
     try:
         facts.watch_loading(trainer)
@@ -93,8 +93,8 @@ def test_a_model_whose_template_was_loaded_was_loaded() -> None:
 
 def test_only_a_file_that_gave_all_weights_is_the_scripts_own_affair() -> None:
     part, whole, loaded = (Layer(weights=[SimpleNamespace(name="kernel")]) for _ in range(3))
-    trainer = SimpleNamespace(trainers=[(Net, False)], namespaces=[SimpleNamespace(models=SimpleNamespace())])
-    trainer.namespaces[0].models.load_model = lambda path: model(loaded)
+    trainer = SimpleNamespace(name="keras", trainers=[(Net, False)], namespaces=[SimpleNamespace()])
+    trainer.namespaces[0].models = SimpleNamespace(load_model=lambda path: model(loaded))
     original = Net.load_weights
     try:
         facts.watch_loading(trainer)

@@ -205,7 +205,7 @@ class Batches(Sequence):
         return 5
     def __getitem__(self, index):
         part = slice(18 * index, 18 * (index + 1))
-        return ([a[part] + np.random.normal(0, 0.1, (18, 4)), b[part]],)
+        return ((a[part] + np.random.normal(0, 0.1, (18, 4)), b[part]),)
 
 first, second = Input((4,)), Input((3,))
 both = Dense(6, activation="tanh")(Concatenate()([first, second]))

@@ -53,6 +53,9 @@ OLD_DEFAULTS = {
 RATIO_BAND = 1e-3
 """How near to a whole number a ratio must lie to be called that number."""
 
+REORDERED = 1e-2
+"""Rows in another order differ by more; less is noise, which can leave a norm as it was."""
+
 
 @dataclass(frozen=True)
 class Divergence:
@@ -356,7 +359,7 @@ def _predictions(e: Evidence) -> Divergence | None:
         return Divergence("predictions", f"arrays of {shapes[0]} became {shapes[1]}, first in {_call(first)}")
     norms = [math.hypot(*(norm for out in call.outputs for norm, _ in out.sketches)) for call in (first.old, first.new)]
     size = e.comparison.max_relative_difference
-    if abs(norms[0] - norms[1]) <= RATIO_BAND * size * norms[0]:
+    if size >= REORDERED and abs(norms[0] - norms[1]) <= RATIO_BAND * size * norms[0]:
         what = f"the rows come out in another order, or with another sign, first in {_call(first)}"
     else:
         what = f"the predictions differ by up to {size:.3g} of the largest, first in {_call(first)}"

@@ -2,7 +2,7 @@
 
 import functools
 
-from . import weights
+from . import flavours, weights
 
 ASKED = "_tfmigrate_asked"
 LOADED = "_tfmigrate_loaded"
@@ -86,8 +86,9 @@ def watch_loading(flavour):
     """Marks models whose weights a file gave."""
     for owner in owners(flavour, "load_weights"):
         owner.load_weights = marking(owner.load_weights, False)
-    for namespace in flavour.namespaces:
-        models = getattr(namespace, "models", None)
+    # An import of tensorflow.keras.models makes another module than tf.keras.models is.
+    imported = flavours.optional("tensorflow.keras.models") if flavour.name == "tf.keras" else None
+    for models in [getattr(namespace, "models", None) for namespace in flavour.namespaces] + [imported]:
         if hasattr(models, "load_model") and not hasattr(models.load_model, LOADED):
             models.load_model = marking(models.load_model, True)
 
