@@ -176,3 +176,39 @@ def test_an_arm_may_end_in_a_compound_statement() -> None:
         p = multi_gpu_model(model, gpus)
     """).wraps
     assert isinstance(wrap.template, ModelObject)
+
+
+def test_what_a_function_does_to_a_model_is_noted_though_it_was_first_called_with_data() -> None:
+    found = facts("""
+        def look(model):
+            model.any_method()
+
+        look(None)
+        look(Sequential([Dense(1)]))
+    """)
+    assert [len(use.models) for use in found.uses if use.method == "any_method"] == [1]
+
+
+IN_TURN = """
+from keras.layers import Dense
+from keras.models import Sequential
+
+class {0}:
+    def run(self):
+        Sequential([Dense(1)])
+
+class {1}:
+    def run(self):
+        Sequential([Dense(2)])
+
+one = {0}() if deep else {1}()
+one.run()
+"""
+
+
+@pytest.mark.parametrize(
+    "names", [("A", "B"), ("B", "A"), ("Sun", "Moon"), ("Moon", "Sun"), ("x1", "x2"), ("x2", "x1")]
+)
+def test_what_may_be_called_is_walked_in_the_order_of_the_program(names: tuple[str, str]) -> None:
+    found = interpret(Program([Module("train.py", IN_TURN.format(*names))]))
+    assert [model.site.frame.module.position(model.node)[0] for model in found.models] == [7, 11]

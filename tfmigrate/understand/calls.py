@@ -26,6 +26,7 @@ from tfmigrate.understand.values import (
     Symbol,
     Value,
     Visible,
+    in_order,
     is_keras,
     join,
     models_of,
@@ -49,7 +50,7 @@ def call(walker: Walker, node: cst.Call) -> Value:
         if container is not None:
             return container
     _note(state, callee, arguments, node)
-    return join(*(_apply(walker, option, arguments, node) for option in options(callee)))
+    return join(*(_apply(walker, option, arguments, node) for option in in_order(callee)))
 
 
 def _arguments(walker: Walker, node: cst.Call) -> Arguments:
@@ -66,7 +67,7 @@ def _note(state: State, callee: Value, arguments: Arguments, node: cst.Call) -> 
     passed = any(isinstance(option, ScopeOf) for _, value in arguments for option in options(value))
     if passed or (isinstance(callee, Method) and isinstance(callee.receiver, ScopeOf)):
         state.program_facts.scopes_elsewhere = True
-    methods = [option for option in options(callee) if isinstance(option, Method) and option.function is None]
+    methods = [option for option in in_order(callee) if isinstance(option, Method) and option.function is None]
     if methods and (methods[0].name in MODEL_METHODS or any(models_of(method.receiver) for method in methods)):
         receiver = join(*(method.receiver for method in methods))
         use = Use(methods[0].name, node, state.site, receiver, arguments)

@@ -67,13 +67,15 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
     state = walker.state
     if not state.may_enter(function):
         return Opaque("a recursive call", frozenset((state.site,)))
+    # A summary was made without a model at hand: what the function does to one is noted at each call that brings it.
+    brings_model = any(holds_model(argument) for _, argument in arguments)
     summary = state.summaries.get(function.node)
-    if summary is not None:
+    if summary is not None and not brings_model:
         return renewed(state, summary, arguments, node if node is not None else function.node)
     before, models = _footprint(state), len(state.program_facts.models)
     value = enter(walker, function, arguments, state.site, node)
     plain = _footprint(state) == before
-    if plain and not any(holds_model(argument) for _, argument in arguments):
+    if plain and not brings_model:
         state.summaries[function.node] = summarised(value, state.program_facts.models[models:], arguments)
     return value
 

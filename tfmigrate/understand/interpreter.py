@@ -40,6 +40,7 @@ from tfmigrate.understand.values import (
     Symbol,
     Value,
     Visible,
+    in_order,
     is_keras,
     join,
     options,
@@ -206,7 +207,7 @@ class Interpreter:
             return self._name(node.value)
         if isinstance(node, cst.Attribute):
             name = node.attr.value
-            return join(*(attribute(self, option, name) for option in options(self.evaluate(node.value))))
+            return join(*(attribute(self, option, name) for option in in_order(self.evaluate(node.value))))
         if isinstance(node, cst.Call):
             return call(self, node)
         if isinstance(node, cst.Integer | cst.Float | cst.SimpleString):

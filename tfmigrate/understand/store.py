@@ -47,7 +47,7 @@ class Store:
 
         `left` are branches that left the function: their variables are gone, what they did to objects is not.
         """
-        for key in {key for branch in reached for key in branch._own}:
+        for key in dict.fromkeys(key for branch in reached for key in branch._own):
             values = [value for branch in reached if (value := branch.get(key)) is not None]
             self._own[key] = join(*values)
         for branch in left:

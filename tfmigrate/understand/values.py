@@ -350,6 +350,34 @@ def options(value: Value) -> frozenset[Value]:
     return value.options if isinstance(value, Choice) else frozenset((value,))
 
 
+def in_order(value: Value) -> list[Value]:
+    """The alternatives in an order that is the same in every run, which that of a set is not."""
+    found = options(value)
+    return sorted(found, key=_rank) if len(found) > 1 else list(found)
+
+
+def _rank(value: Value) -> tuple[str, ...]:
+    """What tells two alternatives apart by the text of the program alone."""
+    kind = type(value).__name__
+    if isinstance(value, Symbol):
+        return kind, value.name
+    if isinstance(value, Method):
+        return kind, value.name, *_rank(value.receiver)
+    if isinstance(value, Instance):
+        return kind, *_rank(value.cls), *_place(value.site)
+    if isinstance(value, FunctionValue | ClassValue):
+        return kind, value.closure.module.path, f"{value.closure.module.order.get(value.node, 0):09}"
+    if isinstance(value, ModelObject | StrategyObject | EstimatorPart):
+        return kind, *_place(value.site)
+    if isinstance(value, Parallel):
+        return kind, *_place(value.wrap.site)
+    return kind, value.origin if isinstance(value, Opaque) else ""
+
+
+def _place(site: Site | None) -> tuple[str, ...]:
+    return (site.frame.module.path, f"{site.frame.module.order.get(site.unit, 0):09}") if site is not None else ()
+
+
 def join(*values: Value) -> Value:
     """The value of a name where several paths meet. Of many lists or dicts only what may be in any of them is kept."""
     merged = frozenset().union(*(options(value) for value in values))
