@@ -2,12 +2,14 @@
 """Which public names and keywords do the installed TensorFlow and Keras have?
 
     python tools/index_names.py dump FOLDER       in each interpreter: FOLDER/tensorflow-2.9.3.json, keras-2.9.0.json
+    python tools/index_names.py private FOLDER    likewise, what stands below tensorflow.python
     python tools/index_names.py combine FOLDER    in today's: all dumps -> tfmigrate/plan/public_names/*.txt.xz
 
 Nothing is typed by hand: modules are imported (lazy ones too) and asked what they hold, callables for their signatures.
 A class that passes `**kwargs` on takes what its base takes; a class at the end of that way is made with keywords to see
 which it refuses. The dumps of these were combined: TensorFlow 1.15.0, 2.3.4, 2.9.3, 2.15.1, 2.21.0 (with tf_keras), and
-Keras 2.2.4, 2.3.1, 2.9.0, 2.15.0 and 3.15.1. Python 3.7 syntax.
+Keras 2.2.4, 2.3.1, 2.9.0, 2.15.0 and 3.15.1. Private modules are read and not run: of TensorFlow 1.15.0, 2.3.4 and
+2.21.0. Python 3.7 syntax.
 """
 
 import ast
@@ -342,6 +344,61 @@ def dump(folder):
         print(path, len(walk.names))
 
 
+def private(folder):
+    """The modules below tensorflow.python by their text: what packages bind, and the modules of its Keras."""
+    import tensorflow
+
+    # TensorFlow 1.15 keeps its modules in tensorflow_core, to which this file leads.
+    from tensorflow.python import pywrap_tensorflow
+
+    root = os.path.dirname(pywrap_tensorflow.__file__)
+    names = {}
+    for place, folders, files in os.walk(root):
+        folders[:] = [one for one in folders if not one.startswith("__")]
+        package = ".".join(["tensorflow.python", *os.path.relpath(place, root).split(os.sep)]).rstrip(".")
+        names.setdefault(package, "o")  # A folder without __init__.py is imported too.
+        for file in files:
+            module = package if file == "__init__.py" else package + "." + file.split(".")[0]
+            if file.endswith(".py") and (module == package or package.startswith("tensorflow.python.keras")):
+                names.update(bound_in(module, os.path.join(place, file)))
+            elif file.endswith((".py", ".so")):
+                names[module] = "o"  # It is there; what it holds is not asked.
+    path = os.path.join(folder, f"tensorflow.python-{tensorflow.__version__}.json")
+    with open(path, "w") as file:
+        json.dump({"names": names, "same": []}, file, indent=0, sort_keys=True)
+    print(path, len(names))
+
+
+def bound_in(module, path):
+    """A module's name and those bound at its top level; the first alone, where others may come by at run time."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    nodes, bound = list(top_level(ast.parse(text).body)), set()
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            plain = isinstance(node, ast.Import)
+            bound.update(one.asname or (one.name.split(".")[0] if plain else one.name) for one in node.names)
+        else:
+            stored = (one for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+            bound.update(one.id for one in stored)
+    if bound & {"*", "__getattr__"} or "globals()" in text:
+        return {module: "o"}
+    return {module: "m", **{module + "." + name: "v" for name in bound}}
+
+
+def top_level(body):
+    """The statements of a module, those in its `if`, `try` and the like included."""
+    for node in body:
+        yield node
+        for part in ("body", "orelse", "finalbody"):
+            if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                yield from top_level(getattr(node, part, []))
+        for handler in getattr(node, "handlers", []):
+            yield from top_level(handler.body)
+
+
 def combine(folder):
     """One line for each name: what it is in each version, and another name that its object still has in the last."""
     sys.path.insert(0, ROOT)
@@ -366,7 +423,7 @@ def combine(folder):
         lines = [
             "\t".join([n, " ".join(encoded(e, lists) for e in es), *([new] if new else [])]) for n, es, new in rows
         ]
-        keywords = [" ".join(words) or "-" for words in sorted(lists, key=lists.get)]
+        keywords = [" ".join(words) or "-" for words in sorted(lists, key=lists.get)] or ["-"]
         text = "\n".join([header, "", *keywords, "", *lines]) + "\n"
         path = path_of(section)
         path.parent.mkdir(exist_ok=True)
@@ -397,5 +454,7 @@ if __name__ == "__main__":
     command, folder = sys.argv[1:]
     if command == "dump":
         dump(folder)
+    elif command == "private":
+        private(folder)
     else:
         combine(folder)

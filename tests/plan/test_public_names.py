@@ -53,3 +53,10 @@ def test_the_index_has_the_keywords_of_functions() -> None:
             wrong.append(name)
     assert wrong == []
     assert compared > 100
+
+
+def test_private_names_of_keras_that_the_index_lacks_are_not_there() -> None:
+    names = [name for name in INDEX.section("tensorflow.python.keras") if name.startswith("tensorflow.python.keras.")]
+    missing = [name for name in random.Random(0).sample(names, 300) if INDEX.missing(name, VERSION) is not None]
+    assert [name for name in missing if lookup(name) is not MISSING] == []
+    assert 100 < len(missing) < 250

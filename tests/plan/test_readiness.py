@@ -53,6 +53,11 @@ def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
         ("import tensorflow.contrib.slim", "TFM501", "tensorflow.contrib is not in TensorFlow 2.21 (it was in 1.15)"),
         ("keras.Sequential([]).add(x, activation='relu')", "TFM503", "Sequential.add() takes no argument `activation`"),
         ("tf.data.Dataset.from_tensors_slices(x)", "TFM502", "mean tensorflow.data.Dataset.from_tensor_slices?"),
+        ("from tensorflow.python.keras._impl.keras import layers", "TFM502", "tensorflow.python.keras._impl is in no"),
+        ("from tensorflow.python.estimator import run_config", "TFM501", "(it was in 1.15"),
+        ("from tensorflow.python.keras.engine.network import Network", "TFM501", "(it was in 1.15)"),
+        ("from keras.legacy import interfaces", "TFM501", "keras.legacy"),
+        ("legacy = lambda: K.convert(x)", "TFM502", "tensorflow.keras.backend.convert"),
     ],
 )  # fmt: skip
 def test_a_name_or_keyword_that_is_not_there_is_told_with_the_versions_and_the_nearest(
@@ -78,7 +83,13 @@ def test_a_name_or_keyword_that_is_not_there_is_told_with_the_versions_and_the_n
         "import numpy as tf\ntf.placeholder\n",
         "tf.mine = 3\nprint(tf.mine.x)\n",
         "setattr(tf, 'mine', 3)\nprint(tf.mine)\n",
-        "from tensorflow.python.framework import ops_of_mine\n",
+        "from tensorflow.python.framework.ops import of_mine\n",  # outside Keras, what a private module holds
+        "from tensorflow.python.keras.layers import Dense\n",
+        "from tensorflow.python.client import device_lib\n",
+        "import tensorflow.python.keras.engine.training\n",
+        "from tensorflow.python.keras import engine\nengine.training\n",
+        "try:\n    from tensorflow.python.keras import nothing\nexcept ImportError:\n    nothing = None\n",
+        "@unittest.skipIf(old, 'no')\ndef test():\n    K.convert(1)\n",
         "from tensorflow.lite.python import ops_of_mine\n",
         "tf.constant(1).any_thing()\n",
         "keras.layers.Dense(3, **rest)\n",
@@ -185,7 +196,7 @@ def test_a_file_that_is_migrated_is_told_of_at_once(project: Path, tfmigrate: Ru
 
 
 def test_the_index_is_small() -> None:
-    assert sum(path_of(section).stat().st_size for section in SECTIONS) < 320_000
+    assert sum(path_of(section).stat().st_size for section in SECTIONS) < 370_000
 
 
 MODEL = """

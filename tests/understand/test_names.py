@@ -29,6 +29,22 @@ def test_other_names_stay_what_they_are(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("keras.layers.recurrent.GRU", "keras.layers.GRU"),
+        ("tensorflow.python.keras.layers.core.Dense", "keras.layers.Dense"),
+        ("keras.layers.merge.concatenate", "keras.layers.concatenate"),
+        ("tf_keras.layers.experimental.preprocessing.Resizing", "keras.layers.experimental.preprocessing.Resizing"),
+        ("keras.utils.np_utils.to_categorical", "keras.utils.to_categorical"),
+        ("keras.layers.merge", "keras.layers.merge"),
+        ("keras.applications.resnet50.ResNet50", "keras.applications.resnet50.ResNet50"),
+    ],
+)
+def test_what_a_module_of_keras_defines_is_what_its_package_exports(name: str, known: str) -> None:
+    assert names.canonical(name) == known
+
+
+@pytest.mark.parametrize(
     ("name", "flavour"),
     [("keras.layers.Dense", "keras"), ("tensorflow.keras.layers.Dense", "tf.keras"), ("numpy.array", "")],
 )

@@ -383,7 +383,7 @@ def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChan
             continue
         if new.startswith(new_root + "."):
             text = root.value + new[len(new_root) :]
-        elif new.startswith("tensorflow."):
+        elif new == "tensorflow" or new.startswith("tensorflow."):
             text = tf + new[len("tensorflow") :]
         else:
             continue

@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 SECTIONS = (
-    "tensorflow.compat", "tensorflow.keras", "tensorflow.raw_ops", "tensorflow", "tf_keras", "keras",
+    "tensorflow.compat", "tensorflow.keras", "tensorflow.python", "tensorflow.raw_ops", "tensorflow", "tf_keras",
+    "keras",
 )  # fmt: skip
-"""Parts of the index, each a file that is read when a name of it is asked for; the first that fits holds a name."""
+"""Parts of the index, each a file that is read when a name of it is asked for; the first that fits holds a name.
+
+That of `tensorflow.python` has the private modules, and what those of the Keras in it bind, of fewer versions.
+"""
 _LASTING = ("2.9.3", "2.15.1", "2.21.0")
 """The measured versions of TensorFlow that lack multi_gpu_model."""
 OPEN = "**"

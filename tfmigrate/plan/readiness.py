@@ -97,13 +97,8 @@ class _Reader:
             else:
                 full = {name: alias for alias, _, name in imports_of(statement)}
             for name, alias in full.items():
-                if self._lacking(name) and not self._stays(name):
+                if self._lacking(name):
                     yield replace(self._lack(statement, name), alias=alias)
-
-    def _stays(self, name: str) -> bool:
-        """Whether an import keeps a private name because the public one never was."""
-        moves = self._tables.moves
-        return moves.imported(name) == name != moves.moved(name)
 
     def _attributes(self) -> Iterator[_Lack]:
         """Names reached through an imported module: the whole of `tf.contrib.layers`, not each part of it."""
@@ -172,13 +167,13 @@ class _Reader:
         return found.pop() if found in ({"keras"}, {"tf_keras"}) else "tensorflow.keras"
 
     def _lack(self, node: cst.CSTNode, written: str) -> _Lack:
-        return _Lack(node, written, self._tables.moves.moved(written))
+        return _Lack(node, written, self._tables.moves.imported(written))
 
     def _lacking(self, written: str) -> bool:
         known = self._missing.get(written)
         if known is None:
             known = written.split(".", 1)[0] in LIBRARIES and names.canonical(written) != names.MULTI_GPU_MODEL
-            known = known and self._target.missing(self._tables.moves.moved(written)) is not None
+            known = known and self._target.missing(self._tables.moves.imported(written)) is not None
             self._missing[written] = known
         return known
 

@@ -16,6 +16,8 @@ from tfmigrate.understand.lifecycle import Facts
 _GATED = frozenset(f"keras.layers.{name}" for name in ("LSTM", "GRU", "ConvLSTM2D", "LSTMCell", "GRUCell"))
 _ACTIVATIONS = ("activation", "recurrent_activation")
 _NAME = "keras_2_hard_sigmoid"
+_FIRST_CLASSES = "tensorflow.python.keras.layers."
+"""The private package has the layers of TensorFlow 1, defaults and all, in TensorFlow 2 too (measured on 2.3.4)."""
 FIRST_WITH_SIGMOID = {"keras": (2, 3), "tf.keras": (2, 0)}
 """First version whose LSTM and GRU have `recurrent_activation='sigmoid'`."""
 
@@ -34,7 +36,7 @@ def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[Ca
             written.append((call, present[named[0]], named))
         if known not in _GATED:
             continue
-        old = _is_old(settings, flavour)
+        old = real.startswith(_FIRST_CLASSES) or _is_old(settings, flavour)
         if known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present:
             if flavour == "keras" or old:
                 message = "the GRU applied its reset gate before the product by default, and does after it now"

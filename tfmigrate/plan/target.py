@@ -132,4 +132,4 @@ def _round(measured: Sequence[str], version: str | None) -> tuple[str, ...]:
     same = [one for one in known if _minor(one) == minor]
     below = [one for one in known if _minor(one) < minor]
     above = [one for one in known if _minor(one) > minor]
-    return tuple(same or [*below[-1:], *above[:1]])
+    return tuple(same or [*below[-1:], *(above[:1] or measured[-1:])])

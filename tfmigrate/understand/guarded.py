@@ -14,6 +14,8 @@ _ASKS = re.compile(
     r"|\bis_\w*available|(tf|keras|tensorflow)_?[123]\b|_v[12]\b",
     re.IGNORECASE,
 )
+_SKIPS = re.compile(r"skip|version|requires|hasattr|eager|_only|only_|_v[12]\b", re.IGNORECASE)
+"""What a decorator is called that keeps a function from some versions; Keras 2 has others called `legacy_...`."""
 _EXPECTS = re.compile(r"ImportError|ModuleNotFoundError|AttributeError|TypeError|NameError|\bException|BaseException")
 _KINDS = frozenset(
     (
@@ -58,7 +60,7 @@ def _is_guard(node: cst.CSTNode, module: Module) -> bool:
     if isinstance(node, cst.With):
         return any(_EXPECTS.search(module.code(item.item)) is not None for item in node.items)
     if isinstance(node, cst.FunctionDef | cst.ClassDef):
-        return any(_ASKS.search(module.code(decorator.decorator)) for decorator in node.decorators)
+        return any(_SKIPS.search(module.code(decorator.decorator)) for decorator in node.decorators)
     return False
 
 

@@ -25,6 +25,11 @@ _MOVED = {
     "keras.backend.tensorflow_backend": "keras.backend",
     "keras.utils.training_utils.multi_gpu_model": MULTI_GPU_MODEL,
     "keras.utils.multi_gpu_utils.multi_gpu_model": MULTI_GPU_MODEL,
+    "keras.utils.np_utils": "keras.utils",
+    "keras.utils.generic_utils": "keras.utils",
+    "keras.utils.data_utils": "keras.utils",
+    "keras.utils.vis_utils": "keras.utils",
+    "keras.utils.io_utils": "keras.utils",
     "keras.engine.training.Model": "keras.models.Model",
     "keras.engine.Model": "keras.models.Model",
     "keras.engine.topology.Input": "keras.layers.Input",
@@ -51,7 +56,15 @@ def canonical(name: str) -> str:
     for old, new in _MOVED.items():
         if name == old or name.startswith(old + "."):
             return new + name[len(old) :]
-    return name
+    return _of_package(name)
+
+
+def _of_package(name: str) -> str:
+    """`keras.layers.recurrent.GRU` as the package itself exports it: `keras.layers.GRU`."""
+    parts = name.split(".")
+    while len(parts) > 3 and parts[1] in ("layers", "callbacks") and parts[2].islower() and parts[2] != "experimental":
+        del parts[2]
+    return ".".join(parts)
 
 
 def flavour(name: str) -> str:
