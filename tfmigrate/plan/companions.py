@@ -26,7 +26,7 @@ from tfmigrate.plan.interfaces import (
 )
 from tfmigrate.plan.keras1 import keras_1_values
 from tfmigrate.plan.losses import batch_losses
-from tfmigrate.plan.methods import positional_arguments, predicted_classes, target_tensors
+from tfmigrate.plan.methods import positional_arguments, predicted_classes, predictions_on_batch, target_tensors
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
 from tfmigrate.plan.readiness import missing_names, taken_out
 from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
@@ -97,6 +97,7 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts], expo
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
         *(() if settings.over_workers else checkpoint_files(facts, scopes, keys)),
         *predicted_classes(facts),
+        *predictions_on_batch(facts),
         *positional_arguments(facts),
         *target_tensors(facts, scopes),
         *model_folders(facts, scopes),

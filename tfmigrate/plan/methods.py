@@ -51,6 +51,19 @@ def predicted_classes(facts: Facts) -> Iterator[CallChange]:
             )
 
 
+def predictions_on_batch(facts: Facts) -> Iterator[CallChange]:
+    """`predict_on_batch(x)` of a model under a strategy answers once per replica on Keras 3; `predict` does not."""
+    seen: set[cst.Call] = set()
+    for use in facts.uses:
+        if use.method != "predict_on_batch" or use.call in seen or not _is_keras(use):
+            continue
+        seen.add(use.call)
+        old = tuple(Argument(a.value, a.keyword.value if a.keyword else None, a) for a in use.call.args)
+        message = "predict_on_batch() under a strategy returns each row once per replica on Keras 3; predict() does not"
+        predict = Arguments(use.call, (*old, Argument("0", "verbose")), "predict")
+        yield CallChange(codes.PREDICT_ON_BATCH, use.call, message, predict)
+
+
 def _is_keras(use: Use) -> bool:
     """Whether the method is Keras's, not one of the program's own class."""
     return bool(use.models) and not any(model.instance is not None for model in use.models)

@@ -14,6 +14,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Replace
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.losses import scalar_losses
+from tfmigrate.plan.methods import predictions_on_batch
 from tfmigrate.plan.outside import SYNCHRONOUS, Scoping
 from tfmigrate.plan.streams import python_generators
 from tfmigrate.understand import names
@@ -63,14 +64,14 @@ class _Reader:
                 yield module, change
 
     def _as_in_migrated_code(self) -> Iterator[tuple[Module, CallChange]]:
-        """Python generators and losses that are one number, of models in a scope."""
+        """Python generators, losses that are one number, and predict_on_batch(), of models in a scope."""
         scoped = {m for use in self._uses for m in use.models if any(self._scoping.inside(site) for site in m.sites)}
         for module, facts in self._facts.modules.items():
             draft = self._drafts[module]
             ours = replace(facts, uses=[use for use in facts.uses if use.models & scoped])
             for change in python_generators(ours, self._facts.modules, draft.scopes, draft.tf):
                 yield module, change
-            for change in scalar_losses(ours, scoped):
+            for change in (*scalar_losses(ours, scoped), *predictions_on_batch(ours)):
                 yield module, change
 
     # ---- two strategies in one process ----
