@@ -620,6 +620,8 @@ CONTROLS = (
 _OF_ESTIMATORS = (
     Control("batch of one replica", batch_of_one_replica, frozenset({"batch size", "crash", "data"})),
     Control("batch x{}", batch_times_replicas, frozenset({"batch size", "crash", "data"})),
+    # `num_replicas_in_sync`, by which the batch is multiplied, is 1 then.
+    Control("scope missing", scope_missing, frozenset({"scope", "batch size"})),
 )
 ESTIMATOR_CONTROLS = (
     *_OF_ESTIMATORS,

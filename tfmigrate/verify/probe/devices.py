@@ -84,11 +84,13 @@ def configure_sessions(threads, cpus):
     def __init__(self, target="", graph=None, config=None):
         config = config or protobuf.ConfigProto()
         config.allow_soft_placement = True
-        if cpus > 1:
-            config.device_count["CPU"] = cpus
         if threads:
             config.intra_op_parallelism_threads = threads
             config.inter_op_parallelism_threads = threads
+        if cpus > 1:
+            config.device_count["CPU"] = cpus
+            # An iterator of several devices waits for its own threads: with one to run operations TF 1.15 may hang.
+            config.inter_op_parallelism_threads = 0
         original(self, target, graph, config)
 
     session.BaseSession.__init__ = __init__
