@@ -87,7 +87,7 @@ def watch_loading(flavour):
     for owner in owners(flavour, "load_weights"):
         owner.load_weights = marking(owner.load_weights, False)
     # An import of tensorflow.keras.models makes another module than tf.keras.models is.
-    imported = flavours.optional("tensorflow.keras.models") if flavour.name == "tf.keras" else None
+    imported = flavours.optional("tensorflow.keras.models") if flavour.name != "keras" else None
     for models in [getattr(namespace, "models", None) for namespace in flavour.namespaces] + [imported]:
         if hasattr(models, "load_model") and not hasattr(models.load_model, LOADED):
             models.load_model = marking(models.load_model, True)
