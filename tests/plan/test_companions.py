@@ -107,6 +107,15 @@ def test_tensorflow_reached_through_keras_is_tensorflow() -> None:
     assert found(file) == {"TFM204"}
 
 
+def test_tensorflow_reached_through_keras_is_imported_where_it_was_not() -> None:
+    losses = "from keras import backend as K\n\n\ndef first(rows):\n    return K.tf.slice(rows, [0], [1])\n"
+    sources = {"train.py": "import losses\n" + HEAD + TAIL + "print(losses.first)\n", "losses.py": losses}
+    after = {file.path: file.after for file in migrate_sources(sources, Settings())}
+    assert after["losses.py"] == (
+        "import tensorflow as tf\n\n\ndef first(rows):\n    return tf.slice(rows, [0], [1])\n"
+    )
+
+
 def test_private_modules_of_keras_are_the_public_package() -> None:
     lines = "from tensorflow.python.keras.layers.normalization import BatchNormalization\n"
     lines += "from tensorflow.python.keras.preprocessing.image import flip_axis, img_to_array\n"

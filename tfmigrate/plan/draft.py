@@ -122,8 +122,9 @@ class Draft:
         return frozenset(gone - kept)
 
     def reaches_into(self, name: str) -> bool:
-        """Whether any edit so far writes code with an attribute of `name`."""
-        return any(re.search(rf"(?<![\w.]){re.escape(name)}\.", code) for code in self._written())
+        """Whether any edit so far writes `name`, or code with an attribute of it."""
+        pattern = re.compile(rf"(?<![\w.]){re.escape(name)}\.")
+        return any(code == name or pattern.search(code) for code in self._written())
 
     def writes(self, name: str) -> bool:
         """Whether any edit so far writes code that reads `name`."""
