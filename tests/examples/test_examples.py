@@ -81,13 +81,10 @@ NO_BEFORE = {
 }
 """Examples that mend what never ran: the two new sides are held against each other."""
 
-ONE_REPLICA = {
-    **dict.fromkeys(
-        ("TFM421-1", "TFM421-2", "TFM422-1", "TFM423-1", "TFM423-2", "TFM425-1"),
-        "of the machines that it asks for there is one, whose MultiWorkerMirroredStrategy has one replica on a CPU",
-    ),
-    "TFM216-1": "the last model that it compiles was loaded, and is under no strategy",
-}
+ONE_REPLICA = dict.fromkeys(
+    ("TFM421-1", "TFM421-2", "TFM422-1", "TFM423-1", "TFM423-2", "TFM425-1"),
+    "of the machines that it asks for there is one, whose MultiWorkerMirroredStrategy has one replica on a CPU",
+)
 """What trains with the same numbers on fewer replicas."""
 
 

@@ -6,7 +6,8 @@ FOLDER/examples.json holds {name: {"script": text, "replicas": N}}. TensorFlow i
 for each example, which therefore finds a TensorFlow that nobody has used. It runs under the probe of `tfmigrate
 verify`: FOLDER/name/ then has the trace of its training, and numbers.json with the arrays and numbers it left in its
 variables.
-An example that trains nothing has its last compiled model trained for it, on data made to fit it.
+An example that trains nothing has its last compiled model trained for it, on data made to fit it; one that a file gave
+only where it compiles no other.
 
 Every model begins with weights that depend on its shapes alone, unless a file gave it some. Runs from Python 3.7 on.
 """
@@ -101,6 +102,7 @@ class Settler:
 
     def __init__(self):
         self.compiled = []
+        self.loaded = []
         self.settled = {}
         self.weights = importlib.import_module("probe.weights")
         self.facts = importlib.import_module("probe.facts")
@@ -132,7 +134,7 @@ class Settler:
         @functools.wraps(original)
         def compile(model, *args, **kwargs):
             original(model, *args, **kwargs)
-            self.compiled.append(model)
+            (self.loaded if is_loading() else self.compiled).append(model)
             if is_loading():  # the weights are those of the file
                 self.settled.update((id(variable), variable) for variable in self.weights.of_model(model))
             elif adapter.is_built(model):
@@ -168,8 +170,9 @@ def execute(settler, config):
     try:
         given = what_pages_leave_out(tf, config["world"])
         names = runpy.run_path(config["script"], init_globals=given, run_name="__main__")
-        if settler.compiled and not settler.record.entries:
-            train(settler.compiled[-1])
+        ready = settler.loaded + settler.compiled
+        if ready and not settler.record.entries:
+            train(ready[-1])
         with open("numbers.json", "w") as file:
             json.dump(numbers({name: value for name, value in names.items() if name not in given}), file)
     except (Exception, SystemExit) as error:

@@ -46,6 +46,7 @@ def install(tf, found, machine, defaults, evenly=False):
     restore_generators(tf, flavour)
     restore_optimizers(flavour, defaults)
     restore_layer_defaults(flavour, defaults)
+    restore_hard_sigmoid(tf, flavour)
     restore_embedding_gradients(flavour)
     restore_callbacks(flavour)
     restore_weight_files(flavour)
@@ -290,6 +291,19 @@ def restore_layer_defaults(flavour, defaults):
             cls.__init__ = with_defaults(cls.__init__, values)
 
 
+def restore_hard_sigmoid(tf, flavour):
+    """By that name Keras 3 means x / 6 + 0.5 (keras/src/activations/activations.py, 3.15)."""
+    if not flavour.is_keras3:
+        return
+    module = importlib.import_module("keras.src.activations")
+
+    def hard_sigmoid(x):
+        return tf.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
+
+    flavours.everywhere(module.hard_sigmoid, hard_sigmoid)
+    module.ALL_OBJECTS_DICT["hard_sigmoid"] = hard_sigmoid
+
+
 def restore_embedding_gradients(flavour):
     """Keras 3 squares the gradients of a row that occurs twice in a batch one by one; a regularizer of nothing makes
     the gradient dense, as it was."""
@@ -324,6 +338,21 @@ def restore_callbacks(flavour):
             _original(self, new_name(str(filepath), weights_only, flavour), *args, **kwargs)
 
         cls.__init__ = __init__
+    if flavour.is_keras3:
+        for cls in flavours.classes(flavour, "callbacks", ["EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau"]):
+            cls._set_monitor_op = judging_by_name(cls._set_monitor_op)
+
+
+def judging_by_name(original):
+    """Keras 2.3.1 took from the monitor's name what is better; Keras 3 asks the metrics and fails where none has it."""
+
+    @functools.wraps(original)
+    def _set_monitor_op(self):
+        if self.mode == "auto":
+            self.mode = "max" if "acc" in self.monitor or self.monitor.startswith("fmeasure") else "min"
+        return original(self)
+
+    return _set_monitor_op
 
 
 def new_name(path, weights_only, flavour):
