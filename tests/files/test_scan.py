@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import git
 from tfmigrate.files.scan import search
 
 HIT = "from keras.utils import multi_gpu_model\n"
@@ -87,6 +88,21 @@ def test_a_folder_that_gitignore_takes_back_is_walked(project: Path) -> None:
     )
     assert found() == sorted(listed.stdout.split())
     assert found("src/out") == ["src/out/c.py"]
+
+
+def test_what_was_committed_is_walked_though_a_gitignore_names_it(project: Path) -> None:
+    put(".gitignore", "build/\nlocal_*.py\n")
+    for path in ("build/lib/a.py", "build/lib/b.py", "build/node_modules/c.py", "local_a.py", "local_b.py", "gone.py"):
+        put(path)
+    put("build/lib/notes.txt")
+    git("init", "-q")
+    git("add", "-f", "build/lib/a.py", "build/lib/notes.txt", "build/node_modules/c.py", "local_a.py")
+    assert found() == ["build/lib/a.py", "gone.py", "local_a.py"]
+    assert search(["."], NEEDLES).scanned == 4
+    assert found("build") == ["build/lib/a.py", "build/lib/b.py"]
+    assert [one.path for one in search(["."], NEEDLES, ["build/lib"]).found] == ["gone.py", "local_a.py"]
+    Path("build/lib/a.py").unlink()
+    assert found() == ["gone.py", "local_a.py"]
 
 
 def test_comments_and_blank_lines_of_a_gitignore_ask_for_no_pattern(

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 
 from tfmigrate.errors import UserError
+from tfmigrate.files.git import git
 from tfmigrate.files.scan import SUFFIXES
 
 BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -41,10 +42,9 @@ def _is_revision(name: str) -> bool:
 
 def _git(*arguments: str) -> str:
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, check=True)
+        return git(*arguments)
     except FileNotFoundError:
         raise UserError("--changed needs git, which is not installed") from None
     except subprocess.CalledProcessError as error:
         reason = os.fsdecode(error.stderr).strip().splitlines()[-1:] or [f"git {arguments[0]} failed"]
         raise UserError(f"--changed: {reason[0]}") from None
-    return os.fsdecode(done.stdout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -58,9 +58,9 @@ def search(
 
     `named` says which file names a walk looks at.
 
-    A walk leaves out what a .gitignore of any level names, `exclude` (the same language, relative to `root`), version
-    control, virtual environments and node_modules; a file that is named is always read. Links to folders are not
-    followed; a link to a file counts when its target lies inside `paths`, and is an error when not.
+    A walk leaves out what a .gitignore of any level names unless git tracks it, `exclude` (the same language, relative
+    to `root`), version control, virtual environments and node_modules; a file that is named is always read. Links to
+    folders are not followed; a link to a file counts when its target lies inside `paths`, and is an error when not.
     """
     search = _Search(needles, exclude, root or Path.cwd(), named)
     for path in paths:
@@ -101,11 +101,14 @@ class _Search:
         if os.path.basename(real) in NEVER_WALKED:
             self.error(top, _NEVER)
             return
-        pending = [("" if top == "." else top, real, self.excluded + _ignores_above(real))]
+        start = "" if top == "." else top
+        looked_at: dict[str, Sequence[tuple[GitIgnoreSpec, str]]] = {}
+        pending = [(start, real, self.excluded + _ignores_above(real))]
+        ignored = len(pending[0][2]) > len(self.excluded)
         while pending:
-            shown, real, ignores = pending.pop()
+            shown, folder, ignores = pending.pop()
             try:
-                with os.scandir(real) as entries:
+                with os.scandir(folder) as entries:
                     children = sorted(entries, key=attrgetter("name"))
             except OSError as error:
                 self.error(shown or top, f"cannot be read: {error.strerror}")
@@ -116,14 +119,27 @@ class _Search:
                     self.error(top, _NEVER)
                 continue
             if ".gitignore" in names:
-                ignores = [*ignores, *_ignores_of(os.path.join(real, ".gitignore"), real)]
+                more = _ignores_of(os.path.join(folder, ".gitignore"), folder)
+                ignores, ignored = [*ignores, *more], ignored or bool(more)
             prefix = os.path.join(shown, "")
             for child in children:
                 if child.is_dir(follow_symlinks=False):
                     if child.name not in NEVER_WALKED and not _ignored(child.path, ignores, is_folder=True):
                         pending.append((prefix + child.name, child.path, ignores))
                 elif self.named(child.name) and child.is_file():
-                    self.looked_at.append((prefix + child.name, ignores))
+                    looked_at[prefix + child.name] = ignores
+        if ignored:
+            looked_at.update((os.path.join(start, name), self.excluded) for name in self.committed(real))
+        self.looked_at.extend(looked_at.items())
+
+    def committed(self, folder: str) -> Iterator[str]:
+        """Files below `folder` that a .gitignore would leave out of the walk, were they not in the repository."""
+        from tfmigrate.files.git import tracked_though_ignored
+
+        for name in tracked_though_ignored(folder):
+            path = os.path.join(folder, name)
+            if self.named(name) and NEVER_WALKED.isdisjoint(name.split("/")) and os.path.isfile(path):
+                yield os.path.normpath(name)
 
     def search(self) -> None:
         """Searches what the walks came by, all at once."""
