@@ -215,9 +215,8 @@ class Matrix:
         restored = right.get("restored on Keras 3")
         # Where the old script cannot be restored on Keras 3, what it validates is judged by Keras 2.
         kerases = KERASES if restored is not None and not restored.ok else KERASES[:1]
-        chosen = controls.ESTIMATOR_CONTROLS if program.genuine == ESTIMATOR else controls.CONTROLS
-        if any(run.trace.predictions for run in right.values()):
-            chosen = controls.PREDICTION_CONTROLS
+        predicts = any(run.trace.predictions for run in right.values())
+        chosen = controls.controls_of(predicts=predicts, estimators=program.genuine == ESTIMATOR)
         made = controls.mutants(files, program.script, program.gpus, 3, chosen)
         for mutant in made:
             self.memory.repetition, self.memory.wrong, self.memory.controls = 1, True, False

@@ -47,14 +47,14 @@ def combined(edits: Iterable[Edit], revisions: Iterable[Revision]) -> list[Edit]
         else:
             others.append(edit)
     for revision in revisions:
-        calls[revision.call] = _revised(calls.get(revision.call) or _unchanged(revision.call), revision)
+        edit = calls.get(revision.call) or Arguments(revision.call, unchanged(revision.call.args))
+        calls[revision.call] = _revised(edit, revision)
     return [*others, *calls.values()]
 
 
-def _unchanged(call: cst.Call) -> Arguments:
-    return Arguments(
-        call, tuple(Argument(arg.value, arg.keyword.value if arg.keyword else None, arg) for arg in call.args)
-    )
+def unchanged(args: Iterable[cst.Arg]) -> tuple[Argument, ...]:
+    """Arguments of a call as they stand, for the new one."""
+    return tuple(Argument(arg.value, arg.keyword.value if arg.keyword else None, arg) for arg in args)
 
 
 def _revised(edit: Arguments, revision: Revision) -> Arguments:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
@@ -35,12 +35,11 @@ from tfmigrate.plan.saving import checkpoint_files, model_folders
 from tfmigrate.plan.sessions import sessions
 from tfmigrate.plan.steps import fractional_steps
 from tfmigrate.plan.streams import python_generators
+from tfmigrate.plan.unread import drop_unread, unread_imports
 from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of, is_docstring, only_statement, units_of
-from tfmigrate.understand.scopes import Occurrence
-from tfmigrate.understand.values import Visible
 from tfmigrate.walk import walk
 
 
@@ -54,7 +53,8 @@ def plan_companions(
     edits: list[Edit] = []
     revisions: list[Revision] = []
     gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
-    for change in _changes(draft, tables, modules, exported):
+    unread = frozenset(unread_imports(draft, exported))
+    for change in _changes(draft, tables, modules, unread):
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
         if draft.wanted(change.code, change.node):
@@ -63,8 +63,9 @@ def plan_companions(
             draft.say(change.code, change.node, change.message, change.action)
     # First, because devices are configured before the strategy is made where both stand before the same statement.
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
-    _drop_unread(draft)
-    _plan_imports(draft, tables, frozenset(_unread(draft, exported)))
+    functions = (scope for node, scope in draft.scopes.by_node.items() if isinstance(node, cst.FunctionDef))
+    drop_unread(draft, functions)
+    _plan_imports(draft, tables, unread)
     import_tensorflow(draft)
 
 
@@ -83,7 +84,9 @@ def imports_the_name(draft: Draft) -> bool:
     )
 
 
-def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts], exported: Set[str]) -> Iterator[CallChange]:
+def _changes(
+    draft: Draft, tables: Tables, modules: Mapping[Module, Facts], unread: Set[cst.ImportAlias]
+) -> Iterator[CallChange]:
     facts, scopes, settings, tf = draft.facts, draft.scopes, draft.settings, draft.tf
     keys = changed_keys(facts) if codes.METRIC_KEYS in tables.wanted else {}
     handled = [
@@ -116,57 +119,7 @@ def _changes(draft: Draft, tables: Tables, modules: Mapping[Module, Facts], expo
     yield from python_generators(facts, modules, scopes, tf)
     yield from batch_losses(facts, modules, scopes, tf)
     if any(code.startswith(NAMES) for code in tables.wanted):
-        yield from missing_names(facts, settings, tables, handled, frozenset(_unread(draft, exported)))
-
-
-def _drop_unread(draft: Draft) -> None:
-    """Variables of functions that nothing reads any more: `workers = 4`, where fit_generator(workers=workers) was."""
-    while True:
-        gone = draft.vanishing()
-        names_gone = {node.value for node in gone if isinstance(node, cst.Name)}
-        found = [
-            Remove(assignment)
-            for node, scope in draft.scopes.by_node.items()
-            if isinstance(node, cst.FunctionDef) and "locals()" not in draft.module.text
-            for name in sorted(names_gone & (scope.bound - scope.elsewhere))
-            for assignment in _bindings_to_drop(draft, draft.scopes.of_variable(name, scope), gone)
-        ]
-        if not found:
-            return
-        draft.edits.extend(found)
-
-
-def _bindings_to_drop(draft: Draft, mentions: Sequence[Occurrence], gone: Set[cst.CSTNode]) -> Sequence[cst.Assign]:
-    """The assignments of a variable whose readers are all gone; none where one of them does more than assign."""
-    reads = [mention.node for mention in mentions if not mention.binds]
-    left = [mention for mention in mentions if mention.binds and mention.node not in gone]
-    if not reads or not all(node in gone for node in reads):
-        return ()
-    assignments = []
-    for mention in left:
-        unit = mention.unit
-        small = only_statement(unit)
-        if not isinstance(small, cst.Assign) or len(small.targets) != 1 or small.targets[0].target is not mention.node:
-            return ()
-        if not is_pure(small.value) and not isinstance(draft.facts.values.get(small), Visible):
-            return ()
-        if draft.writes(draft.module.code(mention.node)):
-            return ()
-        if len(units_of(draft.module.places[unit].block)) == 1:
-            return ()
-        assignments.append(small)
-    return assignments
-
-
-def _unread(draft: Draft, exported: Set[str]) -> Iterator[cst.ImportAlias]:
-    """What `from` imports bring that nothing reads, here or in another module of the program."""
-    if draft.module.path.endswith("__init__.py") or "__all__" in draft.module.text:
-        return
-    for statement, unit in import_statements(draft.module):
-        for alias, bound, _ in imports_of(statement) if isinstance(statement, cst.ImportFrom) else ():
-            mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
-            if bound not in exported and all(mention.binds for mention in mentions):
-                yield alias
+        yield from missing_names(facts, settings, tables, handled, unread)
 
 
 def _in_try(draft: Draft, unit: Unit) -> bool:

@@ -7,7 +7,7 @@ and predict.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -20,13 +20,13 @@ from tfmigrate.plan.estimator_inputs import Inputs
 from tfmigrate.plan.estimator_model import build
 from tfmigrate.plan.estimator_names import modernised, only_compat_import
 from tfmigrate.plan.estimator_reader import Build, Unconvertible
-from tfmigrate.plan.expressions import Carrier, is_pure
+from tfmigrate.plan.expressions import Carrier, sole_assignment
+from tfmigrate.plan.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.result import Action
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
-from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import (
     EstimatorPart,
     Frame,
@@ -53,7 +53,6 @@ COUNTS = ("num_gpus", "num_gpus_per_worker")
 CANNED_ENDS = ("Classifier", "Regressor")
 CANNED_BEGINNINGS = ("DNN", "Linear", "BoostedTrees", "Baseline")
 DISTRIBUTING = frozenset({"train_distribute", "experimental_distribute"})
-SETTINGS_OF_SESSIONS = frozenset({"tensorflow.ConfigProto", "tensorflow.GPUOptions", "tensorflow.OptimizerOptions"})
 SILENT_SETTINGS = frozenset({"session_config", "log_step_count_steps", "save_summary_steps"})
 CHECKPOINT_SETTINGS = frozenset(
     {
@@ -99,52 +98,13 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list
     _unused_configs(facts, drafts)
     for module, draft in drafts.items():
         if module in touched:
-            _drop_idle(draft, {name for one, name in facts.exported if one is module})
+            exported = {name for one, name in facts.exported if one is module}
+            drop_unread(draft, draft.scopes.by_node.values(), exported)
             _join_scopes(draft)
             modernised(draft)
         else:
             draft.tf = before[module]
     return gone
-
-
-def _drop_idle(draft: Draft, exported: Collection[str]) -> None:
-    """Variables that only what goes has read go too: the dict of a hook, the ConfigProto of a RunConfig."""
-    scopes = draft.scopes
-    while True:
-        gone = draft.vanishing()
-        idle = [
-            assign
-            for scope in scopes.by_node.values()
-            for name in scope.bound
-            if not (scope is scopes.module and name in exported)
-            and (assign := _idle_assignment(name, scopes.of_variable(name, scope), gone, draft)) is not None
-        ]
-        if not idle:
-            return
-        draft.edits.extend(Remove(assign) for assign in dict.fromkeys(idle))
-
-
-def _idle_assignment(
-    name: str, mentions: Sequence[Occurrence], gone: Collection[cst.CSTNode], draft: Draft
-) -> cst.Assign | None:
-    """The one mention of a variable that is left, where it is an assignment without an effect."""
-    left = [mention for mention in mentions if mention.node not in gone]
-    if len(left) != 1 or len(left) == len(mentions) or not isinstance(left[0].unit, cst.SimpleStatementLine):
-        return None
-    found = [
-        small
-        for small in left[0].unit.body
-        if isinstance(small, cst.Assign) and len(small.targets) == 1 and small.targets[0].target is left[0].node
-    ]
-    if not found or draft.writes(name) or not _has_no_effect(found[0].value, draft):
-        return None
-    return found[0]
-
-
-def _has_no_effect(node: cst.BaseExpression, draft: Draft) -> bool:
-    if isinstance(node, cst.Call) and names.plain(draft.facts.symbols.get(node.func, "")) in SETTINGS_OF_SESSIONS:
-        return all(_has_no_effect(arg.value, draft) for arg in node.args)
-    return is_pure(node)
 
 
 def _join_scopes(draft: Draft) -> None:
@@ -371,8 +331,8 @@ class _Migration:
             mentions = draft.scopes.of_variable(node.value, draft.scope_of(config.site.frame))
             if not all(mention.binds or mention.node in given for mention in mentions):
                 return False
-            made = [_assigned_value(mention) for mention in mentions if mention.binds]
-            values = [value for value in made if value is not None]
+            made = [sole_assignment(mention) for mention in mentions if mention.binds]
+            values = [assignment.value for assignment in made if assignment is not None]
             if len(values) != len(made):
                 return False
         for value in values:
@@ -833,14 +793,6 @@ class _Migration:
 def _arms_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     """What an expression may come to."""
     return [*_arms_of(node.body), *_arms_of(node.orelse)] if isinstance(node, cst.IfExp) else [node]
-
-
-def _assigned_value(mention: Occurrence) -> cst.BaseExpression | None:
-    """The value of `name = value`, alone on its line."""
-    small = only_statement(mention.unit)
-    if isinstance(small, cst.Assign) and len(small.targets) == 1 and small.targets[0].target is mention.node:
-        return small.value
-    return None
 
 
 def _is_statement(use: Use) -> bool:

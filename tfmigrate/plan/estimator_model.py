@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import is_none, keywords, named_arguments, text_of
-from tfmigrate.plan.edits import Argument, Arguments, Insert, Signature, Unwrap
+from tfmigrate.plan.calls import is_none, keywords, named_arguments, text_of, unchanged
+from tfmigrate.plan.edits import Arguments, Insert, Signature, Unwrap
 from tfmigrate.plan.estimator_layers import LAYER_CLASSES, LAYERS, SCHEDULES
 from tfmigrate.plan.estimator_network import NetworkReader
 from tfmigrate.plan.estimator_reader import EVAL, MODE_NAMES, MODES, PLAIN, PREDICT, TRAIN, Build, Thing
@@ -605,8 +605,7 @@ class _Reader(TrainingReader, NetworkReader):
                 raise self._refuse(codes.ESTIMATOR_NO_LAYER, arg.value, "a layer is called on this")
         kept = [arg for arg, thing in zip(node.args, passed, strict=True) if thing.kind != "training"]
         if len(kept) != len(node.args):
-            arguments = [Argument(arg.value, arg.keyword.value if arg.keyword else None, arg) for arg in kept]
-            self._edit(Arguments(node, tuple(arguments)))
+            self._edit(Arguments(node, unchanged(kept)))
         return Thing("tensor", node)
 
     def _passed(self, node: cst.BaseExpression) -> Thing:
@@ -650,12 +649,8 @@ class _Reader(TrainingReader, NetworkReader):
         if dropped:
             kept = tuple(name for name in params if name not in dropped)
             self._plan.edits.append((function.module, Signature(definition, kept)))
-            arguments = tuple(
-                Argument(arg.value, arg.keyword.value if arg.keyword else None, arg)
-                for arg in node.args
-                if kinds[id(arg)].kind not in ("mode", "training")
-            )
-            self._edit(Arguments(node, arguments))
+            staying = [arg for arg in node.args if kinds[id(arg)].kind not in ("mode", "training")]
+            self._edit(Arguments(node, unchanged(staying)))
         return Thing("tensor", node)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, Unit, units_of
+from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import ClassValue, Frame, Site
 from tfmigrate.walk import walk
@@ -256,6 +256,14 @@ def assigned(binding: Occurrence) -> cst.BaseExpression | None:
     for small in binding.unit.body:
         if isinstance(small, cst.Assign) and any(target.target is binding.node for target in small.targets):
             return small.value
+    return None
+
+
+def sole_assignment(binding: Occurrence) -> cst.Assign | None:
+    """The `name = value`, alone on its line, that binds a name."""
+    small = only_statement(binding.unit)
+    if isinstance(small, cst.Assign) and len(small.targets) == 1 and small.targets[0].target is binding.node:
+        return small
     return None
 
 

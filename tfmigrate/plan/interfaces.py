@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import FIT_GENERATOR, Revision, has_stars, is_none, keywords, named_arguments
+from tfmigrate.plan.calls import FIT_GENERATOR, Revision, has_stars, is_none, keywords, named_arguments, unchanged
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Insert, Replace
 from tfmigrate.plan.imports import Moves, import_statements
 from tfmigrate.result import Action
@@ -137,11 +137,7 @@ def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
     parameters = GENERATOR_METHODS[use.method]
     named = named_arguments(use.call, parameters)
     if named is None:
-        edit = Arguments(
-            use.call,
-            tuple(Argument(arg.value, arg.keyword.value if arg.keyword else None, arg) for arg in use.call.args),
-            new,
-        )
+        edit = Arguments(use.call, unchanged(use.call.args), new)
         return CallChange(codes.GENERATOR_METHODS, use.call, f"{use.method}() is {new}() in TensorFlow 2", edit)
     method = f"keras.models.Model.{use.method}"
     gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
@@ -204,7 +200,7 @@ def _optimizer_call(
     facts: Facts, call: cst.Call, real: str, settings: Settings, tables: Tables, tf: str
 ) -> Iterator[CallChange]:
     known = names.canonical(tables.moves.moved(real))
-    arguments = [Argument(a.value, a.keyword.value if a.keyword is not None else None, a) for a in call.args]
+    arguments = list(unchanged(call.args))
     renamed = {r.old: r.new for r in tables.arguments if r.of == "keras.optimizers" and r.new}
     changes: list[CallChange] = []
     for position, argument in enumerate(arguments):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import Revision, has_stars, is_none, keywords, named_arguments, text_of
+from tfmigrate.plan.calls import Revision, has_stars, is_none, keywords, named_arguments, text_of, unchanged
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
 from tfmigrate.plan.expressions import assigned
 from tfmigrate.plan.interfaces import CallChange
@@ -27,13 +27,8 @@ def predicted_classes(facts: Facts) -> Iterator[CallChange]:
 
     Keras's own `predict_classes` compares with 0.5 where a model has one output; which it is, the loss tells.
     """
-    seen: set[cst.Call] = set()
-    for use in facts.uses:
-        if use.method not in ("predict_classes", "predict_proba") or use.call in seen or not _is_keras(use):
-            continue
-        seen.add(use.call)
-        old = tuple(Argument(a.value, a.keyword.value if a.keyword else None, a) for a in use.call.args)
-        predict = Arguments(use.call, old, "predict")
+    for use in _keras_calls(facts, "predict_classes", "predict_proba"):
+        predict = Arguments(use.call, unchanged(use.call.args), "predict")
         if use.method == "predict_proba":
             message = "predict_proba() was another name for predict(), and is gone"
             yield CallChange(codes.PREDICT_CLASSES, use.call, message, predict)
@@ -53,15 +48,19 @@ def predicted_classes(facts: Facts) -> Iterator[CallChange]:
 
 def predictions_on_batch(facts: Facts) -> Iterator[CallChange]:
     """`predict_on_batch(x)` of a model under a strategy answers once per replica on Keras 3; `predict` does not."""
+    for use in _keras_calls(facts, "predict_on_batch"):
+        message = "predict_on_batch() under a strategy returns each row once per replica on Keras 3; predict() does not"
+        predict = Arguments(use.call, (*unchanged(use.call.args), Argument("0", "verbose")), "predict")
+        yield CallChange(codes.PREDICT_ON_BATCH, use.call, message, predict)
+
+
+def _keras_calls(facts: Facts, *methods: str) -> Iterator[Use]:
+    """A use for each call of these methods of Keras's models."""
     seen: set[cst.Call] = set()
     for use in facts.uses:
-        if use.method != "predict_on_batch" or use.call in seen or not _is_keras(use):
-            continue
-        seen.add(use.call)
-        old = tuple(Argument(a.value, a.keyword.value if a.keyword else None, a) for a in use.call.args)
-        message = "predict_on_batch() under a strategy returns each row once per replica on Keras 3; predict() does not"
-        predict = Arguments(use.call, (*old, Argument("0", "verbose")), "predict")
-        yield CallChange(codes.PREDICT_ON_BATCH, use.call, message, predict)
+        if use.method in methods and use.call not in seen and _is_keras(use):
+            seen.add(use.call)
+            yield use
 
 
 def _is_keras(use: Use) -> bool:
@@ -86,11 +85,9 @@ def _loss(use: Use) -> str | None:
 
 def positional_arguments(facts: Facts) -> Iterator[CallChange]:
     """`compile(optimizer, loss, metrics)`: the third argument is `loss_weights` in Keras 3."""
-    seen: set[cst.Call] = set()
-    for use in facts.uses:
-        if use.method != "compile" or use.call in seen or not _is_keras(use) or has_stars(use.call):
+    for use in _keras_calls(facts, "compile"):
+        if has_stars(use.call):
             continue
-        seen.add(use.call)
         count = sum(arg.keyword is None for arg in use.call.args)
         if 2 < count <= len(_COMPILE):
             edit = Revision(use.call, named=tuple((position, _COMPILE[position]) for position in range(2, count)))
@@ -101,9 +98,9 @@ def positional_arguments(facts: Facts) -> Iterator[CallChange]:
 def target_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """`compile(target_tensors=[placeholder])`: the targets are what the data brings; the placeholder goes with it."""
     found: dict[cst.Call, list[cst.BaseExpression]] = {}
-    for use in facts.uses:
+    for use in _keras_calls(facts, "compile"):
         argument = keywords(use.call).get("target_tensors")
-        if use.method == "compile" and argument is not None and _is_keras(use):
+        if argument is not None:
             value = argument.value
             found[use.call] = [e.value for e in value.elements] if isinstance(value, cst.List | cst.Tuple) else [value]
     mentioned = [node for targets in found.values() for node in targets]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import FIT, FIT_GENERATOR, is_none, named_arguments
+from tfmigrate.plan.calls import FIT, FIT_GENERATOR, is_none, named_arguments, unchanged
 from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.plan.generators import Restarts
 from tfmigrate.plan.interfaces import GENERATOR_METHODS, CallChange, with_function
@@ -57,8 +57,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
         )
     changes = []
     for maker, again in makers.items():
-        old = tuple(Argument(arg.value, arg.keyword.value if arg.keyword else None, arg) for arg in maker.args)
-        edit = Arguments(maker, (Argument(maker.func), *old), function=helper)
+        edit = Arguments(maker, (Argument(maker.func), *unchanged(maker.args)), function=helper)
         message = (
             "Keras 3 under a strategy skips some batches of a plain Python generator: it becomes a dataset, which "
             f"loses none{again}"

@@ -151,11 +151,10 @@ def _epochs(e: Evidence) -> Divergence | None:
 
 
 def _batches(e: Evidence) -> Divergence | None:
-    if e.row("batches") is not None and e.row("global batch size") is None:
-        first = _data_apart(e)
-        # A GAN trains on what it made: other data may be what other settings or other training led to.
-        return None if first and first.sketch else _other_batches(e)
-    return _other_batches(e)
+    content_alone = e.row("batches") is not None and e.row("global batch size") is None
+    first = _data_apart(e) if content_alone else None
+    # A GAN trains on what it made: other data may be what other settings or other training led to.
+    return None if first and first.sketch else _other_batches(e)
 
 
 def _other_batches(e: Evidence) -> Divergence | None:

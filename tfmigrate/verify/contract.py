@@ -237,10 +237,24 @@ def _models(facts: Facts) -> Iterator[Row]:
     old, new = facts.old.models, facts.new.models
     yield Row("trained models", len(old), len(new), len(old) == len(new))
     for a, b in zip(old, new):
-        yield Row(_of("replicas", a, facts), a.replicas, b.replicas, a.replicas == b.replicas)
-        x, y = [shape for _, shape, _ in a.weights], [shape for _, shape, _ in b.weights]
-        yield Row(_of("weights", a, facts), _count(a), _count(b), x == y)
+        yield from _size(a, b, facts)
         yield from _built(a, b, facts)
+
+
+def _size(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
+    yield Row(_of("replicas", old, facts), old.replicas, new.replicas, old.replicas == new.replicas)
+    x, y = [shape for _, shape, _ in old.weights], [shape for _, shape, _ in new.weights]
+    yield Row(_of("weights", old, facts), _count(old), _count(new), x == y)
+
+
+def _precision(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
+    if old.dtypes and new.dtypes:
+        a, b = ", ".join(old.dtypes), ", ".join(new.dtypes)
+        yield Row(_of("computed in", old, facts), a, b, a == b)
+
+
+def _origin(old: Model, new: Model, facts: Facts) -> Row:
+    return Row(_of("loaded from a file", old, facts), old.loaded, new.loaded, old.loaded == new.loaded)
 
 
 def _built(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
@@ -248,9 +262,7 @@ def _built(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
     x, y = _trainable(old), _trainable(new)
     if len(old.weights) == len(new.weights):
         yield Row(_of("trainable weights", old, facts), _many(x), _many(y), x == y)
-    if old.dtypes and new.dtypes:
-        a, b = ", ".join(old.dtypes), ", ".join(new.dtypes)
-        yield Row(_of("computed in", old, facts), a, b, a == b)
+    yield from _precision(old, new, facts)
     for what, asked, now in (
         ("dropout and noise asked for", old.noise, new.noise),
         ("regularizers", old.regularizers, new.regularizers),
@@ -258,7 +270,7 @@ def _built(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
         if asked or now:
             yield Row(_of(what, old, facts), ", ".join(asked) or "none", ", ".join(now) or "none", asked == now)
     if old.loaded or new.loaded:
-        yield Row(_of("loaded from a file", old, facts), old.loaded, new.loaded, old.loaded == new.loaded)
+        yield _origin(old, new, facts)
 
 
 def _predictors(facts: Facts) -> Iterator[Row]:
@@ -266,13 +278,9 @@ def _predictors(facts: Facts) -> Iterator[Row]:
     old, new = facts.old.models, facts.new.models
     yield Row("models that predict", len(old), len(new), len(old) == len(new))
     for a, b in zip(old, new):
-        yield Row(_of("replicas", a, facts), a.replicas, b.replicas, a.replicas == b.replicas)
-        x, y = [shape for _, shape, _ in a.weights], [shape for _, shape, _ in b.weights]
-        yield Row(_of("weights", a, facts), _count(a), _count(b), x == y)
-        yield Row(_of("loaded from a file", a, facts), a.loaded, b.loaded, a.loaded == b.loaded)
-        if a.dtypes and b.dtypes:
-            asked, now = ", ".join(a.dtypes), ", ".join(b.dtypes)
-            yield Row(_of("computed in", a, facts), asked, now, asked == now)
+        yield from _size(a, b, facts)
+        yield _origin(a, b, facts)
+        yield from _precision(a, b, facts)
 
 
 def _predictions(facts: Facts) -> Iterator[Row]:

@@ -629,3 +629,10 @@ ESTIMATOR_CONTROLS = (
 )
 """With mistakes of a migration from tf.estimator in the place of those of the same name. A batch of 1 on two replicas
 kills Keras 3 (SEMANTICS section 3), and rounds that are not full are dropped, so that a few samples make none."""
+
+
+def controls_of(*, predicts: bool, estimators: bool) -> tuple[Control, ...]:
+    """The mistakes that can be made in a program that only predicts, trains Estimators, or trains models of Keras."""
+    if predicts:
+        return PREDICTION_CONTROLS
+    return ESTIMATOR_CONTROLS if estimators else CONTROLS

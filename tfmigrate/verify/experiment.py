@@ -20,7 +20,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
@@ -321,7 +321,7 @@ def run_all(
 
     def run_one(world: World, start: Initial, folder: Path) -> Run:
         if isinstance(start, World):
-            with leaders[start.role].room():
+            with leaders[start.role].places:
                 return run(world, limits, leaders[start.role].trace, folder, stop, watch)
         leader = leaders.get(world.role)
         if leader is None:
@@ -380,11 +380,6 @@ class _Leader:
             left = psutil.virtual_memory().available
             for _ in range(left // max(self.available - left, LEAST_MEMORY)):
                 self.places.release()
-
-    @contextmanager
-    def room(self) -> Iterator[None]:
-        with self.places:
-            yield
 
 
 def copy_program(source: Path, target: Path, largest: int) -> list[str]:

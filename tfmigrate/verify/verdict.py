@@ -633,9 +633,8 @@ def _controls(lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], ban
     keras: Keras = 3 if 3 in lab.plan.modern else 2
     right = lab.plan.world("migrated", keras)
     program = controls.program_of(right.source, right.script)
-    chosen = controls.ESTIMATOR_CONTROLS if lab.plan.flavour == "estimator" else controls.CONTROLS
-    if reference.trace.predictions:
-        chosen = controls.PREDICTION_CONTROLS
+    estimators = lab.plan.flavour == "estimator"
+    chosen = controls.controls_of(predicts=bool(reference.trace.predictions), estimators=estimators)
     made = list(controls.mutants(program, right.script, replicas_of(reference), keras, chosen))
     worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay=m.files) for m in made]
     short = bool(reference.trace.steps) and reference.trace.steps[0].epoch == 0

@@ -4,9 +4,9 @@ Of each array a few values, spread evenly, and sketches in which every value has
 on a fixed random direction, which other values and another order change alike.
 """
 
-import hashlib
-
 import numpy as np
+
+from .content import direction, fingerprint_of, sketch_of
 
 VALUES = 256
 STRETCHES = 32
@@ -17,8 +17,6 @@ IN_FULL = 1000
 
 SAMPLE = 1 << 14
 """Of the values that go in, so many at most are looked at."""
-
-DIRECTION = []
 
 
 def arrays_of(value):
@@ -69,14 +67,7 @@ def summary(array, full):
 def content(arrays):
     """(fingerprint, sketch) of what goes in, as a step has them, of a bounded sample."""
     parts = [np.ascontiguousarray(sample(array, SAMPLE), np.float32) for array in arrays]
-    digest = hashlib.sha1()
-    sketch = []
-    for part in parts:
-        digest.update(part.tobytes())
-        values = part.astype(np.float64)
-        sketch.append([float(np.sqrt(np.einsum("i,i", values, values))),
-                       float(np.einsum("i,i", values, direction(len(values))))])
-    return digest.hexdigest()[:16], sketch
+    return fingerprint_of(parts), sketch_of(parts)
 
 
 def sample(array, count):
@@ -84,10 +75,3 @@ def sample(array, count):
     if array.size <= count:
         return array.reshape(-1)
     return array.flat[np.linspace(0, array.size - 1, count).astype(int)]
-
-
-def direction(length):
-    """Numbers that look random and are the same everywhere; long ones repeat themselves."""
-    if not DIRECTION:
-        DIRECTION.append(np.random.RandomState(0).standard_normal(SAMPLE))
-    return np.resize(DIRECTION[0], length)

@@ -1,7 +1,6 @@
 """The trace as it is written: who trains, with what, and what came of each step."""
 
 import glob
-import hashlib
 import io
 import json
 import os
@@ -13,6 +12,7 @@ import time
 import numpy as np
 
 from . import facts, predictions, weights
+from .content import fingerprint_of, sketch_of
 
 WAIT_SECONDS = 0.02
 
@@ -439,33 +439,6 @@ def first_mismatch(theirs, ours, variables):
         if a != b:
             return "weight %d (%s) has shape %s here and %s there" % (i, weights.name_of(variables[i]), b, a)
     return "%d weights here, %d there" % (len(ours), len(theirs))
-
-
-def fingerprint_of(arrays):
-    """Equal batches have equal fingerprints: only the values as float32 count, in order; (n,) and (n, 1) are equal."""
-    digest = hashlib.sha1()
-    for array in arrays:
-        if array.dtype.kind in "OSU":
-            digest.update(repr(array.tolist()).encode("utf-8"))
-        else:
-            digest.update(np.ascontiguousarray(array, dtype=np.float32).tobytes())
-    return digest.hexdigest()[:16]
-
-
-def sketch_of(arrays):
-    """[norm, projection] of each array, on a fixed direction in which each element has a share.
-
-    For batches that hold what a model predicted, such as the fakes of a GAN: two versions of TensorFlow round that
-    differently, so the batches have other fingerprints and very nearly the same sketch.
-    """
-    found = []
-    for array in arrays:
-        if array.dtype.kind in "OSU":
-            return None
-        values = np.asarray(array, dtype=np.float64).ravel()
-        direction = np.random.RandomState(0).standard_normal(len(values))
-        found.append([float(np.linalg.norm(values)), float(values.dot(direction))])
-    return found
 
 
 def peak_memory():
