@@ -1327,3 +1327,46 @@ def test_a_template_that_is_taken_out_of_what_may_be_parallel_is_told() -> None:
         "gpus=gpus)", "gpus=gpus))"
     )
     assert "return model\n" in one(sure.rpartition("        if gpus")[0]).after
+
+
+TWO_BUILDERS = """
+    import os
+
+    import numpy as np
+    from tensorflow.keras.layers import Dense
+    from tensorflow.keras.models import Sequential
+    from tensorflow.keras.utils import multi_gpu_model
+
+
+    def small():
+        gpus = int(os.environ["SMALL"])
+        model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=gpus)
+        {}
+        return model
+
+
+    def large():
+        gpus = int(os.environ["LARGE"])
+        model = multi_gpu_model(Sequential([Dense(8, input_shape=(4,)), Dense(1)]), gpus=gpus)
+        {}
+        return model
+
+
+    model = small() if os.path.exists("small") else large()
+    {}
+    model.fit(np.load("x.npy"), np.load("y.npy"))
+"""
+
+
+def test_models_that_only_share_their_training_have_a_strategy_each() -> None:
+    compiled = 'model.compile("sgd", "mse")'
+    found = one(TWO_BUILDERS.format(compiled, compiled, ""))
+    assert codes(found, "refuse") == []
+    assert (found.after or "").count("MirroredStrategy(devices=[") == 2
+    assert (found.after or "").count("from_tensor_slices") == 1
+    assert "num_replicas_in_sync" not in (found.after or "")
+
+
+def test_models_that_share_their_compile_have_one_strategy() -> None:
+    found = one(TWO_BUILDERS.format("", "", 'model.compile("sgd", "mse")'))
+    assert codes(found, "refuse") == ["TFM107", "TFM107"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
@@ -16,18 +16,22 @@ from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module
 
 
-def plan_arrays(home: Home, drafts: Mapping[Module, Draft]) -> None:
+def plan_arrays(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> None:
     """The edits of each training on arrays, or in words why it keeps them."""
-    done: set[cst.CSTNode] = set()
-    for group in home.groups:
-        counts = {replicas(wrap) for wrap in group.wraps}
-        count = next(iter(counts)) if len(counts) == 1 else None
-        for use in group.trainings:
-            draft = drafts[use.site.frame.module]
-            if use.call not in done and takes_arrays(use, draft.facts):
-                done.add(use.call)
-                if draft.wanted(codes.ARRAYS_TO_DATASET, use.call):
-                    _plan_one(use, draft, _names(use, draft, home, group), count)
+    trainings: dict[cst.Call, list[tuple[Home, Group, Use]]] = {}
+    for home in homes:
+        for group in home.groups:
+            for use in group.trainings:
+                if takes_arrays(use, drafts[use.site.frame.module].facts):
+                    trainings.setdefault(use.call, []).append((home, group, use))
+    for call, concerned in trainings.items():
+        home, group, use = concerned[0]
+        draft = drafts[use.site.frame.module]
+        if draft.wanted(codes.ARRAYS_TO_DATASET, call):
+            alone = all(one is home for one, _, _ in concerned)
+            counts = {replicas(wrap) for wrap in group.wraps} if alone else set()
+            count = next(iter(counts)) if len(counts) == 1 else None
+            _plan_one(use, draft, _names(use, draft, home if alone else None, group), count)
 
 
 def _plan_one(use: Use, draft: Draft, names: Names, count: int | None) -> None:
@@ -45,13 +49,14 @@ def _plan_one(use: Use, draft: Draft, names: Names, count: int | None) -> None:
         draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "rewrite")
 
 
-def _names(use: Use, draft: Draft, home: Home, group: Group) -> Names:
+def _names(use: Use, draft: Draft, home: Home | None, group: Group) -> Names:
+    """`home`: the one whose strategy all models of the call live under; None where there are several."""
     scope = draft.scope_of(use.site.frame)
-    here = use.site.frame.function is group.home.function and use.site.frame.module is home.module
+    here = use.site.frame.function is group.home.function and use.site.frame.module is group.home.module
     guarded = any(wrap.guards for wrap in group.wraps)
     return Names(
         tf=draft.tf,
-        strategy=home.name if here and not guarded else None,
+        strategy=home.name if home is not None and here and not guarded else None,
         train=draft.scopes.fresh("train_dataset", scope),
         validation=draft.scopes.fresh("validation_dataset", scope),
         batch=draft.scopes.fresh("global_batch_size", scope),

@@ -74,10 +74,12 @@ def related_models(wraps: Iterable[Wrap], facts: ProgramFacts) -> frozenset[Mode
     """The templates, what they are built of, what is built on them, and what shares a variable with them.
 
     A model that may stand in the same variable as the parallel one (the other arm of a guard) is compiled by the
-    same statement, so it lives under the same strategy.
+    same statement, so it lives under the same strategy; one that is wrapped itself and only trained by the same
+    statement has a strategy of its own.
     """
     wrapped = frozenset(wraps)
     found = frozenset().union(*(models_of(wrap.template) for wrap in wrapped))
+    apart = frozenset().union(*(models_of(wrap.template) for wrap in facts.wraps if wrap not in wrapped)) - found
     # A template that was not followed is no model object; what is built on it is known by the place it came from.
     places = frozenset().union(
         *(option.sites for wrap in wrapped for option in options(wrap.template) if isinstance(option, Opaque))
@@ -92,7 +94,7 @@ def related_models(wraps: Iterable[Wrap], facts: ProgramFacts) -> frozenset[Mode
         for use in facts.uses:
             alternatives = options(use.receiver)
             if any(isinstance(o, Parallel) and o.wrap in wrapped for o in alternatives) or found & use.models:
-                grown.update(use.models)
+                grown.update(use.models if use.method == "compile" else use.models - apart)
         if grown == found:
             return found
         found = frozenset(grown)

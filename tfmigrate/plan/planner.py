@@ -89,7 +89,9 @@ def _migrate(
     for placement in placements:
         home = placement.home
         make_strategy(placement, remains.get(home.module), drafts[home.module])
-        plan_arrays(home, drafts)
+    plan_arrays([placement.home for placement in placements], drafts)
+    for placement in placements:
+        home = placement.home
         cautions.say_trainable_toggles(home, drafts)
         cautions.say_shared_optimizers(home, drafts)
         cautions.say_compiled_out_of_sight(home, facts, drafts)
