@@ -1370,3 +1370,126 @@ def test_models_that_only_share_their_training_have_a_strategy_each() -> None:
 def test_models_that_share_their_compile_have_one_strategy() -> None:
     found = one(TWO_BUILDERS.format("", "", 'model.compile("sgd", "mse")'))
     assert codes(found, "refuse") == ["TFM107", "TFM107"]
+
+
+LOCAL_IMPORT = """
+    from keras.layers import Dense
+    from keras.models import Sequential
+    from keras.utils import multi_gpu_model
+
+
+    def build(gpus):
+        model = Sequential([Dense(1, input_shape=(4,))])
+        if gpus > 1:
+            import tensorflow as tf
+            with tf.device("/cpu:0"):
+                print(tf.__version__)
+            model = multi_gpu_model(model, gpus)
+        model.compile("sgd", "mse")
+        return model
+
+
+    def version():
+        import tensorflow as tf
+        return tf.__version__
+"""
+
+
+@pytest.mark.parametrize("head", ["", "    import tensorflow as tf\n"])
+def test_an_import_of_tensorflow_inside_the_function_hides_no_name_from_the_strategy(head: str) -> None:
+    file = one(head + LOCAL_IMPORT.lstrip("\n"))
+    assert file.after.count("import tensorflow as tf\n") == 2
+    before, _, after = file.after.partition("strategy = ")
+    assert "\nimport tensorflow as tf\n" in f"\n{before}"
+    assert "def version():\n    import tensorflow as tf" in after
+
+
+OWN_OPTIMIZER = """
+    from keras.layers import Dense
+    from keras.models import Sequential
+    from keras.optimizers import Adam, Optimizer
+    from keras.utils import multi_gpu_model
+
+
+    class Slow(Optimizer):
+        def get_updates(self, loss, params):
+            return []
+
+
+    class Net:
+        def build(self, model, gpus=1, **settings):
+            self.model = multi_gpu_model(model, gpus=gpus)
+            self.model.compile(**settings)
+
+
+    model = Sequential([Dense(1, input_shape=(4,))])
+    print("one")
+    print("two")
+    print("three")
+    print("four")
+    optimizer = {optimizer}
+    print("five")
+    print("six")
+    print("seven")
+    print("eight")
+    Net().build(model, loss="mse", optimizer=optimizer, gpus=2)
+"""
+
+
+@pytest.mark.parametrize("optimizer", ["Adam()", "Slow()", "Adam() if model else Slow()"])
+def test_an_optimizer_that_is_handed_on_or_of_the_programs_own_class_is_made_in_the_scope(optimizer: str) -> None:
+    file = one(OWN_OPTIMIZER.format(optimizer=optimizer))
+    assert file.status == "migrated"
+    assert f"with strategy.scope():\n    optimizer = {optimizer}" in file.after
+
+
+CALLED_IN_THE_SCOPE = """
+    from keras.layers import Dense
+    from keras.models import Sequential, load_model
+    from keras.utils import multi_gpu_model
+
+
+    def typed(model, gpu=1):
+        if gpu > 1:
+            typed_model = multi_gpu_model(model, gpu)
+        else:
+            typed_model = model
+        typed_model.compile("sgd", "mse")
+        return typed_model
+
+
+    def load_models(paths, gpu=1):
+        models = []
+        for path in paths:
+            models.append(typed(load_model(path), gpu))
+        return models
+
+
+    def train(paths, batches, gpu=1):
+        if paths is not None:
+            model = load_models(paths, gpu)[0]
+        else:
+            model = Sequential([Dense(1, input_shape=(4,))])
+        typed(model, gpu).fit(batches)
+
+
+    def predict(paths, x, number):
+        models = load_models(paths, number)
+        return [model.predict(x) for model in models]
+
+
+    train(None, batches, 2)
+    predict(["a", "b"], x, 4)
+"""
+
+
+def test_a_function_that_is_called_in_a_scope_makes_no_strategy_of_its_own() -> None:
+    """Two strategies, one in the scope of the other, are an error on every TensorFlow."""
+    file = one(CALLED_IN_THE_SCOPE)
+    assert file.status == "migrated"
+    loading = file.after.partition("def load_models")[2].partition("def train")[0]
+    assert "strategy" not in loading
+    training, _, predicting = file.after.partition("def train")[2].partition("def predict")
+    assert training.count("for i in range(gpu)])") == 1
+    assert predicting.count("range(number)") == 1
+    assert "with strategy.scope():\n        models = load_models(paths, number)" in predicting

@@ -195,20 +195,25 @@ def _aliases(
 def import_tensorflow(draft: Draft) -> None:
     """`import tensorflow as tf` where the edits need it: beside the first import of Keras, or where imports begin."""
     module = draft.module
-    conditional = []
+    standing = False
+    conditional: list[tuple[cst.Import | cst.ImportFrom, Unit]] = []
+    inner: list[tuple[cst.Import | cst.ImportFrom, Unit]] = []
     for statement, unit in import_statements(module):
         if any(bound == draft.tf for _, bound, _ in imports_of(statement)):
-            if module.places[unit].owner is None:
-                return
-            if draft.scope_round(unit) is draft.scopes.module:
-                conditional.append((statement, unit))
+            standing |= module.places[unit].owner is None
+            (conditional if draft.scope_round(unit) is draft.scopes.module else inner).append((statement, unit))
     if not draft.reaches_into(draft.tf):
         return
     place = _place_for_import(draft)
-    if place is not None:
+    if not standing and place is not None:
         draft.edits.insert(0, Insert(place, f"import tensorflow as {draft.tf}"))
-    for statement, unit in conditional:
-        _drop_conditional(draft, statement, unit)
+        for statement, unit in conditional:
+            _drop_conditional(draft, statement, unit)
+    for statement, unit in inner:
+        # What is written above the import of a function would read a variable that has no value yet.
+        alone = len(list(imports_of(statement))) == 1 and not _in_try(draft, unit)
+        if alone and draft.reaches_into(draft.tf, draft.scope_round(unit).node):
+            draft.edits.append(ImportNames(statement))
 
 
 def _drop_conditional(draft: Draft, statement: cst.Import | cst.ImportFrom, unit: Unit) -> None:

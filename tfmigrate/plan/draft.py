@@ -121,27 +121,29 @@ class Draft:
                         kept.update(_names_in(argument.value))
         return frozenset(gone - kept)
 
-    def reaches_into(self, name: str) -> bool:
-        """Whether any edit so far writes `name`, or code with an attribute of it."""
+    def reaches_into(self, name: str, round_: cst.CSTNode | None = None) -> bool:
+        """Whether any edit so far writes `name`, or code with an attribute of it; `round_`: only those inside it."""
         pattern = re.compile(rf"(?<![\w.]){re.escape(name)}\.")
-        return any(code == name or pattern.search(code) for code in self._written())
+        places = [place for place, code in self._written() if code == name or pattern.search(code)]
+        return bool(places) if round_ is None else not {*places}.isdisjoint(walk(round_))
 
     def writes(self, name: str) -> bool:
         """Whether any edit so far writes code that reads `name`."""
-        return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!=)", code) for code in self._written())
+        return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!=)", code) for _, code in self._written())
 
-    def _written(self) -> Iterator[str]:
+    def _written(self) -> Iterator[tuple[cst.CSTNode, str]]:
+        """The code that the edits so far write, each with a node of the place it goes to."""
         for edit in self.edits:
             if isinstance(edit, Insert):
-                yield edit.code
+                yield edit.before, edit.code
             elif isinstance(edit, Replace):
-                yield edit.template
+                yield edit.node, edit.template
             elif isinstance(edit, Scope):
-                yield edit.context
+                yield edit.units[0], edit.context
             elif isinstance(edit, Branch):
-                yield edit.test
+                yield edit.unit, edit.test
             elif isinstance(edit, Arguments):
-                yield from (argument.value for argument in edit.arguments if isinstance(argument.value, str))
+                yield from ((edit.call, one.value) for one in edit.arguments if isinstance(one.value, str))
 
     def _tensorflow(self) -> str:
         for statement, unit in import_statements(self.module):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 
 import libcst as cst
 
@@ -48,6 +49,7 @@ def homes_of(
             homeless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
         else:
             by_frame.setdefault(frame, []).append(wrap)
+    homeless.update(_leave_scopes_of_callers(by_frame, facts))
     by_function: dict[cst.Module | cst.FunctionDef, list[Group]] = {}
     modules: dict[cst.CSTNode, Module] = {}
     for frame, members in by_frame.items():
@@ -61,6 +63,45 @@ def homes_of(
         for function, groups in by_function.items()
     ]
     return homes, homeless
+
+
+def _leave_scopes_of_callers(by_frame: dict[Frame, list[Wrap]], facts: ProgramFacts) -> dict[cst.Call, Refusal]:
+    """A function called in the scope of another strategy makes none itself, which would be two: its callers do, all.
+
+    Returns the calls that have no such caller.
+    """
+    homeless: dict[cst.Call, Refusal] = {}
+    while True:
+        function = next(_called_in_scopes(by_frame, facts), None)
+        if function is None:
+            return homeless
+        for frame in [frame for frame in by_frame if frame.function is function]:
+            wraps = by_frame.pop(frame)
+            if frame.call is not None:
+                by_frame.setdefault(frame.call.frame, []).extend(wraps)
+                continue
+            message = "a function that is called in the scope of another strategy makes its own: move it to the callers"
+            homeless.update((wrap.call, Refusal(codes.TWO_STRATEGIES, message)) for wrap in wraps)
+
+
+def _called_in_scopes(by_frame: Mapping[Frame, list[Wrap]], facts: ProgramFacts) -> Iterator[cst.CSTNode]:
+    """The functions at home among `by_frame` that another home calls where its own strategy's scope stands."""
+    functions = {frame.function for frame in by_frame} - {None}
+    if len(by_frame) < 2 or not functions:
+        return
+    for home, wraps in by_frame.items():
+        for wrap in wraps:
+            inside = takewhile(lambda frame, home=home: frame is not home, wrap.site.frame.chain())  # type: ignore[misc]
+            for frame in inside:
+                if frame.function in functions and frame.function is not home.function:
+                    yield frame.function  # type: ignore[misc]
+    for home in by_frame:
+        for site in home.call.chain() if home.call is not None else ():
+            if site.frame in by_frame and home.function in functions and home.function is not site.frame.function:
+                group = group_of(site.frame, tuple(by_frame[site.frame]), facts)
+                covered = (one.lifted(site.frame) for one in sites_to_cover(group))
+                if any(lifted is not None and lifted.unit is site.unit for lifted in covered):
+                    yield home.function  # type: ignore[misc]
 
 
 def _strategy_name(draft: Draft, function: cst.Module | cst.FunctionDef, facts: ProgramFacts) -> str:

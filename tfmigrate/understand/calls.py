@@ -18,6 +18,7 @@ from tfmigrate.understand.values import (
     ClassValue,
     FunctionValue,
     Made,
+    Mapping,
     Method,
     ModelObject,
     Opaque,
@@ -54,11 +55,16 @@ def call(walker: Walker, node: cst.Call) -> Value:
 
 
 def _arguments(walker: Walker, node: cst.Call) -> Arguments:
-    """The values passed, each with its keyword; `*` and `**` are keywords here."""
+    """The values passed, each with its keyword; `*` is a keyword here, and so is `**` where its keys are not known."""
     values: list[tuple[str | None, Value]] = []
     for argument in node.args:
         keyword = argument.keyword.value if argument.keyword is not None else None
-        values.append((argument.star or keyword, walker.evaluate(argument.value)))
+        value = walker.evaluate(argument.value)
+        keys = [key for key in value.keys if key] if argument.star == "**" and isinstance(value, Mapping) else []
+        if keys and isinstance(value, Mapping) and len(keys) == len(value.keys):
+            values.extend(zip(keys, value.values, strict=True))
+        else:
+            values.append((argument.star or keyword, value))
     return tuple(values)
 
 

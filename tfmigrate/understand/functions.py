@@ -15,6 +15,7 @@ from tfmigrate.understand.values import (
     Frame,
     FunctionValue,
     Made,
+    Mapping,
     Opaque,
     Parameter,
     Site,
@@ -134,9 +135,16 @@ def _bind_parameters(walker: Walker, function: FunctionValue, arguments: Argumen
         else:
             value = Parameter(frame, name)
         store[(frame, name)] = value
-    for star in (params.star_arg, params.star_kwarg):
-        if isinstance(star, cst.Param):
-            store[(frame, star.name.value)] = Opaque("extra arguments")
+    if isinstance(params.star_arg, cst.Param):
+        store[(frame, params.star_arg.name.value)] = Opaque("extra arguments")
+    if params.star_kwarg is not None:
+        named = {parameter.name.value for parameter in _parameters(params)}
+        extra = {keyword: value for keyword, value in by_name.items() if keyword not in named}
+        known = "**" not in extra and "*" not in extra
+        unknown = Opaque("extra arguments")
+        store[(frame, params.star_kwarg.name.value)] = (
+            Mapping(tuple(extra), tuple(extra.values())) if known and extra else unknown
+        )
 
 
 def _default(walker: Walker, node: cst.BaseExpression, function: FunctionValue) -> Value:

@@ -15,6 +15,7 @@ from tfmigrate.understand.values import (
     Entered,
     EstimatorPart,
     Frame,
+    Instance,
     Made,
     ModelObject,
     Opaque,
@@ -107,6 +108,8 @@ class Use:
         for option in options(optimizer) if optimizer is not None else ():
             if isinstance(option, Opaque):
                 found.update(option.sites)
+            if isinstance(option, Instance) and option.site is not None:
+                found.add(option.site)  # an optimizer class of the program's own
         return frozenset(found)
 
     @property
