@@ -17,7 +17,7 @@ def fingerprint_of(arrays):
         if array.dtype.kind in "OSU":
             digest.update(repr(array.tolist()).encode("utf-8"))
         else:
-            digest.update(np.ascontiguousarray(array, dtype=np.float32).tobytes())
+            digest.update(np.ascontiguousarray(array, dtype=np.float32))
     return digest.hexdigest()[:16]
 
 

@@ -1,9 +1,9 @@
 """Keras with a `train_step`: tf.keras from 2.2, tf_keras, Keras 3.
 
-Two places to stand. `make_train_function` gives the function that runs one step: the loss metric is emptied before it
-and set to the running mean after, so that its answer is that batch's own loss and the script's callbacks still see
-the mean. `train_step` gets the batch inside the step, in each replica: a tap there sees what was truly trained on,
-whatever pipeline it came through.
+Two places to stand. `make_train_function` gives the function that runs one step, from outside. `train_step` runs inside
+it, in each replica: a tap there sees what was truly trained on, whatever pipeline it came through. It empties the loss
+metric before the step, reads the batch's own loss after it, and puts back what the metric held, so that the script
+still sees the mean. Both pass out as one call from the graph, which costs less than to read a metric from outside.
 """
 
 import functools
@@ -23,6 +23,7 @@ class Batch(object):
     def __init__(self):
         self.parts = {}
         self.layout = None
+        self.loss = None
 
     def arrays(self, whole_in_each):
         """The global batch, inputs then targets; in `train_on_batch` of Keras 3 each replica holds the whole of it."""
@@ -86,12 +87,20 @@ class EagerKeras(object):
         if mark in vars(model):
             return
         original = getattr(model, step_name)
-        record = self.tf.autograph.experimental.do_not_convert(functools.partial(self.record, model))
+        outside = self.tf.autograph.experimental.do_not_convert
+        empty, pass_out = outside(self.empty), outside(functools.partial(self.pass_out, model))
 
-        def step(data):
-            record(data)
-            return original(self.shared(model, data) if step_name == "train_step" else data)
+        def train_step(data):
+            held = empty(model)
+            answer = original(self.shared(model, data))
+            pass_out(data, held)
+            return answer
 
+        def test_step(data):
+            pass_out(data, ())
+            return original(data)
+
+        step = train_step if step_name == "train_step" else test_step
         object.__setattr__(model, mark, original)
         object.__setattr__(model, step_name, step)
 
@@ -110,29 +119,45 @@ class EagerKeras(object):
     def with_weights(self, model, arguments):
         """Each step's data is given them as it comes."""
 
-    def record(self, model, data):
+    def empty(self, model):
+        """What the metric of the loss holds before a step, as (variable, value) of its sum and its count."""
+        tracker = loss_tracker(model, overridden(model, self.trainer, "train_step"))
+        held = [(one, self.tf.identity(one)) for one in ((tracker.total, tracker.count) if tracker is not None else ())]
+        for variable, value in held:
+            variable.assign(self.tf.zeros_like(value))
+        return held
+
+    def pass_out(self, model, data, held):
+        """Hands the batch of this replica, and the sum and count of all replicas' losses, to Python."""
         tf = self.tf
+        context = tf.distribute.get_replica_context()
+        sums = [tf.identity(variable) for variable, _ in held]
+        for (variable, value), own in zip(held, sums):
+            variable.assign(value + own)
+        if sums and context is not None and context.num_replicas_in_sync > 1:
+            sums = context.all_reduce(tf.distribute.ReduceOp.SUM, sums)
         inputs, targets = unpack(data)
         leaves = tf.nest.flatten(data)
         present = [leaf is not None for leaf in leaves]
         tensors = [leaf for leaf in leaves if leaf is not None]
+        ordered = in_order(tf, inputs, getattr(model, "input_names", None)) + in_order(
+            tf, targets, getattr(model, "output_names", None))
         if not all(tf.is_tensor(leaf) and hasattr(leaf, "get_shape") for leaf in tensors):
             if not all(isinstance(leaf, np.ndarray) for leaf in tensors):
                 self.recorder.note("ragged or sparse batches have no fingerprint")
-                return
-        ordered = in_order(tf, inputs, getattr(model, "input_names", None)) + in_order(
-            tf, targets, getattr(model, "output_names", None))
+                tensors = ordered = []
         order = [next(i for i, tensor in enumerate(tensors) if tensor is wanted) for wanted in ordered]
         layout = Layout(data, present, order)
 
         def keep(replica, *arrays):
             self.batch.layout = layout
-            self.batch.parts[int(replica)] = arrays
+            self.batch.parts[int(replica)] = arrays[len(sums):]
+            if sums and arrays[1]:
+                self.batch.loss = float(arrays[0] / arrays[1])
             return np.int64(0)
 
-        context = tf.distribute.get_replica_context()
         replica = context.replica_id_in_sync_group if context is not None else 0
-        tf.numpy_function(keep, [tf.cast(replica, tf.int64)] + tensors, tf.int64)
+        tf.numpy_function(keep, [tf.cast(replica, tf.int64)] + sums + tensors, tf.int64)
 
     # -- steps
 
@@ -144,29 +169,19 @@ class EagerKeras(object):
         entry, first = call.entry, call.steps == 0
         learning_rate = self.learning_rate(model.optimizer)
         own_step = overridden(model, self.trainer, "train_step")
-        tracker = loss_tracker(model, own_step)
         self.batch = Batch()
-        set_mean(tracker, 0.0, 0)
         started = time.time()
-        try:
-            logs = function(iterator)
-            loss = mean_of(tracker)
-            if loss is None:
-                loss = raw_loss(logs)
-        except BaseException:  # the data ended here, and the epoch's logs are read from the metric
-            set_mean(tracker, call.epoch_loss, call.epoch_weight)
-            raise
+        logs = function(iterator)
+        loss = raw_loss(logs) if self.batch.loss is None else self.batch.loss
         seconds = time.time() - started
-        if tracker is None:
+        if self.batch.loss is None:
             recorder.note("model %d: losses are recorded as its own training step reports them" % entry.index
                           if own_step else "model %d: this Keras hides its loss metric, so that the losses recorded "
                           "are means over the epoch so far" % entry.index)
         arrays = self.batch.arrays(call.name == "train_on_batch" and self.flavour.is_keras3)
         recorder.step(call, loss, arrays, learning_rate, seconds)
-        if tracker is not None:
-            set_mean(tracker, call.epoch_loss, call.epoch_weight)
-            if isinstance(logs, dict) and "loss" in logs:
-                logs = dict(logs, loss=np.float32(recorder.running_loss(call)))
+        if self.batch.loss is not None and isinstance(logs, dict) and "loss" in logs:
+            logs = dict(logs, loss=np.float32(recorder.running_loss(call)))
         if first and entry.leaves is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
             if recorder.aligned:
@@ -186,7 +201,7 @@ class EagerKeras(object):
         """Runs the model's own step once more, from the initial weights, on the same first batch in the same parts,
         with plain SGD as its optimizer; then everything is put back."""
         entry, batch = call.entry, self.batch
-        if overridden(model, self.trainer, "train_step") or not batch.parts or entry.initial is None:
+        if overridden(model, self.trainer, "train_step") or not batch.arrays(False) or entry.initial is None:
             self.recorder.note("no SGD probe for model %d: its training step is its own" % entry.index)
             return
         tf = self.tf
@@ -337,21 +352,6 @@ def loss_tracker(model, own_step):
         if metric is not tracker and metric.name == "loss" and hasattr(metric, "total") and hasattr(metric, "count"):
             return metric
     return None
-
-
-def set_mean(tracker, total, count):
-    if tracker is not None:
-        restore(tracker.total, total)
-        restore(tracker.count, count)
-
-
-def mean_of(tracker):
-    """What the metric holds: over several workers, whose answers to a step are one and the same, Keras 2 adds them up.
-    None where there is no metric, or nothing was put into it."""
-    if tracker is None:
-        return None
-    total, count = np.float32(tracker.total.numpy()), np.float32(tracker.count.numpy())
-    return float(total / count) if count else None
 
 
 def restore(variable, value):
