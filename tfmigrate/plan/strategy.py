@@ -101,8 +101,8 @@ def _count(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Ref
 def _too_late(what: str, needed: str, wrap: Wrap, home: Frame, before: Unit) -> Refusal:
     module = home.module
     place = f"line {module.position(before)[0]}" + ("" if module is wrap.site.frame.module else f" of {module.path}")
-    message = f"{what} is not known yet at {place}, where the model is built: move {needed} above that line"
-    return Refusal(codes.GPUS_TOO_LATE, message)
+    message = f"{what} is not known yet at {place}, where the model or its optimizer is made"
+    return Refusal(codes.GPUS_TOO_LATE, f"{message}: move {needed} above that line")
 
 
 def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str) -> str | Refusal:
