@@ -1493,3 +1493,65 @@ def test_a_function_that_is_called_in_a_scope_makes_no_strategy_of_its_own() -> 
     assert training.count("for i in range(gpu)])") == 1
     assert predicting.count("range(number)") == 1
     assert "with strategy.scope():\n        models = load_models(paths, number)" in predicting
+
+
+COUNTED = """
+    from tensorflow.keras.layers import Dense
+    from tensorflow.keras.models import Sequential
+    from tensorflow.keras.utils import multi_gpu_model
+    from tensorflow.python.client import device_lib
+
+
+    def train(model, data, gpus=None):
+        if gpus {test}:
+            gpus = len([d for d in device_lib.list_local_devices() if d.device_type == "GPU"])
+        if gpus >= 2:
+            model = multi_gpu_model(model, gpus)
+        model.compile("sgd", "mse")
+        model.fit(data)
+
+
+    model = Sequential([Dense(1, input_shape=(4,))])
+    train(model, open("data"){given})
+"""
+
+
+@pytest.mark.parametrize("test", ["is None", "== None"])
+def test_a_default_that_stands_in_for_none_is_what_the_wrap_gets(test: str) -> None:
+    found = one(COUNTED.format(test=test, given=""))
+    assert codes(found, "refuse") == []
+    assert "MirroredStrategy()" in found.after
+
+
+@pytest.mark.parametrize(("test", "given"), [("is not None", ""), ("is None", ", read()"), ("is 0", "")])
+def test_what_may_stay_none_is_not_taken_for_its_default(test: str, given: str) -> None:
+    assert codes(one(COUNTED.format(test=test, given=given)), "refuse")
+
+
+def test_a_class_round_the_wrap_stays_while_one_use_of_it_is_refused() -> None:
+    found = migrated(
+        {
+            "dress.py": DRESS,
+            "a.py": """
+                from keras.layers import Dense
+                from keras.models import Sequential
+
+                from dress import ModelMGPU
+
+                model = ModelMGPU(Sequential([Dense(1, input_shape=(4,))]), 2)
+                model.compile("sgd", "mse")
+            """,
+            "b.py": """
+                from dress import ModelMGPU
+                from elsewhere import count, model
+
+                parallel = ModelMGPU(model, count())
+                parallel.compile("sgd", "mse")
+            """,
+        }
+    )
+    assert codes(found["a.py"], "refuse") == []
+    assert codes(found["b.py"], "refuse") == ["TFM104"]
+    assert "class ModelMGPU" in found["dress.py"].after
+    assert [line for line in found["dress.py"].after.splitlines() if "import multi_gpu_model" in line]
+    assert codes(found["dress.py"], "refuse") == ["TFM003", "TFM104"]

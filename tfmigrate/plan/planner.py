@@ -23,8 +23,9 @@ from tfmigrate.plan.remains import Remains, remains_of
 from tfmigrate.plan.rescope import plan_rescoping
 from tfmigrate.plan.trail import story_of, trail_of
 from tfmigrate.rules import Rule
-from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import ClassValue
 
 
 def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Iterable[Rule]) -> dict[Module, Plan]:
@@ -84,7 +85,8 @@ def _migrate(
     for module, left in remains.items():
         drafts[module].edits.extend(left.edits(refused))
     wraps = [wrap for left in remains.values() for wrap in left.wraps]
-    _drop_dresses(wraps, drafts)
+    staying = {wrap.dress for wrap in facts.wraps if wrap.call in refused}
+    _drop_dresses([dress for dress in dict.fromkeys(wrap.dress for wrap in wraps) if dress not in staying], drafts)
     saving: set[Module] = set()
     for placement in placements:
         home = placement.home
@@ -107,9 +109,9 @@ def _migrate(
     return saving
 
 
-def _drop_dresses(wraps: Iterable[Wrap], drafts: Mapping[Module, Draft]) -> None:
-    """Model classes that only dress up a wrap go with it."""
-    for dress in {wrap.dress for wrap in wraps if wrap.dress is not None}:
+def _drop_dresses(dresses: Iterable[ClassValue | None], drafts: Mapping[Module, Draft]) -> None:
+    """Model classes that only dress up a wrap go with the last one."""
+    for dress in filter(None, dresses):
         draft = drafts[dress.closure.module]
         draft.edits.append(Unwrap(dress.node, None))
         for call in wraps_in(dress, drafts):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
 from tfmigrate.understand.assignments import assign
@@ -9,7 +11,7 @@ from tfmigrate.understand.lifecycle import Guard
 from tfmigrate.understand.program import units_of
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.store import Store
-from tfmigrate.understand.values import Opaque, Site, Value, join
+from tfmigrate.understand.values import Literal, Opaque, Site, Value, Visible, join, options
 
 
 class _Paths:
@@ -44,6 +46,9 @@ def walk_if(walker: Walker, unit: cst.If, site: Site) -> bool:
     """
     state = walker.state
     test = walker.evaluate(unit.test)
+    name = _asked_for_none(state, unit)
+    if name is not None:
+        return _walk_default(walker, unit, Guard(unit, "body", site, test), name)
     outer = state.guards
     paths = _Paths(state)
 
@@ -66,6 +71,41 @@ def walk_if(walker: Walker, unit: cst.If, site: Site) -> bool:
         state.guards = (*outer, Guard(unit, "orelse", site, test))
     elif through_body and not through_orelse and not _gives_up(other):
         state.guards = (*outer, Guard(unit, "body", site, test))
+    return paths.meet()
+
+
+def _asked_for_none(state: State, unit: cst.If) -> str | None:
+    """The variable of this function that `if x is None:` without an `else` asks about."""
+    test = unit.test
+    if unit.orelse is not None or not isinstance(test, cst.Comparison) or not isinstance(test.left, cst.Name):
+        return None
+    asked = [(type(target.operator), getattr(target.comparator, "value", "")) for target in test.comparisons]
+    local = state.frame.function is not None and state.store.get((state.frame, test.left.value)) is not None
+    return test.left.value if local and asked in ([(cst.Is, "None")], [(cst.Equal, "None")]) else None
+
+
+def _walk_default(walker: Walker, unit: cst.If, guard: Guard, name: str) -> bool:
+    """`if x is None: x = default`: what x cannot be does not go on, though what stands in the arm is walked."""
+    state = walker.state
+    outer = state.guards
+    found = options(state.lookup(name) or Literal(None))
+    something = [option for option in found if option != Literal(None)]
+    may_be_none = len(something) < len(found) or not all(isinstance(one, Literal | Visible) for one in something)
+    paths = _Paths(state)
+
+    paths.part()
+    state.guards = (*outer, guard)
+    through = walker.block(unit.body)
+    paths.end(through and may_be_none)
+
+    paths.part()
+    if something:
+        state.bind(name, join(*something))
+    paths.end(bool(something) or not through)
+
+    state.guards = outer
+    if not through and not _gives_up(unit.body):
+        state.guards = (*outer, replace(guard, arm="orelse"))
     return paths.meet()
 
 
