@@ -15,7 +15,7 @@ from tfmigrate.plan.calls import FIT, is_false, is_none, named_arguments
 from tfmigrate.plan.edits import Argument, Arguments, Insert
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Choice, Dataset, Items, Made, Mapping, Value, options
+from tfmigrate.understand.values import NOTHING, Choice, Dataset, Items, Made, Mapping, Parameter, Value, options
 
 _DEFAULT_BATCH = 32
 _WIDTH = 110
@@ -79,12 +79,34 @@ def plan_pipeline(
         return "its `shuffle` is not plainly True or False"
     if not isinstance(use.site.unit, cst.SimpleStatementLine):
         return "it does not stand on a line of its own"
+    absent = [name for name in ("x", "y", "sample_weight") if name in named and _may_be_none(facts, named[name].value)]
+    if absent:
+        return f"its `{absent[0]}` may be None, of which tf.data makes no dataset"
     builder = _Builder(module, facts, named, names, replicas, keep)
     inputs = builder.structure(named["x"].value)
     targets = builder.structure(named["y"].value)
     if inputs is None or targets is None:
         return "its data is put together in a way that was not followed"
     return builder.pipeline(use, inputs, targets)
+
+
+def _may_be_none(facts: Facts, node: cst.BaseExpression) -> bool:
+    """Whether what is written there is None on some path; a None that is written out is no question."""
+    value = facts.values.get(node)
+    if value is None or is_none(node):
+        return False
+    return any(option == NOTHING or _is_optional(option) for option in options(value))
+
+
+def _is_optional(value: Value) -> bool:
+    """Whether a value is a parameter that is None where no caller gives it."""
+    if not isinstance(value, Parameter) or value.frame.function is None:
+        return False
+    params = value.frame.function.params
+    return any(
+        param.name.value == value.name and param.default is not None and is_none(param.default)
+        for param in (*params.posonly_params, *params.params, *params.kwonly_params)
+    )
 
 
 def _is_plain_bool(node: cst.BaseExpression) -> bool:
@@ -219,7 +241,8 @@ class _Builder:
         """Pairs written out become a dataset; anything else stays, with its batch size said."""
         if isinstance(node, cst.Tuple | cst.List) and 2 <= len(node.elements) <= 3:
             columns = [self.structure(element.value) for element in node.elements]
-            if all(column is not None for column in columns):
+            absent = any(_may_be_none(self._facts, element.value) for element in node.elements)
+            if not absent and all(column is not None for column in columns):
                 rows = "(" + ", ".join(column.code for column in columns if column is not None) + ")"
                 code = self._dataset(self._names.validation, rows, None, batch, None)
                 return code, {"validation_data": self._names.validation}
