@@ -13,7 +13,9 @@ from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.devices import gpu_lists
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, ImportNames, Insert, Remove, Replace, Unwrap
+from tfmigrate.plan.embeddings import embedding_gradients
 from tfmigrate.plan.expressions import is_pure
+from tfmigrate.plan.extra_losses import extra_losses
 from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
 from tfmigrate.plan.interfaces import (
     CallChange,
@@ -26,7 +28,13 @@ from tfmigrate.plan.interfaces import (
 )
 from tfmigrate.plan.keras1 import keras_1_values
 from tfmigrate.plan.losses import batch_losses
-from tfmigrate.plan.methods import positional_arguments, predicted_classes, predictions_on_batch, target_tensors
+from tfmigrate.plan.methods import (
+    metrics_names,
+    positional_arguments,
+    predicted_classes,
+    predictions_on_batch,
+    target_tensors,
+)
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
 from tfmigrate.plan.readiness import missing_names, taken_out
 from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
@@ -115,6 +123,9 @@ def _changes(
     yield from schedules_that_callbacks_set(facts, tables)
     yield from recurrent_defaults(facts, settings, tf)
     yield from regularizer_defaults(facts, tables, tf)
+    yield from embedding_gradients(facts, tf)
+    yield from extra_losses(facts)
+    yield from metrics_names(facts)
     yield from stateful_layers(facts)
     yield from python_generators(facts, modules, scopes, tf)
     yield from batch_losses(facts, modules, scopes, tf)

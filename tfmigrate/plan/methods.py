@@ -14,7 +14,7 @@ from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import ModelObject
+from tfmigrate.understand.values import ModelObject, Parallel, options
 
 _CATEGORICAL = frozenset({"categorical_crossentropy", "sparse_categorical_crossentropy", "kullback_leibler_divergence"})
 """Losses of models with one output a class, of which there are two at least."""
@@ -52,6 +52,20 @@ def predictions_on_batch(facts: Facts) -> Iterator[CallChange]:
         message = "predict_on_batch() under a strategy returns each row once per replica on Keras 3; predict() does not"
         predict = Arguments(use.call, (*unchanged(use.call.args), Argument("0", "verbose")), "predict")
         yield CallChange(codes.PREDICT_ON_BATCH, use.call, message, predict)
+
+
+def metrics_names(facts: Facts) -> Iterator[CallChange]:
+    """`model.metrics_names` of Keras 3 does not name what `evaluate` answers."""
+    for node in facts.module.nodes:
+        if not isinstance(node, cst.Attribute) or node.attr.value != "metrics_names":
+            continue
+        value = facts.values.get(node.value)
+        if value is not None and any(isinstance(option, ModelObject | Parallel) for option in options(value)):
+            message = (
+                "metrics_names is ['loss', 'compile_metrics'] in Keras 3, whatever compile() was given, so that names "
+                "and numbers no longer belong together: evaluate(..., return_dict=True) answers both"
+            )
+            yield CallChange(codes.METRICS_NAMES, node, message, action="warn")
 
 
 def _keras_calls(facts: Facts, *methods: str) -> Iterator[Use]:
