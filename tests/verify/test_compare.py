@@ -158,6 +158,15 @@ def test_a_remainder_that_divides_makes_no_difference(tmp_path: Path) -> None:
     assert len(comparison.judged_steps) == len(comparison.steps)
 
 
+def test_a_layer_that_is_frozen_first_and_trained_later_is_no_statistic(tmp_path: Path) -> None:
+    old = Training(frozen=True)
+    a, b = train(tmp_path / "old", old), train(tmp_path / "new", replace(migrated(old), step_scale=1.1))
+    comparison = compare(a, b, 1e-5)
+    assert not comparison.known
+    assert row(comparison, "final trainable weights").broken
+    assert not any(found.what.startswith("final non-trainable") for found in comparison.contract)
+
+
 def test_moving_averages_are_known_and_sized_and_excuse_validation_only(tmp_path: Path) -> None:
     old = Training(moving_averages=True)
     comparison = both(tmp_path, old, migrated(old))

@@ -153,8 +153,8 @@ def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference |
     apart = [
         (difference.absolute, difference.name)
         for model in old.models
-        for difference in weights.differences(old, new, model.index, "final") or ()
-        if not difference.trainable and difference.relative > WEIGHTS_BAND * band
+        for i, difference in enumerate(weights.differences(old, new, model.index, "final") or ())
+        if i in weights.statistics(old, model.index) and difference.relative > WEIGHTS_BAND * band
     ]
     if not apart:
         return None
@@ -210,7 +210,7 @@ def known_of_validation(old: Trace) -> str | None:
     if _weighs_validation(old):
         return CLASS_WEIGHTED
     # What is assigned and not trained is batch norm's, near enough always.
-    if any(len(_trainable(model)) < len(model.weights) for model in old.models):
+    if any(weights.statistics(old, model.index) for model in old.models):
         return BATCH_NORM
     return None
 
@@ -448,16 +448,17 @@ def _weights(facts: Facts) -> Iterator[Row]:
         final = weights.differences(old, new, model.index, "final")
         if final is None:
             continue
-        idle = weights.without_gradient(old, model.index)
+        idle, statistics = weights.without_gradient(old, model.index), weights.statistics(old, model.index)
         remainder = max((known.size for known in facts.known if known.name == REMAINDER), default=0.0)
         for kind, excuse, limit, chosen in (
             (
                 "trainable",
                 REMAINDER,
                 max(REMAINDER_LIMIT, WEIGHTS_BAND * remainder),
-                [d for i, d in enumerate(final) if d.trainable and i not in idle],
+                # What is frozen when the training begins has no gradient then, and may be trained later.
+                [d for i, d in enumerate(final) if (i not in idle if d.trainable else i not in statistics)],
             ),
-            ("non-trainable", BATCH_NORM, math.inf, [d for d in final if not d.trainable]),
+            ("non-trainable", BATCH_NORM, math.inf, [d for i, d in enumerate(final) if i in statistics]),
         ):
             if chosen:
                 size = max(d.relative for d in chosen)

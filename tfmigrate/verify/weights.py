@@ -84,6 +84,20 @@ def without_gradient(trace: Trace, model: int) -> frozenset[int]:
     return frozenset(i for i, size in enumerate(sizes) if size < ZERO_GRADIENT * max(sizes, default=0.0))
 
 
+def statistics(trace: Trace, model: int) -> frozenset[int]:
+    """Indices of the tensors that are assigned and never trained, as batch norm's moving averages are: by their name,
+    or because they moved at the first update. A frozen layer's weights did not, and may be trained later."""
+    facts = next((m.weights for m in trace.models if m.index == model), ())
+    before, after = snapshot(trace, model, "initial"), snapshot(trace, model, "after_first_update")
+    known = before is not None and after is not None and shapes_agree(before, after)
+    moved = [not np.array_equal(x, y) for x, y in zip(before or (), after or ())] if known else []
+    return frozenset(
+        i
+        for i, (name, _, trainable) in enumerate(facts)
+        if not trainable and ("moving_" in name or (i < len(moved) and moved[i]))
+    )
+
+
 @dataclass(frozen=True)
 class GradientRatio:
     """The new run's first gradient measured along the old one's."""
