@@ -310,7 +310,21 @@ def restore_embedding_gradients(flavour):
     if flavour.is_keras3:
         regularizer = flavour.root.regularizers.L2(0.0)
         for cls in flavours.classes(flavour, "layers", ["Embedding"]):
-            cls.__init__ = with_defaults(cls.__init__, {"embeddings_regularizer": regularizer})
+            cls.__init__ = with_input_shape(with_defaults(cls.__init__, {"embeddings_regularizer": regularizer}))
+
+
+def with_input_shape(original):
+    """An Embedding that comes first in a Sequential knew its input by `input_length`, which Keras 3 drops: the model
+    then has no input before it is trained, and nothing to wrap."""
+
+    @flavours.standing_for(original)
+    def __init__(self, *args, **kwargs):
+        length = kwargs.pop("input_length", None)
+        if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
+            kwargs["input_shape"] = tuple(length) if isinstance(length, (list, tuple)) else (length,)
+        return original(self, *args, **kwargs)
+
+    return __init__
 
 
 def with_defaults(original, values):
