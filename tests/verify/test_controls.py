@@ -96,6 +96,13 @@ def test_no_mistake_that_cannot_be_made() -> None:
                   "compile outside the scope") is None  # fmt: skip
 
 
+def test_a_compile_is_known_by_the_places_of_its_arguments() -> None:
+    for line in ("model.compile('sgd', 'mse')\n", "model.compile(SGD(), 'mse', metrics=['mae'])\n"):
+        found = of_script(line)
+        assert {"learning rate x4", "another loss", "half precision"} <= found.keys()
+    assert of_script("pattern = regex.compile('mse')\n") == {}
+
+
 @pytest.mark.parametrize(
     ("optimizer", "applies"),
     [

@@ -118,9 +118,11 @@ def _imported(source: bytes, package: Path, home: Path) -> Iterator[Path]:
 
 
 def _is_compile(call: cst.Call) -> bool:
+    """`model.compile(...)` with an optimizer and a loss, by name or in their places, which `re.compile` has not."""
+    if not m.matches(call.func, m.Attribute(attr=m.Name("compile"))) or m.matches(call.func, m.Attribute(m.Name("re"))):
+        return False
     named = {arg.keyword.value for arg in call.args if arg.keyword}
-    is_method = m.matches(call.func, m.Attribute(attr=m.Name("compile")))
-    return is_method and bool(named & {"optimizer", "loss"}) and not m.matches(call.func, m.Attribute(m.Name("re")))
+    return bool(named & {"optimizer", "loss"}) or len(call.args) - len(named) >= 2
 
 
 def _is_fit(call: cst.Call) -> bool:
@@ -613,7 +615,8 @@ CONTROLS = (
     Control("dropout halved", dropout_halved, frozenset({"dropout"})),
     Control("weights not loaded", load_skipped, frozenset({"initial weights"}), may_do_nothing=True),
     Control("frozen layers learn", layers_thawed, frozenset({"frozen layers"}), may_do_nothing=True),
-    Control("half precision", half_precision, frozenset({"dtype"})),
+    # K.clear_session() of Keras 3 forgets the policy that it sets.
+    Control("half precision", half_precision, frozenset({"dtype"}), may_do_nothing=True),
 )
 """Those that every verdict needs come first; a script offers at least the learning rate, the scope and the loss."""
 
