@@ -78,6 +78,7 @@ class Training:
     regularizers: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ("float32",)
     loaded: bool = False
+    adds_losses: bool = False
     moving_averages: bool = False
     """Adds batch norm's non-trainable pair, updated once a replica and once more in the parallel world."""
 
@@ -167,7 +168,15 @@ def train(folder: Path, how: Training) -> Trace:
         start=start_of(how.world, how.replicas),
         models=(
             Model(
-                how.model, "model", how.replicas, tuple(tensors), how.noise, how.regularizers, how.dtypes, how.loaded
+                how.model,
+                "model",
+                how.replicas,
+                tuple(tensors),
+                how.noise,
+                how.regularizers,
+                how.dtypes,
+                how.loaded,
+                how.adds_losses,
             ),
         ),
         compiles=(Compile(how.model, how.model, how.optimizer, config, how.loss, ("accuracy",)),),

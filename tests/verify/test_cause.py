@@ -55,7 +55,7 @@ def test_equivalent_runs_have_no_cause(tmp_path: Path) -> None:
         ({"drop_rate_after": 1}, "learning rate", "0.5 -> 0.25: 1/2 of it from epoch 1, step 0 on", (1, 0)),
         ({"optimizer": "adam"}, "update rule", "sgd(learning_rate=0.5) became adam(learning_rate=0.5)", (0, 0)),
         ({"config": (("momentum", 0.9),)}, "update rule", "momentum None -> 0.9", (0, 0)),
-        ({"replicas": 1}, "scope", "1 replicas where 2", (0, 0)),
+        ({"replicas": 1}, "scope", "1 replica where 2", (0, 0)),
         ({"shuffle": "none"}, "shuffle", "no longer shuffled (full -> none)", (None, None)),
         ({"shuffle": "buffer 64"}, "shuffle", "full -> buffer 64", (None, None)),
         ({"validation_samples": 16}, "validation", "64 validation samples became 16", (None, None)),
@@ -92,6 +92,12 @@ def test_a_squared_epsilon_of_rmsprop_is_the_same_rule(tmp_path: Path) -> None:
         return replace(trace, compiles=(replace(trace.compiles[0], optimizer=name, config={"epsilon": epsilon}),))
 
     assert find(with_epsilon(old, "rmsprop", 1e-7), with_epsilon(new, "rmsprop", 1e-14)) is None
+    drifting = train(tmp_path / "drifting", replace(migrated(OLD), step_scale=1.01))
+    for new_epsilon in (1e-7, 1e-14):
+        drift = find(with_epsilon(old, "rmsprop", 1e-7), with_epsilon(drifting, "rmsprop", new_epsilon))
+        assert drift is not None
+        assert drift.kind == "unknown"
+        assert "rmsprop adds epsilon to the square root in TensorFlow 1.15.0 and under it from 2.11 on" in drift.cause
     left = find(with_epsilon(old, "adam", 1e-7), with_epsilon(new, "adam", 1e-14))
     assert left is not None
     assert left.kind == "update rule"
@@ -122,7 +128,31 @@ def test_what_nothing_explains_is_said_to_be_unknown(tmp_path: Path) -> None:
     steps = tuple(replace(s, loss=s.loss * 1.01) if (s.epoch, s.step) >= (1, 2) else s for s in new.steps)
     found = find(old, replace(new, steps=steps))
     assert found is not None
-    assert found == Divergence("unknown", "unknown: losses first differ at epoch 1, step 2", 1, 2)
+    assert (found.kind, found.epoch, found.step) == ("unknown", 1, 2)
+    assert found.cause.startswith("unknown: losses part from epoch 1, step 2 on (")
+    assert found.cause.endswith("by up to 0.0099; the first loss and gradient agree")
+
+
+def test_a_validation_loss_that_follows_the_training_is_not_the_cause(tmp_path: Path) -> None:
+    old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", replace(migrated(OLD), step_scale=1.01))
+    found = find(old, new)
+    assert found is not None
+    assert found.kind == "unknown"
+    assert "training agrees" not in found.cause
+    steps = tuple(replace(s, loss=s.loss * 1.1) for s in new.steps)
+    found = find(old, replace(new, steps=steps))
+    assert found is not None
+    assert "the first loss differs (" in found.cause
+    assert "from the same weights and the same batch" in found.cause
+
+
+@pytest.mark.parametrize("adding", [{"adds_losses": True}, {"regularizers": ("activity l2=0.1",)}])
+def test_losses_that_layers_add_were_counted_more_than_once(tmp_path: Path, adding: dict[str, object]) -> None:
+    old = replace(OLD, **adding)  # type: ignore[arg-type]
+    found = between(tmp_path, old, replace(migrated(old), gradient_scale=0.83))
+    assert (found.kind, found.epoch, found.step) == ("loss", 0, 0)
+    assert "layers add losses of their own" in found.cause
+    assert between(tmp_path / "later", old, replace(migrated(old), step_scale=1.01)).kind == "unknown"
 
 
 def test_data_comes_before_what_follows_from_it(tmp_path: Path) -> None:
@@ -206,6 +236,11 @@ def test_long_errors_keep_their_type_and_their_line() -> None:
     assert short.endswith("... (train.py:31)")
     assert len(short) <= 240
     assert "\n" not in short
+
+
+def test_objects_in_errors_are_told_by_their_class() -> None:
+    error = "RuntimeError: <tensorflow.python.distribute.Strategy object at 0x7f30c14879e0> is not it"
+    assert cause.shorten(error) == "RuntimeError: <Strategy> is not it"
 
 
 def test_the_order_of_the_data(tmp_path: Path) -> None:

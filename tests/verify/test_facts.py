@@ -77,6 +77,22 @@ def test_dtypes_of_layers_with_weights() -> None:
     assert facts.of_model(model(*layers))["dtypes"] == ["bfloat16", "float32"]
 
 
+def test_a_loss_that_the_scripts_own_code_adds() -> None:
+    added: list[float] = []
+
+    class Adding:
+        def add_loss(self, loss: float) -> None:
+            added.append(loss)
+
+    own, keras, base = Adding(), Adding(), SimpleNamespace(layer_classes=[Adding])
+    facts.watch_losses(base)
+    facts.watch_losses(base)
+    own.add_loss(1.0)
+    exec("layer.add_loss(2.0)", {"__name__": "tensorflow.python.keras.engine.base_layer", "layer": keras})
+    assert added == [1.0, 2.0]
+    assert (hasattr(own, facts.ADDS), hasattr(keras, facts.ADDS)) == (True, False)
+
+
 def test_a_model_whose_template_was_loaded_was_loaded() -> None:
     template = model(Layer())
     trainer = SimpleNamespace(name="keras", trainers=[(Net, False)], namespaces=[SimpleNamespace(Model=Net)])

@@ -92,7 +92,7 @@ def test_a_right_migration(lab: Laboratory) -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (WRONG["scope missing"], "the model predicts on 1 replicas where 2 were asked for"),
+        (WRONG["scope missing"], "the model predicts on 1 replica where 2 were asked for"),
         (WRONG["last rows lost"], "60 rows became 59, first in call 0"),
         (WRONG["rows in another order"], "what goes in is not the same, first in call 0"),
         (WRONG["half precision"], "computed in bfloat16 where it was float32"),

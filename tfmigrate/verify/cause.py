@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -11,7 +12,7 @@ from . import weights
 from .align import PredictionPair, StepPair, same_batch
 from .compare import Comparison
 from .contract import BATCH_NORM, Row
-from .optimizers import changed_settings, describe, number, optimizer_name, pair_compiles
+from .optimizers import EPSILON_MOVED, changed_settings, describe, number, optimizer_name, pair_compiles
 from .trace import Model, Step, Trace
 
 Kind = Literal[
@@ -322,7 +323,8 @@ def _replicas(e: Evidence) -> Divergence | None:
     if row is None:
         return None
     does = "predicts" if e.old.predictions else "was trained"
-    return Divergence("scope", f"the model {does} on {row.new} replicas where {row.old} were asked for", 0, 0)
+    many = "replica" if row.new == 1 else "replicas"
+    return Divergence("scope", f"the model {does} on {row.new} {many} where {row.old} were asked for", 0, 0)
 
 
 def _rows(e: Evidence) -> Divergence | None:
@@ -367,6 +369,20 @@ def _predictions(e: Evidence) -> Divergence | None:
 
 def _call(pair: PredictionPair) -> str:
     return f"call {pair.index}"
+
+
+def _extra_losses(e: Evidence) -> Divergence | None:
+    """What layers add to the loss: multi_gpu_model counted it more than once (SEMANTICS section 2)."""
+    first = _first_apart(e)
+    if first is None or first != e.comparison.steps[0]:
+        return None
+    if not any(m.adds_losses or any(r.startswith("activity ") for r in m.regularizers) for m in e.old.models):
+        return None
+    what = (
+        f"the first loss differs ({first.old:.6g} -> {first.new:.6g}): layers add losses of their own (add_loss, or "
+        "activity_regularizer), which multi_gpu_model counted more than once, and a strategy counts once (TFM407)"
+    )
+    return Divergence("loss", what, first.epoch, first.step)
 
 
 def _gradient(e: Evidence) -> Divergence | None:
@@ -421,18 +437,44 @@ def of_validation(old: Trace, new: Trace, comparison: Comparison) -> Divergence 
 def _validation(e: Evidence) -> Divergence | None:
     if (row := e.row("validation samples")) is not None:
         return Divergence("validation", f"{row.old} validation samples became {row.new}")
-    if (row := e.row("validation loss")) is not None:
+    if (row := e.row("validation loss")) is not None and e.comparison.losses_agree:
         old, new = (f"{v:.6g}" if isinstance(v, float) else "none" for v in (row.old, row.new))
         return Divergence("validation", f"the validation loss differs ({old} -> {new}) though training agrees")
     return None
 
 
 def _unknown(e: Evidence) -> Divergence:
-    at = _first_loss(e)
-    if at is not None:
-        return Divergence("unknown", f"unknown: losses first differ at {_where(*at)}", *at)
+    first = _first_apart(e)
+    if first is not None:
+        change = f"{first.old:.6g} -> {first.new:.6g}"
+        if first == e.comparison.steps[0]:
+            what = f"the first loss differs ({change}), from the same weights and the same batch"
+        else:
+            size = e.comparison.max_relative_difference
+            what = f"losses part from {_where(first.epoch, first.step)} on ({change}), by up to {size:.2g}"
+            what += "; the first loss and gradient agree" if e.row("first gradient") is None else ""
+            if (moved := _moved_epsilon(e)) is not None:
+                return Divergence("unknown", f"{what}; {moved}", first.epoch, first.step)
+        return Divergence("unknown", f"unknown: {what}", first.epoch, first.step)
     what = ", ".join(row.what for row in e.comparison.broken) or "no step was taken by both"
     return Divergence("unknown", f"unknown: {what}")
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])
+
+
+def _moved_epsilon(e: Evidence) -> str | None:
+    """What no setting shows: the place of epsilon (SEMANTICS section 3), which a root near it in size makes felt."""
+    name = next((optimizer_name(c) for c in e.old.compiles if optimizer_name(c) in EPSILON_MOVED), None)
+    if name is None or e.old.start is None or e.new.start is None:
+        return None
+    if not _minor(e.old.start.tensorflow) < (2, 11) <= _minor(e.new.start.tensorflow):
+        return None
+    return (
+        f"{name} adds epsilon to the square root in TensorFlow {e.old.start.tensorflow} and under it from 2.11 on, so "
+        "that small gradients take other steps, the less so where epsilon is written as its square (TFM304)"
+    )
 
 
 SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
@@ -449,6 +491,7 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     _learning_rate,
     _rows,
     _replicas,
+    _extra_losses,
     _predictions,
     _remainder,
     _batch_norm,
@@ -496,8 +539,9 @@ BEFORE_A_CRASH: frozenset[Kind] = frozenset(
 
 
 def shorten(error: str, length: int = 240) -> str:
-    """An error in one line; a long one keeps its start, with the type, and the script's line at its end."""
-    line = " ".join(error.split())
+    """An error in one line, objects by their class alone; a long one keeps its start, with the type, and the script's
+    line at its end."""
+    line = re.sub(r"<(?:[\w.]*\.)?(\w+) object at 0x[0-9a-f]+>", r"<\1>", " ".join(error.split()))
     if len(line) <= length:
         return line
     tail = line[line.rfind(" (") :] if line.endswith(")") else ""

@@ -24,7 +24,7 @@ _BOOKKEEPING = {
 }
 
 # Old Keras adds epsilon outside the square root, today's inside it: the old one squared is the same arithmetic (1e-5).
-_EPSILON_MOVED = {"rmsprop", "adagrad"}
+EPSILON_MOVED = {"rmsprop", "adagrad"}
 
 
 def optimizer_name(compiled: Compile) -> str:
@@ -99,7 +99,7 @@ def _same(x: Any, y: Any) -> bool:
 
 
 def _epsilon_moved(name: str, key: str, old: Any, new: Any) -> bool:
-    return key == "epsilon" and name in _EPSILON_MOVED and _is_number(old) and _same(old * old, new)
+    return key == "epsilon" and name in EPSILON_MOVED and _is_number(old) and _same(old * old, new)
 
 
 def _is_number(value: Any) -> bool:

@@ -51,6 +51,8 @@ class Model:
     """In which layers with weights compute."""
     loaded: bool = False
     """Its weights, or those of a model in it, came from a file."""
+    adds_losses: bool = False
+    """A layer of the script's own, or the script, adds to its loss; activity regularizers are in `regularizers`."""
 
 
 @dataclass(frozen=True)

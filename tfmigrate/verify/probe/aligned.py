@@ -29,6 +29,7 @@ def install(tf, found, seed, recorder):
         for layer_class in flavour.layer_classes:
             weights.stamp_layers(layer_class)
         facts.watch_loading(flavour)
+        facts.watch_losses(flavour)
         if flavour.name == "keras":
             settle_iterations(flavour)
 

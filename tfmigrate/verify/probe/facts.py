@@ -1,11 +1,13 @@
 """What a model was asked to be, where an aligned run neutralises it or its losses are slow to show it."""
 
 import functools
+import sys
 
 from . import flavours, weights
 
 ASKED = "_tfmigrate_asked"
 LOADED = "_tfmigrate_loaded"
+ADDS = "_tfmigrate_adds"
 NOISE = ("Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout",
          "AlphaDropout")
 REGULARIZED = ("kernel", "bias", "activity", "embeddings", "gamma", "beta", "recurrent", "depthwise", "pointwise")
@@ -37,6 +39,7 @@ def of_model(model):
         "regularizers": regularizers,
         "dtypes": sorted(dtypes),
         "loaded": any(hasattr(one, LOADED) for one in with_inner(model)),
+        "adds_losses": any(hasattr(one, ADDS) for one in layers + with_inner(model)),
     }
 
 
@@ -91,6 +94,29 @@ def watch_loading(flavour):
     for models in [getattr(namespace, "models", None) for namespace in flavour.namespaces] + [imported]:
         if hasattr(models, "load_model") and not hasattr(models.load_model, LOADED):
             models.load_model = marking(models.load_model, True)
+
+
+def watch_losses(flavour):
+    """Marks layers whose own code adds a loss; Keras itself adds those of regularizers in the same way."""
+    for start in flavour.layer_classes:
+        for owner in start.__mro__:
+            if "add_loss" in vars(owner) and not hasattr(owner.add_loss, ADDS):
+                owner.add_loss = adding(owner.add_loss)
+
+
+def adding(original):
+    @functools.wraps(original)
+    def add_loss(self, *args, **kwargs):
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        if not set(caller.split(".")) & set(["keras", "tf_keras"]):
+            try:
+                object.__setattr__(self, ADDS, True)
+            except (AttributeError, TypeError):  # a class that keeps no attributes
+                pass
+        return original(self, *args, **kwargs)
+
+    setattr(add_loss, ADDS, True)
+    return add_loss
 
 
 def owners(flavour, name):

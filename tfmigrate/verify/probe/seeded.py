@@ -24,6 +24,7 @@ def install(tf, found, seed):
         for layer_class in flavour.layer_classes:
             weights.stamp_layers(layer_class)
         facts.watch_loading(flavour)
+        facts.watch_losses(flavour)
 
 
 def seeders(tf):
