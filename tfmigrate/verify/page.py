@@ -11,7 +11,7 @@ import jinja2
 
 from . import events, figures, junit, pull_request
 from .report import Report
-from .words import devices, figure, margin, memory, size
+from .words import devices, figure, margin, memory, roles, size
 
 TEMPLATE = "report.html.jinja"
 
@@ -36,7 +36,7 @@ def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
     """The page as one text, pictures inside."""
     source = resources.files(__package__).joinpath("templates").joinpath(TEMPLATE).read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters.update(figure=figure, memory=memory, margin=margin, devices=devices, size=size)
+    environment.filters.update(figure=figure, memory=memory, margin=margin, devices=devices, size=size, roles=roles)
     shown = report.shown
     return environment.from_string(source).render(
         report=report,

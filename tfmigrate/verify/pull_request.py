@@ -73,7 +73,13 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
             )
             for control in report.controls
         ]
-        headings = ("wrong on purpose", f"{report.compared} difference", "in tolerances", "told apart", "found as")
+        headings = (
+            "wrong on purpose",
+            f"{report.compared} difference",
+            "times the tolerance",
+            "told apart",
+            "found as",
+        )
         table = _table(headings, rows)
         parts.append(_folded(f"{told} of {len(rows)} wrong migrations were told apart", table))
     runs = [

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .report import CONTROL, Report, Written
-from .words import figure, margin, memory
+from .words import figure, margin, memory, roles
 
 COLOURS = {
     "EQUIVALENT": "bold green",
@@ -21,6 +21,8 @@ def show(report: Report, console: Console) -> None:
     """Prints runs, comparisons, what differs, the controls and, last, the verdict."""
     if report.runs:
         console.print(runs(report))
+        if legend := roles(report.runs):
+            console.print(Text(legend, style="dim"))
         for run in report.runs:
             if run.outcome != "ok" and not run.role.startswith(CONTROL):
                 console.print(Text(run.outcome, style="red"))
@@ -120,7 +122,7 @@ def controls(report: Report) -> Table:
     tolerance = shown.comparison.tolerance if shown and shown.comparison else None
     table = Table("wrong on purpose", title="Controls", title_justify="left")
     table.add_column(f"{report.compared} difference", justify="right")
-    table.add_column("in tolerances", justify="right")
+    table.add_column("times the tolerance", justify="right")
     table.add_column("told apart")
     table.add_column("found as")
     for control in report.controls:

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .report import RunSummary
+
+ROLES = {
+    "genuine": "the old script on a TensorFlow of its time",
+    "restored": "the old script on today's, with multi_gpu_model put back",
+    "migrated": "the new script",
+}
+"""What the first word of a run's role means."""
 
 
 def figure(value: Any) -> str:
@@ -39,3 +50,9 @@ def margin(difference: float | None, tolerance: float | None) -> str:
     if difference is None or not tolerance:
         return figure(None)
     return f"{difference / tolerance:,.3g} x"
+
+
+def roles(runs: Iterable[RunSummary]) -> str:
+    """What the runs that there are stand for, in one sentence; empty where no role needs words."""
+    present = {run.role.replace(",", " ").split()[0] for run in runs if run.role}
+    return "; ".join(f"{role}: {words}" for role, words in ROLES.items() if role in present)
