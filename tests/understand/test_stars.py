@@ -71,9 +71,8 @@ model.compile("sgd", "mse")
 """
     (file,) = migrate_sources({"train.py": before}, Settings())
     scoped = file.after.split("with strategy.scope():\n")[1]
-    assert (
-        "    embedding = Embedding(10, 4)\n    x = embedding(words)\n    if GATED:\n        gate = Gate(3)\n" in scoped
-    )
+    layer = "Embedding(10, 4, embeddings_regularizer=tf.keras.regularizers.L2(0.0))"
+    assert f"    embedding = {layer}\n    x = embedding(words)\n    if GATED:\n        gate = Gate(3)\n" in scoped
 
 
 def test_a_name_that_the_module_binds_itself_comes_first() -> None:
