@@ -184,13 +184,14 @@ def as_list(value):
 def restore_generators(tf, flavour):
     model_class = flavour.trainers[0][0]
     original_fit = model_class.fit
-    parameters = inspect.signature(original_fit).parameters
+    signature = inspect.signature(original_fit)
+    parameters = signature.parameters
+    gone = [name for name in ("workers", "use_multiprocessing", "max_queue_size") if name not in parameters]
 
     @functools.wraps(original_fit)
     def fit(self, x=None, *args, **kwargs):
-        for name in ("workers", "use_multiprocessing", "max_queue_size"):
-            if name not in parameters:
-                kwargs.pop(name, None)
+        for name in gone:
+            kwargs.pop(name, None)
         if "validation_data" in kwargs:
             kwargs["validation_data"] = without_loss(tf, kwargs["validation_data"])
         return original_fit(self, without_loss(tf, x), *args, **kwargs)
@@ -217,6 +218,9 @@ def restore_generators(tf, flavour):
             return probabilities.argmax(axis=-1)
         return (probabilities > 0.5).astype("int32")
 
+    # The recorder reads from the signature what a call asks for.
+    fit.__signature__ = signature.replace(parameters=list(parameters.values()) + [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in gone])
     model_class.fit = fit
     for function in (fit_generator, evaluate_generator, predict_generator, predict_classes):
         setattr(model_class, function.__name__, function)
