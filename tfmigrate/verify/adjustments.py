@@ -32,6 +32,12 @@ COUNTER = (
 )
 
 
+BETWEEN_EPOCHS = (
+    "Keras 3 calls on_epoch_end of a Sequence once more, before the first epoch, so that one that shuffles there begins "
+    "with its next order: that call is left out"
+)
+
+
 def made(traces: Iterable[Trace]) -> tuple[str, ...]:
     """Those that were made in any of the runs; none where nothing ran."""
     ran = [trace for trace in traces if trace.start is not None]
@@ -45,4 +51,6 @@ def made(traces: Iterable[Trace]) -> tuple[str, ...]:
         found.append(ROUNDED + (HIDDEN if optimizers & ADAMS else ""))
     if any(trace.start is not None and trace.start.flavour == "keras" for trace in ran):
         found.append(COUNTER)
+    if any(fit.source == "sequence" for trace in ran for fit in trace.fits):
+        found.append(BETWEEN_EPOCHS)
     return tuple(found)

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import random
+import sys
 import time
 
 import numpy as np
@@ -12,6 +13,7 @@ from .eager import EagerKeras
 from .graph import GraphKeras
 
 SEEDED = "_tfmigrate_seeded"
+EPOCHS = "_tfmigrate_epochs"
 
 
 def install(flavour, recorder):
@@ -228,6 +230,31 @@ def fix_sequence(sequence, seed):
             np.random.set_state(kept[1])
 
     owner.__getitem__ = __getitem__
+    if hasattr(owner, "on_epoch_end"):
+        owner.on_epoch_end = between_epochs(owner.on_epoch_end, seed)
+
+
+def between_epochs(original, seed):
+    """What a Sequence shuffles between two epochs follows from their number. Keras 3 calls this once more, before the
+    first epoch (EpochIterator.reset, 3.15), which puts every epoch's order one on: here it does not."""
+
+    @functools.wraps(original)
+    def on_epoch_end(self):
+        caller = sys._getframe(1).f_back
+        if caller is not None and caller.f_code.co_name == "reset":
+            if caller.f_globals.get("__name__", "").endswith("epoch_iterator"):
+                return None
+        number = getattr(self, EPOCHS, 0)
+        setattr(self, EPOCHS, number + 1)
+        kept = random.getstate(), np.random.get_state()
+        aligned.reseed(seed + number)
+        try:
+            return original(self)
+        finally:
+            random.setstate(kept[0])
+            np.random.set_state(kept[1])
+
+    return on_epoch_end
 
 
 def with_recorder(callbacks, recording):

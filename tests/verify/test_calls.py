@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from tfmigrate.verify.probe import calls
+
+
+def sequence() -> object:
+    class Shuffling:
+        def __init__(self) -> None:
+            self.orders: list[list[int]] = []
+
+        def __getitem__(self, index: int) -> int:
+            return index
+
+        def on_epoch_end(self) -> None:
+            self.orders.append([*np.random.permutation(20), random.randrange(1000)])
+
+    return Shuffling()
+
+
+def test_what_a_sequence_shuffles_between_epochs_follows_from_their_number() -> None:
+    found = []
+    for drawn in (0, 3):
+        data = sequence()
+        calls.fix_sequence(data, 7)
+        np.random.rand(drawn)
+        before = np.random.get_state()[2]
+        data.on_epoch_end()  # type: ignore[attr-defined]
+        data.on_epoch_end()  # type: ignore[attr-defined]
+        assert np.random.get_state()[2] == before
+        found.append(data.orders)  # type: ignore[attr-defined]
+    assert found[0] == found[1]
+    assert found[0][0] != found[0][1]
+
+
+def test_the_call_before_the_first_epoch_is_left_out() -> None:
+    data = sequence()
+    calls.fix_sequence(data, 7)
+    keras = {"__name__": "keras.src.trainers.epoch_iterator", "data": data}
+    exec(
+        "def adapter():\n    data.on_epoch_end()\ndef reset():\n    adapter()\ndef enumerate():\n    adapter()\n", keras
+    )
+    keras["reset"]()  # type: ignore[operator]
+    assert data.orders == []  # type: ignore[attr-defined]
+    keras["enumerate"]()  # type: ignore[operator]
+    assert len(data.orders) == 1  # type: ignore[attr-defined]
