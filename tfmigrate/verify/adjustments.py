@@ -33,8 +33,8 @@ COUNTER = (
 
 
 BETWEEN_EPOCHS = (
-    "Keras 3 calls on_epoch_end of a Sequence once more, before the first epoch, so that one that shuffles there begins "
-    "with its next order: that call is left out"
+    "Keras 3 calls on_epoch_end of a Sequence once more, before the first epoch, which puts the order of one that "
+    "shuffles there one on: that call is left out"
 )
 
 
