@@ -155,6 +155,17 @@ def test_losses_that_layers_add_were_counted_more_than_once(tmp_path: Path, addi
     assert between(tmp_path / "later", old, replace(migrated(old), step_scale=1.01)).kind == "unknown"
 
 
+def test_of_several_training_calls_the_one_is_named(tmp_path: Path) -> None:
+    old = train_each(tmp_path / "old", [OLD, replace(OLD, model=1)])
+    new = train_each(tmp_path / "new", [migrated(OLD), replace(migrated(OLD), model=1, step_scale=1.1)])
+    found = find(old, new)
+    assert found is not None
+    assert (found.call, found.epoch, found.step) == (1, 0, 1)
+    alone = find(train(tmp_path / "a", OLD), train(tmp_path / "b", replace(migrated(OLD), step_scale=1.1)))
+    assert alone is not None
+    assert alone.call is None
+
+
 def test_data_comes_before_what_follows_from_it(tmp_path: Path) -> None:
     """A doubled batch also changes every loss, the gradient and the final weights."""
     found = between(tmp_path, OLD, replace(migrated(OLD), batch_size=128, learning_rate=1.0))

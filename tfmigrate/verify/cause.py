@@ -66,6 +66,8 @@ class Divergence:
     cause: str
     epoch: int | None = None
     step: int | None = None
+    call: int | None = None
+    """Of several training calls the one where the losses part there, counted from 0."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,15 @@ def find(old: Trace, new: Trace, comparison: Comparison) -> Divergence | None:
     for look in SUSPECTS:
         found = look(evidence)
         if found is not None:
-            return found
-    return _unknown(evidence)
+            return _with_call(evidence, found)
+    return _with_call(evidence, _unknown(evidence))
+
+
+def _with_call(e: Evidence, found: Divergence) -> Divergence:
+    first = _first_apart(e)
+    if first is None or len(e.old.fits) < 2 or (found.epoch, found.step) != (first.epoch, first.step):
+        return found
+    return replace(found, call=first.fit)
 
 
 def _models(e: Evidence) -> Divergence | None:
