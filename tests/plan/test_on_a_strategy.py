@@ -91,7 +91,7 @@ def started(keras: int, given: list[dict[str, object]], **environment: str) -> s
 
 def ended(process: subprocess.Popen[str]) -> Outcomes:
     try:
-        out, error = process.communicate(timeout=200)
+        out, error = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 0, error[-3000:]
