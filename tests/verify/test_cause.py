@@ -166,6 +166,14 @@ def test_of_several_training_calls_the_one_is_named(tmp_path: Path) -> None:
     assert alone.call is None
 
 
+def test_a_validation_that_is_gone(tmp_path: Path) -> None:
+    old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
+    epochs = tuple(replace(epoch, logs={"loss": epoch.logs["loss"]}) for epoch in new.epochs)
+    found = find(old, replace(new, epochs=epochs))
+    assert found is not None
+    assert (found.kind, found.cause) == ("validation", "the new script no longer validates, though training agrees")
+
+
 def test_data_comes_before_what_follows_from_it(tmp_path: Path) -> None:
     """A doubled batch also changes every loss, the gradient and the final weights."""
     found = between(tmp_path, OLD, replace(migrated(OLD), batch_size=128, learning_rate=1.0))

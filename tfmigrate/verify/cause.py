@@ -447,6 +447,8 @@ def _validation(e: Evidence) -> Divergence | None:
     if (row := e.row("validation samples")) is not None:
         return Divergence("validation", f"{row.old} validation samples became {row.new}")
     if (row := e.row("validation loss")) is not None and e.comparison.losses_agree:
+        if row.old is not None and row.new is None:
+            return Divergence("validation", "the new script no longer validates, though training agrees")
         old, new = (f"{v:.6g}" if isinstance(v, float) else "none" for v in (row.old, row.new))
         return Divergence("validation", f"the validation loss differs ({old} -> {new}) though training agrees")
     return None
