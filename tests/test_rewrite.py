@@ -1555,3 +1555,120 @@ def test_a_class_round_the_wrap_stays_while_one_use_of_it_is_refused() -> None:
     assert "class ModelMGPU" in found["dress.py"].after
     assert [line for line in found["dress.py"].after.splitlines() if "import multi_gpu_model" in line]
     assert codes(found["dress.py"], "refuse") == ["TFM003", "TFM104"]
+
+
+@pytest.mark.parametrize("gone", ["return parallel", "raise ValueError(parallel)"])
+def test_a_template_compiled_behind_an_arm_that_left_is_compiled_instead(gone: str) -> None:
+    """Never both: the arm with the parallel model has left the function."""
+    file = one(f"""
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+
+
+        def typed(model, gpus):
+            if gpus > 1:
+                parallel = multi_gpu_model(model, gpus)
+                parallel.compile("sgd", "mse")
+                {gone}
+            model.compile("sgd", "mse")
+            return model
+
+
+        def train(batches, gpus):
+            typed(Sequential([Dense(1, input_shape=(4,))]), gpus).fit(batches)
+
+
+        train(batches, 2)
+    """)
+    assert file.status == "migrated"
+
+
+def test_a_template_compiled_behind_an_arm_that_goes_on_still_wins() -> None:
+    file = one("""
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+
+
+        def train(batches, gpus):
+            model = Sequential([Dense(1, input_shape=(4,))])
+            if gpus > 1:
+                parallel = multi_gpu_model(model, gpus)
+                parallel.compile("sgd", "mse")
+            model.compile("adam", "mse")
+            parallel.fit(batches)
+
+
+        train(batches, 2)
+    """)
+    assert codes(file, "refuse")[0] == "TFM105"
+
+
+@pytest.mark.parametrize("parallel", ["multi_gpu_model(self.net(), 2)", "multi_gpu_model((self.net()), gpus=2)"])
+def test_a_template_that_is_built_in_the_call_is_built_still_where_its_name_is_the_builders(parallel: str) -> None:
+    file = one(f"""
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+
+
+        class Gan:
+            def net(self):
+                return Sequential([Dense(1, input_shape=(4,))])
+
+            def train(self, batches):
+                self.net = {parallel}
+                self.net.compile("sgd", "mse")
+                self.net.fit(batches)
+    """)
+    assert file.status == "migrated"
+    assert "self.net = self.net()\n" in file.after.replace("(self.net())", "self.net()")
+
+
+METHODS = """
+    from keras.layers import Dense, Input
+    from keras.models import Model
+    from keras.utils import multi_gpu_model
+
+
+    class Net:
+        def __init__(self, size):
+            inputs = Input((size,))
+            self.model = Model(inputs, Dense(1)(inputs))
+
+        def spread(self, number):
+            self.model = multi_gpu_model(self.model, number)
+
+        def compile(self):
+            self.model.compile("adam", "mse")
+
+
+    def main(args):
+        {before}
+        net = Net(4)
+        {between}
+        if args.gpus > 1:
+            net.spread({number})
+        net.compile()
+        net.model.fit(batches)
+
+
+    main(arguments)
+"""
+
+
+@pytest.mark.parametrize("number", ["args.gpus", "number"])
+def test_a_number_of_gpus_that_comes_after_the_model_is_made_early_by_the_caller_that_knows_it(number: str) -> None:
+    file = one(METHODS.format(before="number = args.gpus", between="pass", number=number))
+    assert file.status == "migrated"
+    main = file.after.partition("def main")[2]
+    assert f"for i in range({number})" in main
+    assert "    with strategy.scope():\n        net = Net(4)\n" in main
+    assert "    with strategy.scope():\n        net.compile()\n" in main
+
+
+def test_a_number_of_gpus_that_no_caller_knows_in_time_is_refused_where_the_model_is_built() -> None:
+    file = one(METHODS.format(before="pass", between="number = find(net)", number="number"))
+    (refusal,) = [finding for finding in file.findings if finding.code == "TFM103"]
+    assert "at line 8, where the model or its optimizer is made" in refusal.message

@@ -415,3 +415,49 @@ def test_an_import_that_would_only_be_renamed_goes_where_nothing_reads_it(name: 
     last = name.rpartition(" ")[2]
     assert last not in migrated(f"from keras.{name}\n", before_model=True).after
     assert f" as {last}\n" in migrated(f"from keras.{name}\nprint({last})\n", before_model=True).after
+
+
+@pytest.mark.parametrize("chosen", ["{'ada': Adagrad, 'rms': RMSprop}[name]", "either(name)", "kind"])
+def test_one_of_several_optimizers_gets_no_argument_that_another_lacks(chosen: str) -> None:
+    file = migrated(f"""\
+def either(name):
+    if name:
+        return Adagrad
+    return RMSprop
+
+
+def train(name):
+    if name:
+        kind = Adagrad
+    else:
+        kind = RMSprop
+    parallel_model.compile({chosen}(lr=0.1, decay=1e-4), "mse")
+
+
+train(argument)
+""")
+    assert f"{chosen}(learning_rate=0.1, decay=1e-4)" in file.after
+    assert [(f.code, f.action) for f in file.findings if f.code in ("TFM202", "TFM302", "TFM301")] == [
+        ("TFM202", "rewrite"),
+        ("TFM302", "warn"),
+    ]
+
+
+def test_an_optimizer_out_of_a_dict_with_a_known_key_is_that_one() -> None:
+    file = migrated("known = {'ada': Adagrad}\nparallel_model.compile(known['ada'](lr=0.1), 'mse')\n")
+    assert "known['ada'](learning_rate=0.1, initial_accumulator_value=0.0" in file.after
+
+
+def test_names_that_keras_2_had_in_second_places_are_the_public_ones() -> None:
+    file = migrated("from keras.models import Input\ninputs = Input((4,))\n")
+    assert "from tensorflow.keras import Input\n" in file.after
+    file = migrated("import keras\nweights = keras.initializers.normal(stddev=0.01)\n")
+    assert "keras.initializers.RandomNormal(stddev=0.01)" in file.after
+
+
+@pytest.mark.parametrize(
+    ("call", "told"), [("set_weights(model.get_weights())", 0), ("load_weights('a.weights.h5')", 1)]
+)
+def test_weights_that_are_handed_over_are_no_file_of_an_old_run(call: str, told: int) -> None:
+    file = migrated(f"parallel_model.{call}\n")
+    assert [f.code for f in file.findings if f.code == "TFM022"] == ["TFM022"] * told

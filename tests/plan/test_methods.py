@@ -61,3 +61,31 @@ def test_nothing_is_said_about(body: str) -> None:
     file = migrated(body)
     assert not found(file)
     assert body.replace("parallel_model", "model") in file.after.replace("    model", "model")
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_generator"])
+@pytest.mark.parametrize("weights", ["'auto'", '"balanced"', "weights"])
+def test_a_word_as_class_weight_goes_because_it_did_nothing(method: str, weights: str) -> None:
+    file = migrated(f"weights = 'auto'\nparallel_model.{method}(batches, epochs=2, class_weight={weights})\n")
+    assert "TFM219" in {finding.code for finding in file.findings}
+    assert file.after.rstrip().endswith("model.fit(batches, epochs=2)")
+
+
+@pytest.mark.parametrize("weights", ["{0: 1.0}", "find()", "None", "'auto' if find() else {0: 2.0}"])
+def test_any_other_class_weight_stays(weights: str) -> None:
+    file = migrated(f"parallel_model.fit(batches, class_weight={weights})\n")
+    assert "TFM219" not in {finding.code for finding in file.findings}
+    assert f"class_weight={weights}" in file.after
+
+
+def test_what_a_method_is_handed_through_two_stars_is_told_where_it_is_gone() -> None:
+    file = migrated("""\
+def train(batches, **settings):
+    parallel_model.fit_generator(batches, **settings)
+
+
+train(batches, epochs=2, workers=4)
+train(batches, use_multiprocessing=True)
+""")
+    (told,) = [finding for finding in file.findings if finding.action == "warn" and finding.code == "TFM201"]
+    assert "use_multiprocessing, workers no longer exist" in told.message

@@ -58,7 +58,7 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
         if statement is None or wrap.template_node is None:
             continue
         target = statement.targets[0].target
-        if module.code(target) == module.code(wrap.template_node).strip("()"):
+        if target.deep_equals(wrap.template_node.with_changes(lpar=(), rpar=())):
             removed.append(statement)
             continue
         if not isinstance(target, cst.Name) or not isinstance(wrap.template_node, cst.Name):

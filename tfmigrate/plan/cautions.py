@@ -10,7 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.groups import concerns
 from tfmigrate.plan.homes import Home
-from tfmigrate.understand.lifecycle import INFERENCE, LOADING, SAVING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Parallel, Site, opaque_sites, options
 
@@ -83,7 +83,7 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
             "warn",
         )
     for use in facts.uses:
-        if use.method in SAVING | LOADING and any(
+        if use.method in SAVING | {"load_weights"} and any(
             isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver)
         ):
             drafts[use.site.frame.module].say(

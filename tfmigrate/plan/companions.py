@@ -21,6 +21,7 @@ from tfmigrate.plan.interfaces import (
     CallChange,
     Tables,
     generator_calls,
+    handed_on,
     moved_attributes,
     optimizer_calls,
     renamed_arguments,
@@ -29,6 +30,7 @@ from tfmigrate.plan.interfaces import (
 from tfmigrate.plan.keras1 import keras_1_values
 from tfmigrate.plan.losses import batch_losses
 from tfmigrate.plan.methods import (
+    class_weight_words,
     metrics_names,
     positional_arguments,
     predicted_classes,
@@ -99,6 +101,7 @@ def _changes(
     keys = changed_keys(facts) if codes.METRIC_KEYS in tables.wanted else {}
     handled = [
         *generator_calls(facts, tables),
+        *handed_on(facts, tables),
         *renamed_arguments(facts, tables),
         *optimizer_calls(facts, settings, tables, tf),
         *string_optimizers(facts, settings, tables, tf),
@@ -110,6 +113,7 @@ def _changes(
         *predicted_classes(facts),
         *predictions_on_batch(facts),
         *positional_arguments(facts),
+        *class_weight_words(facts),
         *target_tensors(facts, scopes),
         *model_folders(facts, scopes),
         *sessions(facts, scopes, tf, draft.quote),

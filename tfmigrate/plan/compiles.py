@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import libcst as cst
+
 from tfmigrate.plan import codes
 from tfmigrate.plan.groups import Group, Refusal
 from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.program import Module, Unit, units_of
 from tfmigrate.understand.values import ModelObject, Parallel, options
 
 
@@ -35,7 +38,23 @@ def _follows(use: Use, other: Use) -> bool:
     module, one, two = use.site.frame.module, use.site.unit, other.site.unit
     if module is not other.site.frame.module:
         return False
-    return module.order[one] > module.order[two] and not module.exclusive(one, two)
+    return module.order[one] > module.order[two] and not module.exclusive(one, two) and not _left(module, two, one)
+
+
+def _left(module: Module, before: Unit, after: Unit) -> bool:
+    """Whether the arm of an `if` that a unit stands in leaves the function before a later one of it is reached."""
+    round_ = set(module.ancestors(after))
+    for owner, block in module.arms(before):
+        if owner in round_ or isinstance(owner, cst.FunctionDef):
+            return False
+        if isinstance(owner, cst.If) and isinstance(block, cst.IndentedBlock) and _leaves(block):
+            return True
+    return False
+
+
+def _leaves(block: cst.IndentedBlock) -> bool:
+    *_, last = units_of(block)
+    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return | cst.Raise)
 
 
 def _is_parallel(use: Use, group: Group) -> bool:

@@ -37,13 +37,16 @@ class Home:
 
 
 def homes_of(
-    wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]
+    wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft], callers: Mapping[Wrap, Frame]
 ) -> tuple[list[Home], dict[cst.Call, Refusal]]:
-    """The homes of wraps, and the calls that have none; a call without one in some activation has none at all."""
+    """The homes of wraps, and the calls that have none; a call without one in some activation has none at all.
+
+    `callers`: those further out, of wraps whose strategy cannot be made where they would be at home.
+    """
     homeless: dict[cst.Call, Refusal] = {}
     by_frame: dict[Frame, list[Wrap]] = {}
     for wrap in wraps:
-        frame = _raised(wrap, facts, drafts)
+        frame = callers.get(wrap) or _raised(wrap, facts, drafts)
         if frame is None:
             message = "its optimizer or a part of its model is made where no common caller is in sight"
             homeless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)

@@ -17,7 +17,7 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module, imports_of, root_name
-from tfmigrate.understand.values import Literal, Parallel, options
+from tfmigrate.understand.values import Literal, Parallel, Symbol, in_order, options
 from tfmigrate.walk import walk
 
 GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
@@ -154,6 +154,22 @@ def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
     return CallChange(codes.GENERATOR_METHODS, use.call, message, Arguments(use.call, tuple(arguments), new))
 
 
+def handed_on(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+    """Arguments that are gone and reach a method of Keras through `**kwargs`: its callers pass them on."""
+    found: dict[cst.Call, set[str]] = {}
+    for use in facts.uses:
+        if use.method in GENERATOR_METHODS or use.models:
+            method = f"keras.models.Model.{use.method}"
+            gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
+            passed = {keyword for keyword, _ in use.arguments if keyword is not None} - keywords(use.call).keys()
+            found.setdefault(use.call, set()).update(gone & passed)
+    for call, dropped in found.items():
+        if dropped:
+            listed = ", ".join(sorted(dropped))
+            message = f"{listed} no longer exists, and comes here through `**`: take it out where it is passed"
+            yield CallChange(codes.GENERATOR_METHODS, call, message, action="warn")
+
+
 def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
     """Keywords of Keras's classes, functions and model methods that have another name now, or are gone."""
     rows: dict[str, list[Rename]] = {}
@@ -190,10 +206,39 @@ def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
 def optimizer_calls(facts: Facts, settings: Settings, tables: Tables, tf: str) -> Iterator[CallChange]:
     """`Adam(lr=...)`, `decay=`, and old default values that must be written out."""
     for call in facts.module.calls:
-        real = facts.symbols.get(call.func)
-        if real is None or not names.is_optimizer(real) or has_stars(call):
+        classes = _optimizer_classes(facts, call)
+        if has_stars(call) or not classes:
             continue
-        yield from _optimizer_call(facts, call, real, settings, tables, tf)
+        if len(classes) == 1:
+            yield from _optimizer_call(facts, call, classes[0], settings, tables, tf)
+        else:
+            yield from _one_of_several(call, tables)
+
+
+def _optimizer_classes(facts: Facts, call: cst.Call) -> list[str]:
+    """The classes of Keras that a call may make an optimizer of: `Adam(...)`, `OPTIMIZERS[name](...)`."""
+    named = facts.symbols.get(call.func)
+    value = facts.values.get(call.func)
+    found = [option.name for option in in_order(value) if isinstance(option, Symbol)] if value is not None else []
+    if named is not None and len({names.canonical(name) for name in found}) < 2:
+        return [named] if names.is_optimizer(named) else []
+    surely = value is not None and len(found) == len(options(value))
+    return found if surely and all(map(names.is_optimizer, found)) else []
+
+
+def _one_of_several(call: cst.Call, tables: Tables) -> Iterator[CallChange]:
+    """What every optimizer's arguments are called now; old defaults differ from one to the next and are not written."""
+    renamed = {r.old: r.new for r in tables.arguments if r.of == "keras.optimizers" and r.new}
+    present = keywords(call)
+    for old, new in renamed.items():
+        if old in present and new not in present:
+            message = f"the argument `{old}` is `{new}` now"
+            yield CallChange(codes.RENAMED_ARGUMENTS, call, message, Revision(call, renamed=((old, new),)))
+    if "decay" in present and codes.OPTIMIZER_DECAY in tables.wanted:
+        message = (
+            "`decay` is ignored by Keras 3, and an error on Keras 2: give the rate as an InverseTimeDecay schedule"
+        )
+        yield CallChange(codes.OPTIMIZER_DECAY, call, message, action="warn")
 
 
 def _optimizer_call(

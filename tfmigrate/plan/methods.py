@@ -14,7 +14,7 @@ from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import ModelObject, Parallel, options
+from tfmigrate.understand.values import Literal, ModelObject, Parallel, options
 
 _CATEGORICAL = frozenset({"categorical_crossentropy", "sparse_categorical_crossentropy", "kullback_leibler_divergence"})
 """Losses of models with one output a class, of which there are two at least."""
@@ -109,6 +109,20 @@ def positional_arguments(facts: Facts) -> Iterator[CallChange]:
             yield CallChange(codes.COMPILE_ARGUMENTS, use.call.args[2], message, edit)
 
 
+def class_weight_words(facts: Facts) -> Iterator[CallChange]:
+    """`fit(class_weight='auto')`: a word where a dict belongs was passed over, and is an error from TensorFlow 2.2."""
+    for use in _keras_calls(facts, "fit", "fit_generator", "train_on_batch"):
+        argument = keywords(use.call).get("class_weight")
+        value = next((value for keyword, value in use.arguments if keyword == "class_weight"), None)
+        if argument is None or value is None:
+            continue
+        if all(isinstance(one, Literal) and isinstance(one.value, str) for one in options(value)):
+            message = (
+                f"`class_weight={facts.module.code(argument.value)}` did nothing: weights are a dict, class by class"
+            )
+            yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))
+
+
 def target_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """`compile(target_tensors=[placeholder])`: the targets are what the data brings; the placeholder goes with it."""
     found: dict[cst.Call, list[cst.BaseExpression]] = {}
@@ -125,8 +139,8 @@ def target_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             gone = tuple(Remove(statement) for statement in made if statement is not None and statement not in removed)
             removed.update(edit.node for edit in gone)
             message = (
-                "target_tensors is gone: the targets come as the data has them, no longer cast to the placeholder's "
-                "type, which they must be of themselves"
+                "target_tensors is gone: the targets come as the data has them, and to a loss function as floats on "
+                "Keras 3, no longer cast to the placeholder's type: cast them in a loss that wants integers"
             )
             edit = Revision(call, dropped=("target_tensors",))
             yield CallChange(codes.COMPILE_ARGUMENTS, keywords(call)["target_tensors"], message, edit, more=gone)

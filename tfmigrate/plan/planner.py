@@ -13,7 +13,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan, Unwrap
 from tfmigrate.plan.followed import unfollowed, why_not, wraps_in
 from tfmigrate.plan.groups import Refusal, related_models
-from tfmigrate.plan.homes import homes_of
+from tfmigrate.plan.homes import Home, homes_of
 from tfmigrate.plan.interfaces import Tables
 from tfmigrate.plan.misuse import plan_misuses
 from tfmigrate.plan.moved import has_uses, moved_modules
@@ -23,9 +23,9 @@ from tfmigrate.plan.remains import Remains, remains_of
 from tfmigrate.plan.rescope import plan_rescoping
 from tfmigrate.plan.trail import story_of, trail_of
 from tfmigrate.rules import Rule
-from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import ClassValue
+from tfmigrate.understand.values import ClassValue, Frame
 
 
 def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Iterable[Rule]) -> dict[Module, Plan]:
@@ -61,14 +61,37 @@ def _settled(
     A call refused in one home is refused in all, which changes what remains, so this repeats.
     """
     followed = [wrap for wrap in facts.wraps if wrap.call not in refused and why_not(wrap, facts, drafts) is None]
+    callers: dict[Wrap, Frame] = {}
+    late: dict[cst.Call, Refusal] = {}
     while True:
-        homes, homeless = homes_of((wrap for wrap in followed if wrap.call not in refused), facts, drafts)
+        left = (wrap for wrap in followed if wrap.call not in refused)
+        homes, homeless = homes_of(left, facts, drafts, callers)
         refused.update(homeless)
         remains = remains_of(homes, refused, facts, drafts)
         placements, unplaced = placements_of(homes, remains, drafts)
-        refused.update(unplaced)
+        for call, refusal in unplaced.items():
+            late.setdefault(call, refusal)
+        raised = _to_callers(homes, unplaced)
+        callers.update(raised)
+        tried = {wrap.call for wrap in raised}
+        refused.update((call, late[call]) for call in unplaced if call not in tried)
         if not homeless and not unplaced:
             return placements, remains
+
+
+def _to_callers(homes: Iterable[Home], unplaced: Mapping[cst.Call, Refusal]) -> dict[Wrap, Frame]:
+    """Where the wraps may be at home instead whose number of GPUs comes too late for their home: in its callers."""
+    found: dict[Wrap, Frame] = {}
+    stuck: set[cst.Call] = set()
+    for home in homes:
+        for group in home.groups:
+            for wrap in group.wraps:
+                refusal = unplaced.get(wrap.call)
+                if refusal is not None and refusal.code == codes.GPUS_TOO_LATE and group.home.call is not None:
+                    found[wrap] = group.home.call.frame
+                else:
+                    stuck.add(wrap.call)
+    return {wrap: frame for wrap, frame in found.items() if wrap.call not in stuck}
 
 
 def _migrate(
