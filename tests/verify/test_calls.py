@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 
 from tfmigrate.verify.probe import calls
 
@@ -47,3 +48,12 @@ def test_the_call_before_the_first_epoch_is_left_out() -> None:
     assert data.orders == []  # type: ignore[attr-defined]
     keras["enumerate"]()  # type: ignore[operator]
     assert len(data.orders) == 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("given", [None, "auto", "balanced"])
+def test_a_word_as_class_weight_weighs_nothing(given: object) -> None:
+    assert not calls.weighs_classes(given)
+
+
+def test_a_mapping_of_classes_weighs() -> None:
+    assert calls.weighs_classes({0: 1.0, 1: 3.0})

@@ -143,7 +143,7 @@ def batch_call(original, adapter, recorder):
         adapter.ensure_built(self, arguments.get("x"))
         call = recorder.batch_call(self, adapter, {
             "source": "arrays", "epochs": 1, "shuffle": "none",
-            "class_weight": arguments.get("class_weight") is not None,
+            "class_weight": weighs_classes(arguments.get("class_weight")),
             "sample_weight": arguments.get("sample_weight") is not None,
         })
         recorder.active.append(call)
@@ -176,9 +176,14 @@ def what_was_asked(arguments, signature, data, config):
         "source": source,
         "epochs": epochs,
         "shuffle": asked,
-        "class_weight": given("class_weight") is not None,
+        "class_weight": weighs_classes(given("class_weight")),
         "sample_weight": given("sample_weight") is not None or third_component(data, source),
     }
+
+
+def weighs_classes(class_weight):
+    """Keras up to 2.3 and TensorFlow 1 pass over a string, such as "auto"."""
+    return class_weight is not None and not isinstance(class_weight, str)
 
 
 def third_component(data, source):
