@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import libcst as cst
 
@@ -20,28 +20,28 @@ LEFT_ALONE = Refusal("", "")
 """Of a call that the user suppressed, or whose code is not selected: nothing more is said about it."""
 
 
-def unfollowed(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> dict[cst.Call, Refusal]:
-    """The calls of multi_gpu_model that cannot be migrated, whatever is decided about the others."""
+def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wrap], dict[cst.Call, Refusal]]:
+    """The wraps that can be followed, and the calls that cannot be migrated, whatever is decided about the others."""
+    misused = _misused(facts, drafts.values())
+    judged: list[tuple[Wrap, Refusal | None]] = []
     refused: dict[cst.Call, Refusal] = {}
-    reasons: dict[cst.Call, list[tuple[Wrap, Refusal | None]]] = {}
     for wrap in facts.wraps:
         if drafts[wrap.site.frame.module].wanted(codes.MULTI_GPU_MODEL, wrap.call):
-            reasons.setdefault(wrap.call, []).append((wrap, why_not(wrap, facts, drafts)))
+            judged.append((wrap, _why_not(wrap, misused)))
         else:
             refused[wrap.call] = LEFT_ALONE
-    for call, found in reasons.items():
-        works = any(refusal is None for _, refusal in found)
-        problems = [refusal for wrap, refusal in found if refusal is not None and not (works and _is_abstract(wrap))]
-        if problems:
-            refused.setdefault(call, problems[0])
-    return refused
+    works = {wrap.call for wrap, refusal in judged if refusal is None}
+    for wrap, refusal in judged:
+        if refusal is not None and not (wrap.call in works and _is_abstract(wrap)):
+            refused.setdefault(wrap.call, refusal)
+    return [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused], refused
 
 
-def why_not(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Refusal | None:
+def _why_not(wrap: Wrap, misused: Collection[cst.ClassDef]) -> Refusal | None:
     """Why one wrap cannot be followed, or None."""
     if wrap.problem is not None:
         return Refusal(codes.ODD_CALL, f"multi_gpu_model cannot be followed: {wrap.problem}")
-    if wrap.dress is not None and not _only_instantiated(wrap.dress, facts, drafts.values()):
+    if wrap.dress is not None and wrap.dress.node in misused:
         return Refusal(
             codes.NOT_FOLLOWED,
             f"the class {wrap.dress.node.name.value} wraps the model, and is used otherwise than by calling it",
@@ -63,23 +63,21 @@ def wraps_in(dress: ClassValue, drafts: Mapping[Module, Draft]) -> Iterator[cst.
             yield call
 
 
-def _only_instantiated(dress: ClassValue, facts: ProgramFacts, drafts: Iterable[Draft]) -> bool:
-    """Whether a class that dresses up the wrap is mentioned nowhere but in imports and calls that are wraps.
+def _misused(facts: ProgramFacts, drafts: Iterable[Draft]) -> set[cst.ClassDef]:
+    """The classes that dress up a wrap and are mentioned elsewhere than in imports and calls that are wraps.
 
     Another module may have a class of the same name, which dresses up wraps of its own.
     """
+    dressed = [wrap for wrap in facts.wraps if wrap.dress is not None]
+    dresses = {wrap.dress.node for wrap in dressed if wrap.dress is not None}
+    if not dresses:
+        return set()
     nodes = [node for draft in drafts for node in draft.module.nodes]
-    allowed: set[cst.CSTNode] = set()
-    for wrap in facts.wraps:
-        if wrap.dress is not None:
-            allowed.update(walk(wrap.dress.node))
-            allowed.update(walk(wrap.call.func))
-    for node in nodes:
-        if isinstance(node, cst.Import | cst.ImportFrom):
-            allowed.update(walk(node))
-    return not any(
-        isinstance(node, cst.Name) and node.value == dress.node.name.value and node not in allowed for node in nodes
-    )
+    roots: list[cst.CSTNode] = [*dresses, *(wrap.call.func for wrap in dressed)]
+    roots += (node for node in nodes if isinstance(node, cst.Import | cst.ImportFrom))
+    allowed = {node for root in roots for node in walk(root)}
+    mentioned = {node.value for node in nodes if isinstance(node, cst.Name) and node not in allowed}
+    return {dress for dress in dresses if dress.name.value in mentioned}
 
 
 def _is_abstract(wrap: Wrap) -> bool:

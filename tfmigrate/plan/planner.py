@@ -11,7 +11,7 @@ from tfmigrate.plan.arrays import plan_arrays
 from tfmigrate.plan.companions import imports_the_name, plan_companions, plan_readiness
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan, Unwrap
-from tfmigrate.plan.followed import unfollowed, why_not, wraps_in
+from tfmigrate.plan.followed import follow, wraps_in
 from tfmigrate.plan.groups import Refusal, related_models
 from tfmigrate.plan.homes import Home, homes_of
 from tfmigrate.plan.interfaces import Tables
@@ -30,10 +30,10 @@ from tfmigrate.understand.values import ClassValue, Frame
 
 def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Iterable[Rule]) -> dict[Module, Plan]:
     """All that shall be done to each module of a program, and all that is said about it."""
-    refused = unfollowed(facts, drafts)
+    followed, refused = follow(facts, drafts)
     for draft in drafts.values():
         say_other_uses(draft, facts)
-    placements, remains = _settled(refused, facts, drafts)
+    placements, remains = _settled(followed, refused, facts, drafts)
     saving = _migrate(placements, remains, refused, facts, drafts)
     _say_refused(refused, facts, drafts)
     estimators: list[workers.OfEstimator] = []
@@ -54,13 +54,12 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
 
 
 def _settled(
-    refused: dict[cst.Call, Refusal], facts: ProgramFacts, drafts: Mapping[Module, Draft]
+    followed: Iterable[Wrap], refused: dict[cst.Call, Refusal], facts: ProgramFacts, drafts: Mapping[Module, Draft]
 ) -> tuple[list[Placement], dict[Module, Remains]]:
     """The strategies that can be written, and what remains of the modules then. The other wraps join the refused.
 
     A call refused in one home is refused in all, which changes what remains, so this repeats.
     """
-    followed = [wrap for wrap in facts.wraps if wrap.call not in refused and why_not(wrap, facts, drafts) is None]
     callers: dict[Wrap, Frame] = {}
     late: dict[cst.Call, Refusal] = {}
     while True:
