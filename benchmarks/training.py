@@ -31,6 +31,8 @@ from tfmigrate.verify.runtimes import KERAS_2, Runtime  # noqa: E402
 
 PROGRAMS = ROOT / "benchmarks" / "programs"
 BARE = ROOT / "benchmarks" / "bare.py"
+GLOBAL_BATCH = 256
+"""Of both programs."""
 
 
 @dataclass(frozen=True)
@@ -175,9 +177,9 @@ def pipelines(modern: Runtime, times: int) -> None:
 def probe(scratch: Path, modern: Runtime, epochs: int, times: int) -> None:
     print("\n## What the probe costs\n")
     print("The migrated program alone, and under the probe, which fingerprints each batch and records each step:")
-    print("milliseconds of all processors a step, and seconds from the command to the first step.\n")
-    print("| program | Keras | a step, ms | with the probe | more | start, s | with the probe | more |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("milliseconds a step, of the clock and of all processors, and seconds from the command to the first step.\n")
+    print("| program | Keras | step, ms | probed | more | processors, ms | probed | more | start, s | probed | more |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for name in ("mlp", "convnet"):
         after = scratch / name / "after.py"
         script = after if after.exists() else migrated(name, scratch)
@@ -189,10 +191,12 @@ def probe(scratch: Path, modern: Runtime, epochs: int, times: int) -> None:
                 },
                 times,
             )
+            step, longer = (1e3 * GLOBAL_BATCH / best[key].samples_per_second for key in ("bare", "probed"))
             alone, watched = (best[key].processor for key in ("bare", "probed"))
             start, later = (best[key].start for key in ("bare", "probed"))
             print(
-                f"| {name} | {2 if keras_2 else 3} | {alone:.2f} | {watched:.2f} | {watched / alone - 1:+.1%} | "
+                f"| {name} | {2 if keras_2 else 3} | {step:.2f} | {longer:.2f} | {longer / step - 1:+.1%} | "
+                f"{alone:.2f} | {watched:.2f} | {watched / alone - 1:+.1%} | "
                 f"{start:.2f} | {later:.2f} | {later - start:+.2f} |",
                 flush=True,
             )

@@ -24,15 +24,17 @@ class Batch(object):
         self.parts = {}
         self.layout = None
         self.loss = None
+        self.learning_rate = None
 
-    def arrays(self, whole_in_each):
-        """The global batch, inputs then targets; in `train_on_batch` of Keras 3 each replica holds the whole of it."""
+    def leaves(self, whole_in_each):
+        """The global batch, inputs then targets, each as the list of the replicas' parts; in `train_on_batch` of
+        Keras 3 each replica holds the whole of it."""
         if not self.parts:
             return None
         replicas = [self.parts[key] for key in sorted(self.parts)]
         if whole_in_each:
             replicas = replicas[:1]
-        return [np.concatenate([np.atleast_1d(part[i]) for part in replicas], axis=0) for i in self.layout.order]
+        return [[np.atleast_1d(part[i]) for part in replicas] for i in self.layout.order]
 
 
 class Layout(object):
@@ -88,16 +90,17 @@ class EagerKeras(object):
             return
         original = getattr(model, step_name)
         outside = self.tf.autograph.experimental.do_not_convert
-        empty, pass_out = outside(self.empty), outside(functools.partial(self.pass_out, model))
+        empty, rate_now = outside(self.empty), outside(self.rate_now)
+        pass_out = outside(functools.partial(self.pass_out, model))
 
         def train_step(data):
-            held = empty(model)
+            held, rate = empty(model), rate_now(model.optimizer)
             answer = original(self.shared(model, data))
-            pass_out(data, held)
+            pass_out(data, held, rate)
             return answer
 
         def test_step(data):
-            pass_out(data, ())
+            pass_out(data, (), [])
             return original(data)
 
         step = train_step if step_name == "train_step" else test_step
@@ -127,8 +130,15 @@ class EagerKeras(object):
             variable.assign(self.tf.zeros_like(value))
         return held
 
-    def pass_out(self, model, data, held):
-        """Hands the batch of this replica, and the sum and count of all replicas' losses, to Python."""
+    def rate_now(self, optimizer):
+        """The learning rate of the step to come, in a list of one; of none where the optimizer has none to tell."""
+        try:
+            return [self.tf.identity(self.tf.cast(learning_rate(optimizer), self.tf.float32))]
+        except Exception:  # an optimizer of the script's own, or none: its training step is its own
+            return []
+
+    def pass_out(self, model, data, held, rate):
+        """Hands the batch of this replica, sum and count of all replicas' losses and the learning rate to Python."""
         tf = self.tf
         context = tf.distribute.get_replica_context()
         sums = [tf.identity(variable) for variable, _ in held]
@@ -151,13 +161,15 @@ class EagerKeras(object):
 
         def keep(replica, *arrays):
             self.batch.layout = layout
-            self.batch.parts[int(replica)] = arrays[len(sums):]
+            self.batch.parts[int(replica)] = arrays[len(sums) + len(rate):]
             if sums and arrays[1]:
                 self.batch.loss = float(arrays[0] / arrays[1])
+            if rate:
+                self.batch.learning_rate = float(arrays[len(sums)])
             return np.int64(0)
 
         replica = context.replica_id_in_sync_group if context is not None else 0
-        tf.numpy_function(keep, [tf.cast(replica, tf.int64)] + sums + tensors, tf.int64)
+        tf.numpy_function(keep, [tf.cast(replica, tf.int64)] + sums + rate + tensors, tf.int64)
 
     # -- steps
 
@@ -167,7 +179,6 @@ class EagerKeras(object):
         if call is None:
             return function(iterator)
         entry, first = call.entry, call.steps == 0
-        learning_rate = self.learning_rate(model.optimizer)
         own_step = overridden(model, self.trainer, "train_step")
         self.batch = Batch()
         started = time.time()
@@ -178,8 +189,8 @@ class EagerKeras(object):
             recorder.note("model %d: losses are recorded as its own training step reports them" % entry.index
                           if own_step else "model %d: this Keras hides its loss metric, so that the losses recorded "
                           "are means over the epoch so far" % entry.index)
-        arrays = self.batch.arrays(call.name == "train_on_batch" and self.flavour.is_keras3)
-        recorder.step(call, loss, arrays, learning_rate, seconds)
+        leaves = self.batch.leaves(call.name == "train_on_batch" and self.flavour.is_keras3)
+        recorder.step(call, loss, leaves, self.batch.learning_rate, seconds)
         if self.batch.loss is not None and isinstance(logs, dict) and "loss" in logs:
             logs = dict(logs, loss=np.float32(recorder.running_loss(call)))
         if first and entry.leaves is not None and call.index == entry.first_fit:
@@ -201,7 +212,7 @@ class EagerKeras(object):
         """Runs the model's own step once more, from the initial weights, on the same first batch in the same parts,
         with plain SGD as its optimizer; then everything is put back."""
         entry, batch = call.entry, self.batch
-        if overridden(model, self.trainer, "train_step") or not batch.arrays(False) or entry.initial is None:
+        if overridden(model, self.trainer, "train_step") or not batch.parts or entry.initial is None:
             self.recorder.note("no SGD probe for model %d: its training step is its own" % entry.index)
             return
         tf = self.tf
@@ -279,20 +290,6 @@ class EagerKeras(object):
         count = int(model.distribute_strategy.num_replicas_in_sync)
         return count if count > 1 else replicas_of(model)
 
-    def learning_rate(self, optimizer):
-        try:
-            if hasattr(optimizer, "_decayed_lr"):
-                return float(optimizer._decayed_lr("float32").numpy())
-            # Where a schedule is set, tf_keras answers `learning_rate` with the value of the step before.
-            rate = getattr(optimizer, "_learning_rate", None)
-            if rate is None or not callable(rate):
-                rate = optimizer.learning_rate
-            if callable(rate) and not hasattr(rate, "numpy"):
-                rate = rate(optimizer.iterations)
-            return float(rate.numpy() if hasattr(rate, "numpy") else rate)
-        except Exception:  # an optimizer of the script's own need not have one
-            return None
-
     def optimizer_settings(self, model):
         return type(model.optimizer).__name__.lower(), settings(model.optimizer)
 
@@ -321,6 +318,17 @@ def one_step_at_a_time(model):
                 setattr(model, name, False)
             except AttributeError:
                 continue
+
+
+def learning_rate(optimizer):
+    """As a tensor, a variable or a number, for the step that `iterations` count to."""
+    if hasattr(optimizer, "_decayed_lr"):
+        return optimizer._decayed_lr("float32")
+    # Where a schedule is set, tf_keras answers `learning_rate` with the value of the step before.
+    rate = getattr(optimizer, "_learning_rate", None)
+    if rate is None or not callable(rate):
+        rate = optimizer.learning_rate
+    return rate(optimizer.iterations) if callable(rate) and not hasattr(rate, "numpy") else rate
 
 
 def unpack(data):

@@ -317,13 +317,10 @@ class Watcher(object):
     def stepped(self, training, values, session, seconds):
         recorder, call = self.recorder, training.call
         self.session = session
-        arrays = [
-            np.concatenate([np.atleast_1d(part[i]) for part in values["arrays"]], axis=0)
-            for i in range(len(values["arrays"][0]))
-        ]
+        leaves = [[np.atleast_1d(part) for part in parts] for parts in zip(*values["arrays"])]
         rate = values.get("rate", training.rate)
         first_step = call.steps == 0
-        recorder.step(call, float(np.mean(values["losses"])), arrays, None if rate is None else float(rate), seconds)
+        recorder.step(call, float(np.mean(values["losses"])), leaves, None if rate is None else float(rate), seconds)
         entry = call.entry
         if first_step and entry.initial is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))

@@ -55,10 +55,10 @@ class GraphKeras(object):
             return function(inputs)
         inputs = list(inputs)
         counts = len(model._feed_inputs), len(model._feed_targets)
-        arrays = inputs[:sum(counts)]
-        if not all(isinstance(array, np.ndarray) for array in arrays):
+        leaves = [[array] for array in inputs[:sum(counts)]]
+        if not all(isinstance(array, np.ndarray) for array, in leaves):
             recorder.note("batches that reach a TensorFlow 1 graph as tensors have no fingerprint")
-            arrays = None
+            leaves = None
         entry, first = call.entry, call.steps == 0
         if recorder.shares_evenly:
             weighted = remainder.weighted_inputs(model, inputs)
@@ -72,7 +72,7 @@ class GraphKeras(object):
         outputs = function(inputs)
         seconds = time.time() - started
         loss = outputs[0] if isinstance(outputs, (list, tuple)) else outputs
-        recorder.step(call, float(np.asarray(loss)), arrays, learning_rate, seconds)
+        recorder.step(call, float(np.asarray(loss)), leaves, learning_rate, seconds)
         if first and entry.leaves is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
         return outputs

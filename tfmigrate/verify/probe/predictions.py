@@ -66,8 +66,8 @@ def summary(array, full):
 
 def content(arrays):
     """(fingerprint, sketch) of what goes in, as a step has them, of a bounded sample."""
-    parts = [np.ascontiguousarray(sample(array, SAMPLE), np.float32) for array in arrays]
-    return fingerprint_of(parts), sketch_of(parts)
+    leaves = [[sample(array, SAMPLE)] for array in arrays]
+    return fingerprint_of(leaves), sketch_of(leaves)
 
 
 def sample(array, count):

@@ -334,15 +334,14 @@ class Recorder(object):
 
     # -- steps
 
-    def step(self, call, loss, arrays, learning_rate, seconds):
-        """One optimizer step. `arrays` are the batch's inputs then targets (or None)
-        in order; `seconds` the step's own wall time."""
-        samples = fingerprint = None
-        sketch = None
-        if arrays:
-            samples = int(arrays[0].shape[0]) if arrays[0].ndim else None
-            fingerprint = fingerprint_of(arrays)
-            sketch = sketch_of(arrays) if self.predicted else None
+    def step(self, call, loss, leaves, learning_rate, seconds):
+        """One optimizer step. `leaves` are the batch's inputs then targets in order, each as the list of its parts (or
+        None); `seconds` the step's own wall time."""
+        samples = fingerprint = sketch = None
+        if leaves:
+            samples = sum(len(part) for part in leaves[0]) if leaves[0][0].ndim else None
+            fingerprint = fingerprint_of(leaves)
+            sketch = sketch_of(leaves) if self.predicted else None
         self.write(
             "step",
             fit=call.index,
