@@ -33,6 +33,7 @@ PROGRAMS = ROOT / "benchmarks" / "programs"
 BARE = ROOT / "benchmarks" / "bare.py"
 GLOBAL_BATCH = 256
 """Of both programs."""
+WAITING_EPOCHS = 40
 
 
 @dataclass(frozen=True)
@@ -203,23 +204,35 @@ def probe(scratch: Path, modern: Runtime, epochs: int, times: int) -> None:
 
 
 def verification(scratch: Path) -> None:
+    fixture = ROOT / "fixtures" / "base_parallel"
+    waiting = PROGRAMS / "waiting" / "before.py"
     print("\n## A whole verification\n")
-    folder, fixture = scratch / "report", ROOT / "fixtures" / "base_parallel"
-    command = [sys.executable, "-m", "tfmigrate", "verify", str(fixture / "before" / "train.py")]
-    command += [str(fixture / "after" / "train.py"), "--report", str(folder)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    print("| program | runs | controls | jobs | one by one, s | longest, s | whole, s | whole / longest |")
+    print("|---|---|---|---|---|---|---|---|")
+    verified(scratch, "fixtures/base_parallel", fixture / "before" / "train.py", fixture / "after" / "train.py")
+    # Each run by itself, as where there are processors for all of them.
+    arguments = ("--args", str(WAITING_EPOCHS), "--jobs", "8")
+    verified(scratch, "waiting", waiting, migrated("waiting", scratch), *arguments)
+    print(f"\n*waiting* sleeps a second at each of its 8 steps and {WAITING_EPOCHS} epochs, and so needs hardly any")
+    print("processor: it shows the time of a verification where each run has processors of its own.")
+
+
+def verified(scratch: Path, name: str, before: Path, after: Path, *arguments: str) -> None:
+    folder = scratch / f"report-{before.parent.name}"
+    command = [sys.executable, "-m", "tfmigrate", "verify", str(before), str(after), "--report", str(folder)]
     began = time.time()
-    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([*command, *arguments], env=environment, stdout=subprocess.DEVNULL, check=True)
     wall = time.time() - began
     runs = json.loads((folder / "report.json").read_text())["runs"]
     chief = [run for run in runs if not run["role"].startswith("control")]
     longest = max(run["seconds"] for run in chief)
-    everything = sum(run["seconds"] for run in runs)
-    print(f"`fixtures/base_parallel` took {wall:.0f} s for {len(chief)} runs and {len(runs) - len(chief)} controls on")
+    jobs = arguments[-1] if arguments else "-"
     print(
-        f"{os.cpu_count()} processors. Its longest run took {longest:.0f} s, so the whole is {wall / longest:.1f} times"
+        f"| {name} | {len(chief)} | {len(runs) - len(chief)} | {jobs} | {sum(run['seconds'] for run in runs):.0f} | "
+        f"{longest:.0f} | {wall:.0f} | {wall / longest:.2f} |",
+        flush=True,
     )
-    print(f"that. All runs one after the other take {everything:.0f} s.")
 
 
 def main() -> None:
