@@ -5,15 +5,19 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import libcst as cst
 
+from tfmigrate.plan.folding import folded
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import ClassValue, Frame, Site
 from tfmigrate.walk import walk
 
-_PURE_CALLS = frozenset({"len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple"})
+_PURE_CALLS = frozenset(
+    {"len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple", "isinstance"}
+)
 _PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})
 
 
@@ -26,31 +30,28 @@ class Carrier:
     def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> str | None:
         """Code for `node` (standing at `source`) that gives the same value just before the unit `before` of `target`.
 
-        None where that cannot be shown: a name is bound in between, or on some paths only, or its caller is not in
-        sight.
+        None where that cannot be shown: a name is bound in between, or in a loop, or its caller is not in sight.
         """
         text = source.frame.module.code(node)
-        replaced = _Substitution(self, source, target, before, 0)
+        replaced = _Substitution(self, source, _Way(target, before, 0))
         try:
             tree = replaced.visit(ast.parse(text.strip(), mode="eval").body)
         except _Unavailable:
             return None
-        return ast.unparse(tree) if replaced.changed else text
+        return ast.unparse(folded(tree)) if replaced.changed else text
 
-    def _meaning(
-        self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode, depth: int
-    ) -> ast.expr:
+    def _meaning(self, node: cst.BaseExpression, source: Site, way: _Way) -> ast.expr:
         """As carried, as a tree. Raises _Unavailable."""
         tree = ast.parse(source.frame.module.code(node).strip(), mode="eval").body
-        found = _Substitution(self, source, target, before, depth).visit(tree)
+        found = _Substitution(self, source, _Way(way.target, way.before, way.depth + 1)).visit(tree)
         assert isinstance(found, ast.expr)
         return found
 
-    def name(self, name: str, source: Site, target: Frame, before: cst.CSTNode, depth: int) -> ast.expr | None:
+    def name(self, name: str, source: Site, way: _Way) -> ast.expr | None:
         """What to write for a plain name; None to keep it. Raises _Unavailable."""
-        if depth > 8:
+        if way.depth > 8:
             raise _Unavailable
-        frame = source.frame
+        frame, target = source.frame, way.target
         scopes = self._scopes[frame.module]
         scope = scopes.by_node[frame.function or frame.module.tree]
         owner = scopes.owner(name, scope)
@@ -63,18 +64,78 @@ class Carrier:
         if here and isinstance(owner.node, cst.Module) and target.function is not None:
             return None
         in_target = here and owner.node is (target.function or target.module.tree)
-        if in_target and all(self._is_settled(binding, source, target, before) for binding in bindings):
+        if in_target and all(self._is_settled(binding, source, target, way.before) for binding in bindings):
             return None
-        binding = self._reaching(bindings, source)
-        if binding.unit is owner.node is frame.function and frame is not target:
-            parameter = self._parameter(name, frame)
-            if parameter is None or frame.call is None:
+        if len(bindings) == 1:
+            return self._written(name, bindings[0], frame, way)
+        earlier = self._earlier(bindings, source)
+        return folded(self._chosen(name, earlier, dict(frame.module.arms(source.unit)), frame, way))
+
+    def _chosen(
+        self,
+        name: str,
+        bindings: Sequence[Occurrence],
+        arms: Mapping[cst.CSTNode, cst.CSTNode],
+        frame: Frame,
+        way: _Way,
+    ) -> ast.expr:
+        """The value that a name has after these bindings, the last of which may stand in an `if`. Raises _Unavailable.
+
+        `arms`: those that are run, by their statement.
+        """
+        if not bindings:
+            raise _Unavailable
+        owners = [owner for owner, block in _arms(bindings[-1], frame) if arms.get(owner) is not block]
+        if not owners:
+            return self._written(name, bindings[-1], frame, way)
+        choice = owners[-1]
+        if not isinstance(choice, cst.If):
+            raise _Unavailable
+        blocks = [dict(_arms(binding, frame)).get(choice) for binding in bindings]
+
+        def through(block: cst.CSTNode | None) -> ast.expr:
+            left = [one for one, own in zip(bindings, blocks, strict=True) if own is None or own is block]
+            return self._chosen(name, left, {**arms, choice: block} if block is not None else arms, frame, way)
+
+        if choice in arms:
+            return through(arms[choice])
+        links = [choice]
+        while isinstance(links[-1].orelse, cst.If):
+            links.append(links[-1].orelse)
+        otherwise = links[-1].orelse
+        found = through(otherwise.body if otherwise is not None else None)
+        for link in reversed(links):
+            if not is_pure(link.test):
                 raise _Unavailable
-            return self._meaning(parameter, frame.call, target, before, depth + 1)
+            found = ast.IfExp(self._meaning(link.test, Site(frame, choice), way), through(link.body), found)
+        return found
+
+    def _written(self, name: str, binding: Occurrence, frame: Frame, way: _Way) -> ast.expr:
+        """What to write for the value that a binding gives. Raises _Unavailable."""
+        if binding.unit is binding.scope.node is frame.function:
+            if frame is way.target:
+                if not self._is_parameter_still(name, binding, way):
+                    raise _Unavailable
+                return ast.Name(name, ast.Load())
+            parameter = self._parameter(name, frame)
+            # What one caller passes is not known in a function beside it, which others may call.
+            if parameter is None or frame.call is None or way.target not in frame.call.frame.chain():
+                raise _Unavailable
+            return self._meaning(parameter, frame.call, way)
         value = assigned(binding)
         if value is None or not is_pure(value):
             raise _Unavailable
-        return self._meaning(value, Site(frame, binding.unit), target, before, depth + 1)
+        return self._meaning(value, Site(frame, binding.unit), way)
+
+    def _is_parameter_still(self, name: str, parameter: Occurrence, way: _Way) -> bool:
+        """Whether a name of the target is bound to nothing but what was passed for it, up to `before`."""
+        module = way.target.module
+        loops = {owner for owner in module.ancestors(way.before) if isinstance(owner, cst.For | cst.While)}
+        return not any(
+            module.order[one.unit] < module.order[way.before] or loops & set(module.ancestors(one.unit))
+            for one in self._scopes[module].of_variable(name, parameter.scope)
+            if one.binds and one is not parameter
+        )
 
     def _is_settled(self, binding: Occurrence, source: Site, target: Frame, before: cst.CSTNode) -> bool:
         """Whether a binding leaves the name the same at `before` and at `source`."""
@@ -85,13 +146,10 @@ class Carrier:
         order = target.module.order
         return order[binding.unit] < order[source.unit] or order[source.unit] >= order[before]
 
-    def _reaching(self, bindings: Sequence[Occurrence], source: Site) -> Occurrence:
-        """The one binding whose value the name has at `source`. Raises _Unavailable."""
-        if len(bindings) == 1:
-            return bindings[0]
+    def _earlier(self, bindings: Sequence[Occurrence], source: Site) -> Sequence[Occurrence]:
+        """The bindings that come before `source`, in order. Raises _Unavailable where a loop makes that mean little."""
         module = source.frame.module
-        round_it = dict(module.arms(source.unit))
-        loops = {owner for owner in round_it if isinstance(owner, cst.For | cst.While)}
+        loops = {owner for owner, _ in module.arms(source.unit) if isinstance(owner, cst.For | cst.While)}
         function = source.frame.function or module.tree
 
         def when(binding: Occurrence) -> int:
@@ -103,14 +161,7 @@ class Carrier:
                 raise _Unavailable
             if binding.unit is not function and loops & set(module.ancestors(binding.unit)):
                 raise _Unavailable
-        earlier = [binding for binding in bindings if when(binding) < module.order[source.unit]]
-        if not earlier:
-            raise _Unavailable
-        last = max(earlier, key=when)
-        conditions = module.arms(last.unit) if last.unit is not function else ()
-        if any(round_it.get(owner) is not block for owner, block in conditions):
-            raise _Unavailable
-        return last
+        return sorted((one for one in bindings if when(one) < module.order[source.unit]), key=when)
 
     @staticmethod
     def _precedes(binding: Occurrence, before: cst.CSTNode, module: Module) -> bool:
@@ -154,6 +205,30 @@ class Carrier:
                 return False
         return True
 
+    def attribute_value(self, name: str, source: Site, way: _Way) -> ast.expr:
+        """What is assigned to an attribute of the object whose method `source` stands in, before it has it.
+
+        Raises _Unavailable where more than one statement assigns to it, or the one that does may be left out.
+        """
+        owners = source.frame.owner.ancestors() if source.frame.owner is not None else ()
+        setters = [setter for cls in owners for setter in _setters(cls, name)]
+        if len(setters) != 1:
+            raise _Unavailable
+        method, unit = setters[0]
+        frame = next((frame for frame in way.target.chain() if frame.function is method), None)
+        small = only_statement(unit)
+        if frame is None or not isinstance(small, cst.Assign) or len(small.targets) != 1 or not is_pure(small.value):
+            raise _Unavailable
+        order = frame.module.order
+        begun = frame is source.frame and order[unit] < order[source.unit]
+        if not (begun or (method.name.value == "__init__" and frame is not source.frame)):
+            raise _Unavailable
+        if any(
+            owner is not method for owner, block in frame.module.arms(unit) if method in frame.module.ancestors(owner)
+        ):
+            raise _Unavailable
+        return self._meaning(small.value, Site(frame, unit), way)
+
     @staticmethod
     def _at(unit: cst.CSTNode, body: cst.Module | cst.BaseSuite, module: Module) -> cst.CSTNode:
         """The unit of `body` that holds `unit`."""
@@ -191,14 +266,22 @@ class _Unavailable(Exception):
     pass
 
 
+@dataclass(frozen=True)
+class _Way:
+    """Where an expression is carried to, and through how many others the way led so far."""
+
+    target: Frame
+    before: cst.CSTNode
+    depth: int
+
+
 class _Substitution(ast.NodeTransformer):
-    def __init__(self, carrier: Carrier, source: Site, target: Frame, before: cst.CSTNode, depth: int) -> None:
-        self._carrier, self._source, self._target, self._before = carrier, source, target, before
-        self._depth = depth
+    def __init__(self, carrier: Carrier, source: Site, way: _Way) -> None:
+        self._carrier, self._source, self._way = carrier, source, way
         self.changed = False
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        found = self._carrier.name(node.id, self._source, self._target, self._before, self._depth)
+        found = self._carrier.name(node.id, self._source, self._way)
         if found is None:
             return node
         self.changed = True
@@ -206,17 +289,26 @@ class _Substitution(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         text = ast.unparse(node)
-        if isinstance(node.value, ast.Name) and self._source.frame is not self._target:
-            receiver = self._carrier.same_object(node.value.id, self._source.frame, self._target)
-            if receiver is not None:
-                if not self._carrier.attribute_is_early(node.attr, self._source.frame, self._target, self._before):
-                    raise _Unavailable
+        source, target, before = self._source.frame, self._way.target, self._way.before
+        if isinstance(node.value, ast.Name):
+            receiver = self._carrier.same_object(node.value.id, source, target) if source is not target else None
+            if receiver is not None and self._carrier.attribute_is_early(node.attr, source, target, before):
                 self.changed = True
                 return ast.Attribute(ast.Name(receiver, ast.Load()), node.attr, ast.Load())
-        if not self._carrier.attribute_is_settled(text, self._target, self._before):
+            settled = receiver is None and self._carrier.attribute_is_settled(text, target, before)
+            if node.value.id == _receiver(source.function) and not settled:
+                self.changed = True
+                return self._carrier.attribute_value(node.attr, self._source, self._way)
+        if not self._carrier.attribute_is_settled(text, target, before):
             raise _Unavailable
         self.generic_visit(node)
         return node
+
+
+def _arms(binding: Occurrence, frame: Frame) -> Sequence[tuple[cst.CSTNode, cst.CSTNode]]:
+    """(compound statement, block) for each arm that a binding of a frame stands in; a parameter stands in none."""
+    function = frame.function or frame.module.tree
+    return tuple(frame.module.arms(binding.unit)) if binding.unit is not function else ()
 
 
 def _receiver(function: cst.CSTNode | None) -> str | None:

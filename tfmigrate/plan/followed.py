@@ -8,6 +8,8 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.expressions import Carrier
+from tfmigrate.plan.folding import constant
 from tfmigrate.plan.groups import Refusal, home_of, template_problem
 from tfmigrate.plan.interfaces import calls_in
 from tfmigrate.understand import names
@@ -34,7 +36,11 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
     for wrap, refusal in judged:
         if refusal is not None and not (wrap.call in works and _is_abstract(wrap)):
             refused.setdefault(wrap.call, refusal)
-    return [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused], refused
+    found = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
+    carrier = Carrier({module: draft.scopes for module, draft in drafts.items()})
+    run = [wrap for wrap in found if not never_run(wrap, carrier)]
+    calls = {wrap.call for wrap in run}
+    return [*run, *(wrap for wrap in found if wrap.call not in calls)], refused
 
 
 def _why_not(wrap: Wrap, misused: Collection[cst.ClassDef]) -> Refusal | None:
@@ -53,6 +59,19 @@ def _why_not(wrap: Wrap, misused: Collection[cst.ClassDef]) -> Refusal | None:
     if home_of(wrap) is None:
         return Refusal(codes.MADE_ELSEWHERE, "the parts of the model are built in places that share no caller")
     return None
+
+
+def never_run(wrap: Wrap, carrier: Carrier) -> bool:
+    """Whether what its callers pass keeps an activation from its wrap: `if gpus > 1`, called with gpus=1."""
+    for guard in wrap.guards:
+        *_, outermost = guard.site.chain()
+        if isinstance(guard.node, cst.Try):
+            continue
+        test = carrier.carried(guard.node.test, guard.site, outermost.frame, outermost.unit)
+        holds = constant(test) if test is not None else None
+        if holds is not None and holds is not (guard.arm == "body"):
+            return True
+    return False
 
 
 def wraps_in(dress: ClassValue, drafts: Mapping[Module, Draft]) -> Iterator[cst.Call]:

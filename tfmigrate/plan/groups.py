@@ -54,12 +54,25 @@ def group_of(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group
 
 
 def home_of(wrap: Wrap) -> Frame | None:
-    """The innermost activation that sees both the template's construction and, where it can, the wrap."""
+    """The innermost activation that sees both the template's construction and, where it can, the wrap.
+
+    A method of the object whose other method wraps will do, because it knows what the object knows.
+    """
     built = common_frame(site.frame for site in opaque_sites(wrap.template))
     if built is None:
         return None
     here = wrap.site.frame
-    return here if here in built.chain() else built
+    if here in built.chain():
+        return here
+    callers = set(here.chain())
+    return next((frame for frame in built.chain() if frame in callers or _share_an_object(frame, here)), built)
+
+
+def _share_an_object(one: Frame, other: Frame) -> bool:
+    """Whether two activations may be methods of one object."""
+    if one.owner is None or other.owner is None:
+        return False
+    return not set(one.owner.ancestors()).isdisjoint(other.owner.ancestors())
 
 
 def common_frame(frames: Iterable[Frame]) -> Frame | None:

@@ -14,7 +14,8 @@ from tfmigrate.plan.groups import Group, Refusal, common_frame, group_of, home_o
 from tfmigrate.plan.superseded import superseded
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted
-from tfmigrate.understand.values import Frame, Site
+from tfmigrate.understand.values import Frame, Site, models_of
+from tfmigrate.walk import walk
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,9 @@ def _strategy_name(draft: Draft, function: cst.Module | cst.FunctionDef, facts: 
 def _raised(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Frame | None:
     """The wrap's home, moved outwards until every part of the model and its optimizer is made under it."""
     home = home_of(wrap)
+    if home is not None and home not in wrap.site.frame.chain():
+        if not _asks_the_object(wrap) and _builds_others(home, facts):
+            home = common_frame([home, wrap.site.frame]) or home
     while home is not None:
         group = group_of(home, (wrap,), facts)
         parts = frozenset().union(*(use.parts for use in group.compiles))
@@ -136,6 +140,25 @@ def _raised(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> 
             return None
         home = raised
     return None
+
+
+def _asks_the_object(wrap: Wrap) -> bool:
+    """Whether attributes say how many GPUs there are, or whether to wrap: `if self.gpus > 1`."""
+    asked = [guard.node.test for guard in wrap.guards if not isinstance(guard.node, cst.Try)]
+    return any(
+        isinstance(part, cst.Attribute) for node in (*asked, wrap.gpus) if node is not None for part in walk(node)
+    )
+
+
+def _builds_others(home: Frame, facts: ProgramFacts) -> bool:
+    """Whether the function of an activation builds, in another one, a model that nothing wraps."""
+    wrapped = frozenset().union(*(models_of(wrap.template) for wrap in facts.wraps))
+    return any(
+        frame.function is home.function and frame is not home
+        for model in facts.models
+        if model not in wrapped
+        for frame in model.site.frame.chain()
+    )
 
 
 def _reachable_far(group: Group, site: Site, drafts: Mapping[Module, Draft]) -> bool:

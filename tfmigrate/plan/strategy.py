@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -11,6 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.blocks import negated
 from tfmigrate.plan.expressions import Carrier
+from tfmigrate.plan.folding import constant
 from tfmigrate.plan.groups import Refusal
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.program import Module, Unit, suites_of
@@ -151,17 +151,7 @@ def _condition(
         condition = f"the condition `{guard.frame.module.code(node.test)}`"
         return _too_late(condition, "what it needs", wrap, home, before)
     test = test if guard.arm == "body" else negated(test)
-    return None if _always_holds(test) else test
-
-
-def _always_holds(condition: str) -> bool:
-    """Whether a condition compares nothing but numbers, and is true: `2 > 1`."""
-    tree = ast.parse(condition, mode="eval")
-    allowed = ast.Expression | ast.Compare | ast.Constant | ast.cmpop
-    try:
-        return all(isinstance(node, allowed) for node in ast.walk(tree)) and bool(eval(compile(tree, "", "eval")))
-    except TypeError:  # `None > 1`
-        return False
+    return None if constant(test) else test
 
 
 def _always(test: cst.BaseExpression, arm: str) -> bool:

@@ -1,0 +1,286 @@
+"""What callers pass: which of them get a strategy, and how many GPUs it has."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tfmigrate.plan.folding import constant
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+NET = """
+    from keras.layers import Dense
+    from keras.models import Sequential
+    from keras.utils import multi_gpu_model
+
+
+    def net():
+        model = Sequential()
+        model.add(Dense(1, input_shape=(4,)))
+        return model
+
+
+"""
+FOUR = "strategy = tf.distribute.MirroredStrategy(devices=[f'/gpu:{i}' for i in range(4)])\n"
+
+
+def one(code: str) -> FileResult:
+    (file,) = migrate_sources({"train.py": dedent(NET + code).lstrip("\n")}, Settings())
+    return file
+
+
+TRAIN = """
+    def train(model, data, gpus{default}):
+        if {several}:
+            model = multi_gpu_model(model, gpus)
+        model.compile("sgd", "mse")
+        model.fit(data)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    "several", ["gpus > 1", "gpus is not None and gpus > 1", "gpus", "not (gpus is None or gpus < 2)"]
+)
+def test_a_number_that_a_caller_writes_decides_the_condition(several: str) -> None:
+    file = one(TRAIN.format(default="=None", several=several) + "    train(net(), batches, gpus=4)\n")
+    assert f"\n\n{FOUR}with strategy.scope():\n    train(net(), batches, gpus=4)\n" in file.after.replace('"', "'")
+
+
+def test_the_caller_that_asks_for_one_gpu_gets_no_strategy() -> None:
+    """The function that builds the model makes none, for its models would all have four GPUs then."""
+    calls = "    train(net(), batches, 4)\n    train(net(), batches, 1)\n"
+    file = one(TRAIN.format(default="", several="gpus > 1") + calls)
+    assert file.after.count("MirroredStrategy") == 1
+    assert file.after.endswith("with strategy.scope():\n    train(net(), batches, 4)\ntrain(net(), batches, 1)\n")
+    assert "def net():\n    model = Sequential()\n" in file.after
+
+
+def test_callers_that_ask_for_different_numbers_are_refused() -> None:
+    calls = "    train(net(), batches, 4)\n    train(net(), batches, 2)\n"
+    file = one(TRAIN.format(default="", several="gpus > 1") + calls)
+    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM107"]
+
+
+TWO = """
+    def spread(model):
+        return multi_gpu_model(model, {gpus})
+
+
+    def first(data):
+        model = net()
+        model = spread(model)
+        model.compile("sgd", "mse")
+        model.fit(data)
+
+
+    def second(data):
+        model = net()
+        model.compile("adam", "mse")
+        model.fit(data)
+"""
+
+
+@pytest.mark.parametrize("gpus", ["4", "None"])
+def test_a_model_of_the_same_builder_that_is_not_wrapped_stays_on_one_gpu(gpus: str) -> None:
+    file = one(TWO.format(gpus=gpus))
+    assert file.status == "migrated"
+    before, _, after = file.after.partition("def second(data):\n")
+    assert "    with strategy.scope():\n        model = net()\n        model = spread(model)\n" in before
+    assert after == '    model = net()\n    model.compile("adam", "mse")\n    model.fit(data)\n'
+
+
+OBJECT = """
+    class Trainer:
+        def __init__(self):
+            self.model = Sequential()
+            self.model.add(Dense(1, input_shape=(4,)))
+
+        def train(self, data, gpus=None):
+            parallel = self.model
+            if gpus:
+                parallel = multi_gpu_model(self.model, gpus)
+            parallel.compile("sgd", "mse")
+            parallel.fit(data)
+
+
+    Trainer().train(batches, gpus=4)
+    other = Trainer()
+    other.train(batches)
+"""
+
+
+def test_an_object_whose_caller_passes_no_number_gets_no_strategy() -> None:
+    file = one(OBJECT)
+    assert file.status == "migrated"
+    assert (
+        "with strategy.scope():\n    Trainer().train(batches, gpus=4)\nother = Trainer()\nother.train(batches)\n"
+        in file.after
+    )
+    assert "        with parallel.distribute_strategy.scope():\n            parallel.compile(" in file.after
+
+
+LATER = """
+    def train(data, args, gpus=None):
+        model = net()
+        {later}
+        model = multi_gpu_model(model, gpus)
+        model.compile("sgd", "mse")
+        model.fit(data)
+"""
+
+
+@pytest.mark.parametrize(
+    ("later", "number"),
+    [
+        ("if gpus is None:\n            gpus = 2", "2 if gpus is None else gpus"),
+        ("if args.many:\n            gpus = 4\n        else:\n            gpus = 2", "4 if args.many else 2"),
+        ("gpus = 2\n        if args.many:\n            gpus = args.all", "args.all if args.many else 2"),
+        (
+            "if gpus is None:\n            gpus = 2\n        elif gpus < 0:\n            gpus = args.all",
+            "2 if gpus is None else args.all if gpus < 0 else gpus",
+        ),
+    ],
+)
+def test_a_number_that_hangs_on_a_condition_is_written_as_a_choice(later: str, number: str) -> None:
+    file = one(LATER.format(later=later))
+    assert file.status == "migrated"
+    assert f"for i in range({number})]" in file.after
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "if asked():\n            gpus = 2",
+        "if gpus is None:\n            gpus = count()",
+        "for gpus in args.tried:\n            pass",
+        "try:\n            gpus = args.many\n        except AttributeError:\n            gpus = 2",
+        "for number in args.tried:\n            if number > 1:\n                gpus = number",
+        "if gpus is None:\n            gpus = 2\n        gpus += 1",
+    ],
+)
+def test_a_number_whose_choice_cannot_be_asked_early_is_refused(later: str) -> None:
+    file = one(LATER.format(later=later))
+    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM103"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("4 is not None and 4 > 1", True),
+        ("1 > 1", False),
+        ("not None", True),
+        ("0 or gpus > 1", None),
+        ("1 or gpus > 1", True),
+        ("(4 if 4 is not None else 2) > 2", True),
+        ("None > 1", None),
+        ("2 in 3", None),
+        ("gpus", None),
+    ],
+)
+def test_conditions_of_constants(condition: str, holds: bool | None) -> None:
+    assert constant(condition) is holds
+
+
+SETS = """
+    class Net:
+        def __init__(self, gpus):
+            {begin}
+
+        def build(self):
+            self.model = net()
+
+        def spread(self):
+            self.model = multi_gpu_model(self.model, self.gpus)
+            self.model.compile("sgd", "mse")
+
+
+    def main(gpus):
+        job = Net(gpus)
+        job.spread()
+        job.model.fit(batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "number"),
+    [
+        ("self.gpus = gpus\n            self.build()", "self.gpus"),
+        ("self.build()\n            self.gpus = gpus", "gpus"),
+        ("self.model = net()\n            self.gpus = int(gpus)", "int(gpus)"),
+    ],
+)
+def test_a_number_that_the_object_keeps_only_after_the_model_is_built_is_taken_from_where_it_comes(
+    begin: str, number: str
+) -> None:
+    file = one(SETS.format(begin=begin))
+    assert file.status == "migrated"
+    assert f"for i in range({number})]" in file.after
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "self.build()\n            if gpus:\n                self.gpus = gpus",
+        "self.build()\n            self.gpus = self.count()",
+        "self.build()\n            self.gpus = gpus\n            self.gpus = 2",
+        "self.build()\n            self.gpus, self.rest = gpus, 0",
+    ],
+)
+def test_a_number_that_the_object_may_not_keep_is_refused(begin: str) -> None:
+    file = one(SETS.format(begin=begin))
+    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM103"]
+
+
+KEEPS = """
+    class Net:
+        def __init__(self, gpus=None):
+            self.model = net()
+            self.gpus = gpus
+            self.parallel = multi_gpu_model(self.model, self.gpus) if self.gpus else self.model
+            self.parallel.compile("sgd", "mse")
+"""
+
+
+def test_a_number_kept_in_the_method_that_wraps_is_written_where_it_comes_from() -> None:
+    file = one(KEEPS)
+    assert file.status == "migrated"
+    assert "for i in range(gpus)])\n            if gpus\n            else" in file.after
+
+
+OBJECTS = """
+    class Net:
+        def __init__(self):
+            self.model = net()
+
+        def spread(self):
+            self.model = multi_gpu_model(self.model, 2)
+
+        def train(self, data):
+            self.model.compile("sgd", "mse")
+            self.model.fit(data)
+
+
+    def main(data):
+        big = Net()
+        big.spread()
+        big.train(data)
+        small = Net()
+        {small}
+        small.train(data)
+"""
+
+
+def test_an_object_whose_model_is_not_wrapped_keeps_it_on_one_gpu() -> None:
+    file = one(OBJECTS.format(small="pass"))
+    assert "    with strategy.scope():\n        big = Net()\n" in file.after
+    assert "    small = Net()\n    pass\n    small.train(data)\n" in file.after
+
+
+def test_objects_whose_models_are_all_wrapped_make_their_strategy_themselves() -> None:
+    file = one(OBJECTS.format(small="small.spread()"))
+    assert "        with strategy.scope():\n            self.model = net()\n" in file.after
