@@ -461,3 +461,21 @@ def test_names_that_keras_2_had_in_second_places_are_the_public_ones() -> None:
 def test_weights_that_are_handed_over_are_no_file_of_an_old_run(call: str, told: int) -> None:
     file = migrated(f"parallel_model.{call}\n")
     assert [f.code for f in file.findings if f.code == "TFM022"] == ["TFM022"] * told
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("fit_generator(**chosen)", 1),
+        ("fit_generator(epochs=3, **chosen)", 1),
+        ("evaluate_generator(**chosen)", 1),
+        ("fit_generator(batches, **chosen)", 0),
+        ("fit_generator(generator=batches, **chosen)", 0),
+        ("fit_generator(*given, **chosen)", 0),
+        ("fit(**chosen)", 0),
+    ],
+)
+def test_a_generator_that_comes_by_its_old_name_through_stars_is_told(call: str, told: int) -> None:
+    file = migrated(f"parallel_model.compile('sgd', 'mse')\nparallel_model.{call}\n")
+    warnings = [finding for finding in file.findings if finding.action == "warn" and "`generator`" in finding.message]
+    assert [finding.code for finding in warnings] == ["TFM201"] * told

@@ -155,19 +155,30 @@ def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
 
 
 def handed_on(facts: Facts, tables: Tables) -> Iterator[CallChange]:
-    """Arguments that are gone and reach a method of Keras through `**kwargs`: its callers pass them on."""
+    """Arguments that are gone, or called otherwise, and reach a method through `**kwargs`: its callers pass them on."""
     found: dict[cst.Call, set[str]] = {}
+    renamed: list[cst.Call] = []
     for use in facts.uses:
         if use.method in GENERATOR_METHODS or use.models:
             method = f"keras.models.Model.{use.method}"
             gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
             passed = {keyword for keyword, _ in use.arguments if keyword is not None} - keywords(use.call).keys()
             found.setdefault(use.call, set()).update(gone & passed)
+        if use.method in GENERATOR_METHODS and use.method in tables.methods and _all_but_the_data(use.call):
+            renamed.append(use.call)
     for call, dropped in found.items():
         if dropped:
             listed = ", ".join(sorted(dropped))
             message = f"{listed} no longer exists, and comes here through `**`: take it out where it is passed"
             yield CallChange(codes.GENERATOR_METHODS, call, message, action="warn")
+    for call in dict.fromkeys(renamed):
+        message = "`generator` is `x` now, and comes here through `**`: rename it where it is passed"
+        yield CallChange(codes.GENERATOR_METHODS, call, message, action="warn")
+
+
+def _all_but_the_data(call: cst.Call) -> bool:
+    """Whether a call names no data, which must come through its `**` then."""
+    return [arg.star for arg in call.args if arg.keyword is None] == ["**"] and "generator" not in keywords(call)
 
 
 def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
