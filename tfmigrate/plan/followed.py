@@ -62,16 +62,21 @@ def _why_not(wrap: Wrap, misused: Collection[cst.ClassDef]) -> Refusal | None:
 
 
 def never_run(wrap: Wrap, carrier: Carrier) -> bool:
-    """Whether what its callers pass keeps an activation from its wrap: `if gpus > 1`, called with gpus=1."""
+    """Whether the number that its callers pass keeps an activation from its wrap: `if gpus > 1`, called with gpus=1."""
+    number = _names(*(arg.value for arg in wrap.call.args if arg.value is not wrap.template_node))
     for guard in wrap.guards:
-        *_, outermost = guard.site.chain()
-        if isinstance(guard.node, cst.Try):
+        if isinstance(guard.node, cst.Try) or number.isdisjoint(_names(guard.node.test)):
             continue
+        *_, outermost = guard.site.chain()
         test = carrier.carried(guard.node.test, guard.site, outermost.frame, outermost.unit)
         holds = constant(test) if test is not None else None
         if holds is not None and holds is not (guard.arm == "body"):
             return True
     return False
+
+
+def _names(*nodes: cst.CSTNode) -> set[str]:
+    return {part.value for node in nodes for part in walk(node) if isinstance(part, cst.Name)}
 
 
 def wraps_in(dress: ClassValue, drafts: Mapping[Module, Draft]) -> Iterator[cst.Call]:
