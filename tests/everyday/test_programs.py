@@ -66,13 +66,13 @@ def test_no_untruth(tmp_path: Path) -> None:
 def test_a_file_without_a_finding_of_its_own_is_written_with_its_program(tmp_path: Path) -> None:
     """The finding stands at the wrap; the scope may stand in another file, which no needle is in."""
     build = "from tensorflow.keras.layers import Dense\nfrom tensorflow.keras.models import Sequential\n\n\n"
-    build += "def build():\n    return Sequential([Dense(1, input_shape=(4,))])\n"
-    train = "from tensorflow.keras.utils import multi_gpu_model\nfrom build import build\n\n"
-    train += "\ndef to_gpus(model, n):\n    return multi_gpu_model(model, gpus=n)\n\n"
-    train += "models = [build() for i in range(2)]\nnets = [to_gpus(m, 2) for m in models]\n"
+    build += "class Base:\n    def build(self):\n        self.model = Sequential([Dense(1, input_shape=(4,))])\n"
+    train = "from tensorflow.keras.utils import multi_gpu_model\nfrom build import Base\n\n\nclass Net(Base):\n"
+    train += "    def spread(self):\n        self.model = multi_gpu_model(self.model, 2)\n"
+    train += "\n\nnet = Net()\nnet.build()\nnet.spread()\n"
     result, after = migrated(tmp_path, {"build.py": build, "train.py": train})
     assert "multi_gpu_model" not in after["train.py"]
-    assert "MirroredStrategy" in after["build.py"] + after["train.py"]
+    assert "MirroredStrategy" in after["build.py"]
     changed = {name for name, text in (("build.py", build), ("train.py", train)) if after[name] != text}
     assert {Path(file.path).name for file in result.files if file.changed} == changed == {"build.py", "train.py"}
 

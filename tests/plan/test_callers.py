@@ -284,3 +284,38 @@ def test_an_object_whose_model_is_not_wrapped_keeps_it_on_one_gpu() -> None:
 def test_objects_whose_models_are_all_wrapped_make_their_strategy_themselves() -> None:
     file = one(OBJECTS.format(small="small.spread()"))
     assert "        with strategy.scope():\n            self.model = net()\n" in file.after
+
+
+def test_a_method_gives_back_what_its_own_object_holds() -> None:
+    file = one("""
+    class Net:
+        def __init__(self):
+            self.inner = Sequential([Dense(1, input_shape=(4,))])
+
+        def model(self):
+            return self.inner
+
+
+    def train(data, gpus=None):
+        model = Net().model()
+        if gpus:
+            model = multi_gpu_model(model, gpus)
+        model.compile("sgd", "mse")
+        model.fit(data)
+
+
+    def predict(data, gpus=None):
+        model = Net().model()
+        if gpus:
+            model = multi_gpu_model(model, gpus)
+        model.load_weights("trained.h5")
+        return model.predict(data)
+
+
+    train(batches, gpus=4)
+""")
+    assert file.status == "migrated"
+    for name in ("train", "predict"):
+        body = file.after.partition(f"def {name}")[2].partition("\n\n\n")[0]
+        assert "if gpus\n" in body or " if gpus else " in body
+        assert "    with strategy.scope():\n        model = Net().model()\n" in body

@@ -14,6 +14,7 @@ from tfmigrate.understand.values import (
     ClassValue,
     Frame,
     FunctionValue,
+    Instance,
     Made,
     Mapping,
     Opaque,
@@ -21,6 +22,7 @@ from tfmigrate.understand.values import (
     Site,
     Value,
     holds_model,
+    in_order,
     is_keras,
     join,
 )
@@ -70,14 +72,17 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
         return Opaque("a recursive call", frozenset((state.site,)))
     # A summary was made without a model at hand: what the function does to one is noted at each call that brings it.
     brings_model = any(holds_model(argument) for _, argument in arguments)
+    objects = tuple(one for _, argument in arguments for one in in_order(argument) if isinstance(one, Instance))
     summary = state.summaries.get(function.node)
-    if summary is not None and not brings_model:
+    if summary is not None and not brings_model and summary.holds_for(objects, state.effects):
         return renewed(state, summary, arguments, node if node is not None else function.node)
     before, models = _footprint(state), len(state.program_facts.models)
     value = enter(walker, function, arguments, state.site, node)
     plain = _footprint(state) == before
     if plain and not brings_model:
-        state.summaries[function.node] = summarised(value, state.program_facts.models[models:], arguments)
+        state.summaries[function.node] = summarised(
+            value, state.program_facts.models[models:], arguments, objects, state.effects
+        )
     return value
 
 

@@ -17,6 +17,7 @@ from tfmigrate.understand.values import (
     Entered,
     Frame,
     FunctionValue,
+    Instance,
     ModelObject,
     Site,
     Sites,
@@ -37,6 +38,14 @@ class Summary:
     value: Value
     made: frozenset[ModelObject]
     given: frozenset[ModelObject]
+    objects: tuple[Instance, ...]
+    """Those of the program's classes that it was given, a method's own first."""
+    effects: int
+    """How many there had been by then."""
+
+    def holds_for(self, objects: tuple[Instance, ...], effects: int) -> bool:
+        """Whether it says what a call with these objects returns: what they hold may have changed since."""
+        return objects == self.objects and (not objects or effects == self.effects)
 
 
 class State:

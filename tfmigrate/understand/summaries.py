@@ -10,6 +10,7 @@ from tfmigrate.understand.state import State, Summary
 from tfmigrate.understand.values import (
     Arguments,
     Choice,
+    Instance,
     Items,
     Made,
     Mapping,
@@ -22,8 +23,10 @@ from tfmigrate.understand.values import (
 )
 
 
-def summarised(value: Value, made: Iterable[ModelObject], arguments: Arguments) -> Summary:
-    return Summary(value, frozenset(made), all_models(argument for _, argument in arguments))
+def summarised(
+    value: Value, made: Iterable[ModelObject], arguments: Arguments, objects: tuple[Instance, ...], effects: int
+) -> Summary:
+    return Summary(value, frozenset(made), all_models(argument for _, argument in arguments), objects, effects)
 
 
 def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTNode) -> Value:
