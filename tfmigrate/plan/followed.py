@@ -38,9 +38,9 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
             refused.setdefault(wrap.call, refusal)
     found = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
     carrier = Carrier({module: draft.scopes for module, draft in drafts.items()})
-    run = [wrap for wrap in found if not never_run(wrap, carrier)]
+    run = {wrap for wrap in found if not _never_run(wrap, carrier)}
     calls = {wrap.call for wrap in run}
-    return [*run, *(wrap for wrap in found if wrap.call not in calls)], refused
+    return [wrap for wrap in found if wrap in run or wrap.call not in calls], refused
 
 
 def _why_not(wrap: Wrap, misused: Collection[cst.ClassDef]) -> Refusal | None:
@@ -61,7 +61,7 @@ def _why_not(wrap: Wrap, misused: Collection[cst.ClassDef]) -> Refusal | None:
     return None
 
 
-def never_run(wrap: Wrap, carrier: Carrier) -> bool:
+def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
     """Whether the number that its callers pass keeps an activation from its wrap: `if gpus > 1`, called with gpus=1."""
     number = _names(*(arg.value for arg in wrap.call.args if arg.value is not wrap.template_node))
     for guard in wrap.guards:
