@@ -319,3 +319,37 @@ def test_a_method_gives_back_what_its_own_object_holds() -> None:
         body = file.after.partition(f"def {name}")[2].partition("\n\n\n")[0]
         assert "if gpus\n" in body or " if gpus else " in body
         assert "    with strategy.scope():\n        model = Net().model()\n" in body
+
+
+INNER = """
+    from keras.layers import Input
+    from keras.models import Model
+
+
+    def features(inputs):
+        inner = Model(inputs, Dense(8)(inputs))
+        return [inner.get_layer("dense_1").output]
+
+
+    def first(data):
+        inputs = Input((4,))
+        model = Model(inputs, Dense(1)(features(inputs)[0]))
+        model.compile("sgd", "mse")
+        model.fit(data)
+
+
+    def second(data):
+        inputs = Input((4,))
+        model = Model(inputs, Dense(1)(features(inputs)[0]))
+        model = multi_gpu_model(model, 2)
+        model.compile("sgd", "mse")
+        model.fit(data)
+"""
+
+
+def test_what_a_second_call_gives_back_of_a_model_was_made_by_that_call() -> None:
+    file = one(INNER)
+    assert file.status == "migrated"
+    first, _, second = file.after.partition("def second")
+    assert "strategy" not in first
+    assert "    with strategy.scope():\n        inputs = Input((4,))\n" in second

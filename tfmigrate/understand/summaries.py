@@ -14,6 +14,7 @@ from tfmigrate.understand.values import (
     Items,
     Made,
     Mapping,
+    Method,
     ModelObject,
     Opaque,
     Value,
@@ -59,6 +60,8 @@ def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTN
             return Mapping(old.keys, tuple(map(value, old.values)))
         if isinstance(old, Choice):
             return join(*map(value, old.options))
+        if isinstance(old, Method):
+            return Method(value(old.receiver), old.name, old.function)
         if isinstance(old, Opaque):
             return Opaque(old.origin, here | sites, node)
         return old
