@@ -353,3 +353,28 @@ def test_what_a_second_call_gives_back_of_a_model_was_made_by_that_call() -> Non
     first, _, second = file.after.partition("def second")
     assert "strategy" not in first
     assert "    with strategy.scope():\n        inputs = Input((4,))\n" in second
+
+
+SETTINGS = """
+    from keras.layers import Input
+    from keras.models import Model
+
+
+    def train(base, config, data):
+        size = config.getint("net", "size")
+        title = config.name_of(data)
+        print(size, title)
+        inputs = Input((size, size, 3))
+        features = base(input_tensor=inputs, input_shape=(size, size, 3), weights=None)
+        model = Model(inputs, Dense(1)(features.output), name=title)
+        model = multi_gpu_model(model, 2)
+        model.compile("sgd", "mse")
+        model.fit(data)
+"""
+
+
+def test_a_setting_that_is_passed_beside_tensors_is_no_part_of_the_model() -> None:
+    before, _, after = one(SETTINGS).after.partition("    with strategy.scope():\n")
+    assert '    size = config.getint("net", "size")\n    title = config.name_of(data)\n    print(' in before
+    assert after.startswith("        inputs = Input(")
+    assert "getint" not in after

@@ -7,7 +7,7 @@ import libcst as cst
 from tfmigrate.understand import machine, names
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.state import State
-from tfmigrate.understand.tensors import combined, layered
+from tfmigrate.understand.tensors import combined, flowing, layered
 from tfmigrate.understand.values import (
     NOTHING,
     Arguments,
@@ -18,7 +18,6 @@ from tfmigrate.understand.values import (
     StrategyObject,
     Value,
     all_models,
-    all_opaque_sites,
     all_sites,
     is_keras,
 )
@@ -59,7 +58,7 @@ def _made_by_keras(state: State, name: str, arguments: Arguments, node: cst.Call
     here = frozenset((state.site,))
     values = tuple(value for _, value in arguments)
     if known in names.MODEL_CLASSES:
-        return state.new_model(node, all_opaque_sites(values), all_models(values), origin="constructed", maker=name)
+        return state.new_model(node, flowing(arguments), all_models(values), origin="constructed", maker=name)
     if known in names.MODEL_LOADERS:
         return state.new_model(node, on=all_models(values), origin="loaded", maker=name)
     if names.is_pretrained(known):
