@@ -93,3 +93,20 @@ def test_groups_are_joined_by_imports() -> None:
 def test_a_package_is_imported_by_its_folders_name() -> None:
     assert related.module_name("a/pkg/__init__.py") == "pkg"
     assert related.module_name("a/pkg/nets.py") == "nets"
+
+
+def test_what_a_file_that_trains_imports_is_read_because_it_may_say_what_the_data_is() -> None:
+    files = {
+        "train.py": b"import keras\nfrom data import load\nfrom settings import path\nmodel.fit(*load(path))\n",
+        "build.py": b"import keras\nimport shapes\n",
+        "data.py": b"from numbers import one\n\ndef load(path):\n    return [one], [one]\n",
+        "settings.py": b"path = 'here'\n",
+        "shapes.py": b"size = 3\n",
+        "numbers.py": b"one = 1\n",
+    }
+
+    def find(paths: Set[str]) -> Mapping[str, bytes]:
+        return {path: files[path] for path in paths if path in files}
+
+    known = {path: files[path] for path in ("train.py", "build.py")}
+    assert sorted(related.with_imported(known, find)) == ["build.py", "data.py", "settings.py", "train.py"]

@@ -54,7 +54,8 @@ def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: 
 def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
     """The known files, and those they import, directly or through others, that have to do with Keras.
 
-    A file has when it names Keras or TensorFlow, or imports one that has.
+    A file has when it names Keras or TensorFlow, or imports one that has; or when one that trains imports it, because
+    it may say what the data is.
     """
     reached: dict[str, bytes] = {}
     fresh = dict(known)
@@ -67,8 +68,12 @@ def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
     while True:
         more = {path for path in reached.keys() - useful if useful.intersection(imported_paths(path, reached[path]))}
         if not more:
-            return {**known, **{path: reached[path] for path in reached if path in useful}}
+            break
         useful |= more
+    for path, data in known.items():
+        if b".fit(" in data:
+            useful.update(imported_paths(path, data))
+    return {**known, **{path: reached[path] for path in reached if path in useful}}
 
 
 def imported_paths(path: str, data: bytes) -> Iterator[str]:
