@@ -30,14 +30,15 @@ pytestmark = pytest.mark.runs_tensorflow
 
 
 @pytest.fixture(scope="module")
-def genuine(runtime_for: Callable[[str], Runtime]) -> Callable[[Path], Run]:
+def genuine(runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Run]:
     """The old program on the oldest TensorFlow that has Estimators, run once."""
     done: dict[Path, Run] = {}
 
     def train(folder: Path) -> Run:
         if folder not in done:
             runtime = runtime_for("genuine estimator")
-            done[folder] = run(World("old", "genuine", runtime, folder / "before", "train.py", replicas=2), LIMITS)
+            world = World("old", "genuine", runtime, folder / "before", "train.py", replicas=2)
+            done[folder] = run(world, LIMITS, tmp_path_factory.mktemp("old"))
         return done[folder]
 
     return train
@@ -46,9 +47,9 @@ def genuine(runtime_for: Callable[[str], Runtime]) -> Callable[[Path], Run]:
 LIMITS = Limits(seconds=300)
 
 
-def migrated(folder: Path, runtime: Runtime, old: Run, overlay: Mapping[str, str]) -> Run:
+def migrated(folder: Path, runtime: Runtime, old: Run, overlay: Mapping[str, str], results: Path) -> Run:
     world = World("new", "migrated", runtime, folder / "after", "train.py", replicas=2, overlay=overlay)
-    return run(world, LIMITS, old.trace)
+    return run(world, LIMITS, results, old.trace)
 
 
 def compared(old: Run, new: Run) -> Comparison:
@@ -57,11 +58,11 @@ def compared(old: Run, new: Run) -> Comparison:
 
 @pytest.mark.parametrize("folder", PROGRAMS, ids=lambda folder: folder.name)
 def test_the_migration_trains_as_the_estimator_did(
-    folder: Path, genuine: Callable[[Path], Run], runtime_for: Callable[[str], Runtime]
+    folder: Path, genuine: Callable[[Path], Run], runtime_for: Callable[[str], Runtime], tmp_path: Path
 ) -> None:
     old = genuine(folder)
     assert old.ok, old.message
-    new = migrated(folder, runtime_for("keras 3"), old, {})
+    new = migrated(folder, runtime_for("keras 3"), old, {}, tmp_path)
     assert new.ok, new.message
     found = compared(old, new)
     assert len(found.steps) == STEPS[folder.name] == len(old.trace.steps)
@@ -72,13 +73,13 @@ def test_the_migration_trains_as_the_estimator_did(
 
 
 def test_a_batch_that_is_not_multiplied_is_different(
-    genuine: Callable[[Path], Run], runtime_for: Callable[[str], Runtime]
+    genuine: Callable[[Path], Run], runtime_for: Callable[[str], Runtime], tmp_path: Path
 ) -> None:
     folder = ROOT / "fixtures" / "estimator_mlp"
     old = genuine(folder)
     (wrong, *_) = mutants(program_of(folder / "after", "train.py"), "train.py", 2, 3, ESTIMATOR_CONTROLS)
     assert wrong.mutation == "batch of one replica"
-    new = migrated(folder, runtime_for("keras 3"), old, wrong.files)
+    new = migrated(folder, runtime_for("keras 3"), old, wrong.files, tmp_path)
     divergence = cause.find(old.trace, new.trace, compared(old, new))
     assert divergence is not None
     assert divergence.kind == "batch size"

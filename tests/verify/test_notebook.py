@@ -44,7 +44,7 @@ def test_a_notebook_and_its_migrated_copy_train_alike(
         new = World("new", "migrated", runtime, options.new.parent, options.new.name, replicas=2)
         first = experiment.run(old, Limits(seconds=300), folder=tmp_path / "first")
         assert first.ok, first.message
-        second = experiment.run(new, Limits(seconds=300), first.trace, tmp_path / "second")
+        second = experiment.run(new, Limits(seconds=300), tmp_path / "second", first.trace)
         assert second.ok, second.message
         comparison = compare(first.trace, second.trace, 1e-5)
         assert len(comparison.steps) == 6

@@ -161,7 +161,7 @@ def test_two_workers_train_as_one_machine_did(
     alone = experiment.run(one, Limits(seconds=120), folder=tmp_path / "one")
     assert alone.ok, alone.message
     several = replace(one, role="new", kind="migrated", source=new, workers=2)
-    together = experiment.run(several, Limits(seconds=120), alone.trace, tmp_path / "two")
+    together = experiment.run(several, Limits(seconds=120), tmp_path / "two", alone.trace)
     assert together.ok, together.message
     found = compare(alone.trace, together.trace, tolerance(0.0, len(alone.trace.steps)))
     assert found.equivalent, (found.max_relative_difference, found.broken)

@@ -146,30 +146,28 @@ class Run:
 def run(
     world: World,
     limits: Limits,
+    folder: Path,
     initial_weights: Trace | None = None,
-    folder: Path | None = None,
     stop: threading.Event | None = None,
     watch: Watch | None = None,
 ) -> Run:
     """Runs one world to its end and reads its trace.
 
-    `initial_weights`: the trace whose initial weights this run starts from. `folder` receives trace, stdout and
-    stderr (a new temporary folder by default; it stays). Ending this process, or setting `stop`, ends the child and
-    all that it started.
+    `folder` receives trace, stdout and stderr. `initial_weights`: the trace whose initial weights this run starts
+    from. Ending this process, or setting `stop`, ends the child and all that it started.
     """
-    results = folder or Path(tempfile.mkdtemp(prefix="tfmigrate-"))
     if not world.runtime.python.exists():
         message = f"{world.role}: the interpreter {world.runtime.python} does not exist; see `tfmigrate runtimes`"
-        paths = results / "stdout.txt", results / "stderr.txt"
-        results.mkdir(parents=True, exist_ok=True)
+        paths = folder / "stdout.txt", folder / "stderr.txt"
+        folder.mkdir(parents=True, exist_ok=True)
         for path in paths:
             path.touch()
-        return Run(world, Trace(results / "trace"), "missing runtime", None, *paths, 0.0, message)
+        return Run(world, Trace(folder / "trace"), "missing runtime", None, *paths, 0.0, message)
     stops = [stop] if stop else []
-    look = _Steps(results / "trace", world.role, watch).look if watch else _no_look
+    look = _Steps(folder / "trace", world.role, watch).look if watch else _no_look
     if world.workers > 1:
-        return _run_workers(world, limits, initial_weights, results, stops, look)
-    return _run_one(world, limits, initial_weights, results, stops, look)
+        return _run_workers(world, limits, initial_weights, folder, stops, look)
+    return _run_one(world, limits, initial_weights, folder, stops, look)
 
 
 def _run_one(
@@ -322,12 +320,12 @@ def run_all(
     def run_one(world: World, start: Initial, folder: Path) -> Run:
         if isinstance(start, World):
             with leaders[start.role].places:
-                return run(world, limits, leaders[start.role].trace, folder, stop, watch)
+                return run(world, limits, folder, leaders[start.role].trace, stop, watch)
         leader = leaders.get(world.role)
         if leader is None:
-            return run(world, limits, start, folder, stop, watch)
+            return run(world, limits, folder, start, stop, watch)
         try:
-            done = run(world, limits, start, folder, stop, leader.step)
+            done = run(world, limits, folder, start, stop, leader.step)
             if not done.ok:
                 stop.set()
             return done
