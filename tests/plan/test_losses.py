@@ -131,3 +131,112 @@ def test_one_mean_is_mended_where_it_is_one_of_several_losses() -> None:
     file = migrated(body)
     assert "    return K.mean(p, axis=-1)\n" in file.after
     assert not migrate_sources({"train.py": file.after}, Settings())[0].findings
+
+
+BUILT = """\
+from keras.layers import Input
+from keras.models import Model
+
+inputs = Input((4,))
+code = Dense(2)(inputs)
+net = Model(inputs, Dense(4)(code))
+weight = K.variable(0.5)
+
+
+{loss}
+
+parallel_net = multi_gpu_model(net, gpus=2)
+parallel_net.compile("sgd", {name})
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "name", "read"),
+    [
+        ("def loss(t, p):\n    return K.abs(t - p) + K.mean(code, axis=-1, keepdims=True)\n", "loss", "code"),
+        (
+            "def penal(z):\n    def inner(t, p):\n        return K.abs(t - p) + z\n    return inner\n",
+            "penal(code)",
+            "z",
+        ),
+        ("def loss(t, p):\n    return K.abs(t - p) * net.outputs[0]\n", "[loss]", "net.outputs"),
+        ("", "lambda t, p: K.abs(t - p) + code", "code"),
+        ("def loss(t, p):\n    return K.abs(t - p) * weight\n", "loss", None),
+        ("def loss(t, p):\n    code = t - p\n    return K.abs(code)\n", "loss", None),
+        ("def loss(t, p):\n    return K.abs(net(t) - net(p))\n", "loss", None),
+        ("def loss(t, p):\n    return K.abs(t - p)\n\n\nprint(loss(inputs, code))\n", "loss", None),
+    ],
+)
+def test_a_loss_that_reads_a_tensor_of_the_model_is_told(loss: str, name: str, read: str | None) -> None:
+    file = migrated(BUILT.format(loss=loss, name=name))
+    told = [finding.message for finding in file.findings if finding.code == "TFM408"]
+    assert len(told) == (read is not None)
+    assert all(f"reads `{read}`" in message for message in told)
+
+
+def test_a_loss_of_an_object_that_keeps_a_tensor_is_told() -> None:
+    net = "class Net:\n    def build(self):\n        self.x = Input((4,))\n"
+    net += "        self.model = Model(self.x, Dense(4)(self.x))\n"
+    net += "        self.model = multi_gpu_model(self.model, 2)\n        self.model.compile('sgd', self.loss)\n\n"
+    net += "    def loss(self, t, p):\n        return K.abs(t - p) + self.x\n"
+    file = migrated(f"\n{net}", imports="from keras.layers import Input\nfrom keras.models import Model\n")
+    assert ["`self.x`" in finding.message for finding in file.findings if finding.code == "TFM408"] == [True]
+
+
+CAST = "labels=tf.cast(t, tf.int32)"
+SPARSE = "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=t, logits=p)"
+
+
+@pytest.mark.parametrize(
+    ("body", "cast"),
+    [
+        (f"return {SPARSE}", f"return {SPARSE.replace('labels=t', CAST)}"),
+        ("return K.abs(tf.one_hot(t, 3) - p)", "return K.abs(tf.one_hot(tf.cast(t, tf.int32), 3) - p)"),
+        ("return K.abs(K.one_hot(t, 3) - p)", "return K.abs(K.one_hot(tf.cast(t, tf.int32), 3) - p)"),
+        (f"t = tf.cast(t, tf.int64)\n    return {SPARSE}", None),
+        (f"return {SPARSE.replace('labels=t', 'labels=K.cast(t, tf.int64)')}", None),
+        ("return tf.nn.softmax_cross_entropy_with_logits(labels=t, logits=p)", None),
+    ],
+)
+def test_targets_that_must_be_integers_are_cast(body: str, cast: str | None) -> None:
+    text = f"\ndef loss(t, p):\n    {body}\n\nparallel.compile('sgd', loss)\n"
+    assert f"    {cast or body}\n" in migrated(text).after
+    assert f"    {body}\n" in migrated(text.replace("parallel.compile('sgd', loss)", "print(loss)")).after
+
+
+METHODS = """\
+
+class Net:
+    def build(self):
+        self.model = Sequential([Dense(1, input_shape=(4,))])
+        self.model = multi_gpu_model(self.model, 2)
+        self.model.compile("sgd", self.{loss})
+
+    def overlap(self, t, p):
+        return 1 - 2 * K.sum(t * p) / (K.sum(t) + K.sum(p))
+
+    def error(self, t, p):
+        return K.mean(K.square(t - p))
+
+    @staticmethod
+    def first(t, p):
+        return K.abs(t[:2] - p[:2])
+
+    def each(self, t, p):
+        return K.abs(t - p) * self.weights[:2]
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "becomes"),
+    [
+        ("overlap", 'compile("sgd", whole_batch(self.overlap))'),
+        ("error", "return K.mean(K.square(t - p), axis=-1)"),
+        ("first", 'compile("sgd", whole_batch(self.first))'),
+        ("each", 'compile("sgd", self.each)'),
+    ],
+)
+def test_a_loss_that_is_a_method_is_read_like_any_other(loss: str, becomes: str) -> None:
+    file = migrated(METHODS.format(loss=loss))
+    assert becomes in file.after
+    assert actions(file) == (["rewrite"] if loss != "each" else [])

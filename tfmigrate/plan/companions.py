@@ -37,6 +37,7 @@ from tfmigrate.plan.methods import (
     predictions_on_batch,
     target_tensors,
 )
+from tfmigrate.plan.outside_tensors import outside_tensors
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
 from tfmigrate.plan.readiness import missing_names, taken_out
 from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
@@ -45,6 +46,7 @@ from tfmigrate.plan.saving import checkpoint_files, model_folders
 from tfmigrate.plan.sessions import sessions
 from tfmigrate.plan.steps import fractional_steps
 from tfmigrate.plan.streams import python_generators
+from tfmigrate.plan.targets import integer_targets
 from tfmigrate.plan.unread import drop_unread, unread_imports
 from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
@@ -115,6 +117,7 @@ def _changes(
         *positional_arguments(facts),
         *class_weight_words(facts),
         *target_tensors(facts, scopes),
+        *integer_targets(facts, modules, tf),
         *model_folders(facts, scopes),
         *sessions(facts, scopes, tf, draft.quote),
         *optimizer_rates(facts),
@@ -129,6 +132,7 @@ def _changes(
     yield from regularizer_defaults(facts, tables, tf)
     yield from embedding_gradients(facts, tf)
     yield from extra_losses(facts)
+    yield from outside_tensors(facts, modules)
     yield from metrics_names(facts)
     yield from stateful_layers(facts)
     yield from python_generators(facts, modules, scopes, tf)

@@ -15,7 +15,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import FunctionValue, Items, Literal, ModelObject, Value, options
+from tfmigrate.understand.values import FunctionValue, Items, Literal, Method, ModelObject, Value, options
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import children, walk
 
@@ -54,7 +54,7 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
     trained_by_hand = {model for use in uses if use.method in _ON_BATCH for model in use.models}
     whole: dict[cst.BaseExpression, FunctionValue] = {}
     rows: dict[cst.CSTNode, CallChange] = {}
-    for shown in _compiled(facts):
+    for shown in compiled(facts):
         mixing = [one for one in shown.values if isinstance(one, FunctionValue) and reader.mixes_samples(one)]
         means = [_as_rows(facts, function) for function in mixing]
         if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
@@ -76,7 +76,7 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
         CallChange(
             codes.BATCH_LOSS,
             node,
-            f"{_called(function)} relates the samples of a batch to each other, which each replica would do within its "
+            f"{called(function)} relates the samples of a batch to each other, which each replica would do within its "
             "own part, and Keras 3 multiplies a loss that is one number by their number: it is given the whole batch",
             Replace(node, f"{helper}({{function}})", (("function", node),)),
         )
@@ -90,7 +90,7 @@ def scalar_losses(facts: Facts, models: Set[ModelObject]) -> Iterator[CallChange
 
     What Keras 2 took for the mean of the parts Keras 3 multiplies by the number of replicas.
     """
-    for shown in _compiled(facts):
+    for shown in compiled(facts):
         if shown.is_metric or not shown.models & models:
             continue
         for one in shown.values:
@@ -98,7 +98,7 @@ def scalar_losses(facts: Facts, models: Set[ModelObject]) -> Iterator[CallChange
                 yield _as_rows(facts, one) or CallChange(
                     codes.BATCH_LOSS,
                     shown.node,
-                    f"{_called(one)} returns one number for the batch, and Keras 3 multiplies it by the number of "
+                    f"{called(one)} returns one number for the batch, and Keras 3 multiplies it by the number of "
                     "replicas, in the gradient and in the report: return one value a sample",
                     action="warn",
                 )
@@ -159,7 +159,7 @@ def _helper(name: str, tf: str, indent: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Shown:
+class Shown:
     """A loss or metric that a compile() shows: its expression, and all that it can stand for."""
 
     call: cst.Call
@@ -169,8 +169,9 @@ class _Shown:
     models: frozenset[ModelObject]
 
 
-def _compiled(facts: Facts) -> list[_Shown]:
-    found: dict[cst.BaseExpression, _Shown] = {}
+def compiled(facts: Facts) -> list[Shown]:
+    """The losses and metrics of a module's compile() calls, each once for all it can stand for."""
+    found: dict[cst.BaseExpression, Shown] = {}
     for use in facts.uses:
         named = named_arguments(use.call, ("optimizer", "loss", "metrics")) if use.method == "compile" else None
         for position, name in ((1, "loss"), (2, "metrics")):
@@ -178,7 +179,7 @@ def _compiled(facts: Facts) -> list[_Shown]:
             if value is None or named is None or name not in named:
                 continue
             for node, values in _parts(named[name].value, value):
-                known = found.get(node, _Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
+                known = found.get(node, Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
                 found[node] = replace(known, values=known.values | values, models=known.models | use.models)
     return list(found.values())
 
@@ -192,7 +193,8 @@ def _parts(node: cst.BaseExpression, value: Value) -> Iterator[tuple[cst.BaseExp
         for element, part in zip(elements, value.values):
             yield from _parts(element, part)
     else:
-        yield node, options(value) | {part for one in options(value) for part in _inner(one)}
+        found = options(value) | {part for one in options(value) for part in _inner(one)}
+        yield node, frozenset(one.function or one if isinstance(one, Method) else one for one in found)
 
 
 def _inner(value: Value) -> Iterator[Value]:
@@ -201,11 +203,19 @@ def _inner(value: Value) -> Iterator[Value]:
             yield from options(part)
 
 
+def parameters_of(function: FunctionValue) -> list[str]:
+    """The names of what a loss is called with, its object left out."""
+    declared = [param.name.value for param in function.node.params.params]
+    decorated = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
+    static = any(isinstance(one.decorator, cst.Name) and one.decorator.value == "staticmethod" for one in decorated)
+    return declared[1:] if function.owner is not None and not static else declared
+
+
 def _told(call: cst.Call, function: FunctionValue, by_hand: str) -> CallChange:
     return CallChange(
         codes.BATCH_LOSS,
         call,
-        f"{_called(function)} relates the samples of a batch to each other, which each replica does within its own "
+        f"{called(function)} relates the samples of a batch to each other, which each replica does within its own "
         f"part, and Keras 3 multiplies a loss that is one number by their number: {by_hand}",
         action="warn",
     )
@@ -223,7 +233,8 @@ def _loaded(facts: Facts, wrapped: Set[FunctionValue]) -> Iterator[tuple[cst.Bas
                 yield element.value, own[element.value.value]
 
 
-def _called(function: FunctionValue) -> str:
+def called(function: FunctionValue) -> str:
+    """What a message calls a function."""
     return f"{function.node.name.value}()" if isinstance(function.node, cst.FunctionDef) else "this lambda"
 
 
@@ -238,7 +249,7 @@ class _Reader:
         facts, node = self.modules[function.module], function.node
         returned = list(_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
         over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
-        return over == returned and _name(over[0].func, facts) in _MEANS and not any(_cuts_batch(node))
+        return over == returned and _name(over[0].func, facts) in _MEANS and not any(_cuts_batch(function))
 
     def mixes_samples(self, function: FunctionValue, depth: int = 0) -> bool:
         """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls."""
@@ -246,7 +257,7 @@ class _Reader:
         if facts is None or function.is_generator or depth > 4:
             return False
         calls = calls_in(function.node.body)
-        if any(_is_over_batch(call, facts) for call in calls) or any(_cuts_batch(function.node)):
+        if any(_is_over_batch(call, facts) for call in calls) or any(_cuts_batch(function)):
             return True
         called = [option for call in calls for option in options(facts.values.get(call.func, Literal(None)))]
         return any(self.mixes_samples(one, depth + 1) for one in called if isinstance(one, FunctionValue))
@@ -265,10 +276,10 @@ def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
     return any(isinstance(one, cst.Integer) and one.evaluated_value == 0 for one in axes)
 
 
-def _cuts_batch(function: cst.FunctionDef | cst.Lambda) -> Iterator[bool]:
+def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
     """`y_pred[:8]`, `y_pred[::3]`: some samples of a loss's argument."""
-    parameters = {param.name.value for param in function.params.params[:2]}
-    for node in walk(function.body):
+    parameters = set(parameters_of(function)[:2])
+    for node in walk(function.node.body):
         if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and node.value.value in parameters:
             first = node.slice[0].slice
             yield isinstance(first, cst.Slice) and any((first.lower, first.upper, first.step))
@@ -281,7 +292,7 @@ def _as_rows(facts: Facts, value: FunctionValue) -> CallChange | None:
         return None
     reductions = [call for call in calls_in(function.body) if _is_whole_reduction(call, facts)]
     returned = list(_returned(function.body))
-    if len(reductions) != 1 or returned != reductions or not _is_mean_of_rows(reductions[0], facts, function):
+    if len(reductions) != 1 or returned != reductions or not _is_mean_of_rows(reductions[0], facts, value):
         return None
     call = reductions[0]
     return CallChange(
@@ -306,9 +317,9 @@ def _name(node: cst.BaseExpression, facts: Facts) -> str:
     return names.canonical(name) if names.flavour(name) else name
 
 
-def _is_mean_of_rows(call: cst.Call, facts: Facts, function: cst.FunctionDef) -> bool:
+def _is_mean_of_rows(call: cst.Call, facts: Facts, function: FunctionValue) -> bool:
     """`K.mean(x)` with nothing else, of an x that is computed element by element from the loss's two arguments."""
-    parameters = [param.name.value for param in function.params.params]
+    parameters = parameters_of(function)
     if _name(call.func, facts) not in _MEANS or len(call.args) != 1 or len(parameters) != 2:
         return False
     return _Elementwise(facts, frozenset(parameters)).is_rows(call.args[0].value)
