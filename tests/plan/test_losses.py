@@ -240,3 +240,24 @@ def test_a_loss_that_is_a_method_is_read_like_any_other(loss: str, becomes: str)
     file = migrated(METHODS.format(loss=loss))
     assert becomes in file.after
     assert actions(file) == (["rewrite"] if loss != "each" else [])
+
+
+@pytest.mark.parametrize(
+    ("made", "loss", "action"),
+    [
+        ("part = partial(scaled, factor=2)\npart.__name__ = 'part'\n", "part", "rewrite"),
+        ("", "Overlap()", "warn"),
+        ("", "OverlapLoss()", "warn"),
+        ("part = partial(each, factor=2)\npart.__name__ = 'part'\n", "part", None),
+        ("", "Each()", None),
+    ],
+)
+def test_a_loss_that_is_made_of_a_function_is_read_through(made: str, loss: str, action: str | None) -> None:
+    functions = "\ndef scaled(t, p, factor):\n    return factor * dice(t, p)\n"
+    functions += "\n\ndef each(t, p, factor):\n    return factor * K.abs(t - p)\n"
+    functions += "\n\nclass Overlap:\n    def __call__(self, t, p):\n        return dice(t, p)\n"
+    functions += "\n\nclass Each:\n    def __call__(self, t, p):\n        return K.abs(t - p)\n"
+    functions += "\n\nclass OverlapLoss(Loss):\n    def call(self, t, p):\n        return dice(t, p)\n\n\n"
+    imports = "from functools import partial\nfrom keras.losses import Loss\n"
+    file = migrated(f"{functions}{made}parallel.compile('sgd', {loss})\n", imports)
+    assert actions(file) == ([action] if action else [])

@@ -15,7 +15,18 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import FunctionValue, Items, Literal, Method, ModelObject, Value, options
+from tfmigrate.understand.values import (
+    ClassValue,
+    FunctionValue,
+    Instance,
+    Items,
+    Literal,
+    Method,
+    ModelObject,
+    Opaque,
+    Value,
+    options,
+)
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import children, walk
 
@@ -178,23 +189,45 @@ def compiled(facts: Facts) -> list[Shown]:
             value = use.argument(position, name)
             if value is None or named is None or name not in named:
                 continue
-            for node, values in _parts(named[name].value, value):
+            for node, values in _parts(named[name].value, value, facts):
                 known = found.get(node, Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
                 found[node] = replace(known, values=known.values | values, models=known.models | use.models)
     return list(found.values())
 
 
-def _parts(node: cst.BaseExpression, value: Value) -> Iterator[tuple[cst.BaseExpression, frozenset[Value]]]:
+def _parts(
+    node: cst.BaseExpression, value: Value, facts: Facts
+) -> Iterator[tuple[cst.BaseExpression, frozenset[Value]]]:
     """The elements of a list or dict that is written out; one that is not, with all that its elements can be."""
     elements: list[cst.BaseExpression] = []
     if isinstance(node, cst.List | cst.Tuple | cst.Dict):
         elements = [element.value for element in node.elements]
     if isinstance(value, Items | Known) and len(elements) == len(value.values):
         for element, part in zip(elements, value.values):
-            yield from _parts(element, part)
+            yield from _parts(element, part, facts)
     else:
         found = options(value) | {part for one in options(value) for part in _inner(one)}
-        yield node, frozenset(one.function or one if isinstance(one, Method) else one for one in found)
+        yield node, frozenset(called for one in found for called in _called_by(one, facts))
+
+
+def _called_by(value: Value, facts: Facts) -> Iterator[Value]:
+    """What is run where a value is called: the function of a method, of a partial(), and of an object beside itself."""
+    if isinstance(value, Method):
+        yield value.function or value
+    elif isinstance(value, Instance):
+        own = value.cls.lookup("call" if _is_loss_class(value.cls) else "__call__")
+        yield from (value, own) if own is not None else (value,)
+    elif isinstance(value, Opaque) and isinstance(value.node, cst.Call) and value.node.args:
+        made = facts.symbols.get(value.node.func, "") == "functools.partial"
+        inner = facts.values.get(value.node.args[0].value) if made else None
+        functions = [one for one in options(inner) if isinstance(one, FunctionValue)] if inner is not None else []
+        yield from functions or (value,)
+    else:
+        yield value
+
+
+def _is_loss_class(cls: ClassValue) -> bool:
+    return any(names.canonical(base).startswith(("keras.losses.", "keras.metrics.")) for base in cls.outside_bases())
 
 
 def _inner(value: Value) -> Iterator[Value]:
