@@ -1,4 +1,4 @@
-"""Callbacks: how often a checkpoint is written, and what the metrics are called that they watch."""
+"""Callbacks: what the metrics are called that they watch."""
 
 from __future__ import annotations
 
@@ -7,59 +7,18 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import Revision, has_stars, keywords, text_of
+from tfmigrate.plan.calls import keywords, text_of
+from tfmigrate.plan.checkpoints import CHECKPOINT
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.paths import ending_of
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import ClassValue, Literal, Symbol, Value, options
+from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import walk
 
-_CHECKPOINT = "keras.callbacks.ModelCheckpoint"
 _KEYS = {"acc": "accuracy", "val_acc": "val_accuracy"}
-
-
-def checkpoint_periods(facts: Facts) -> Iterator[CallChange]:
-    """`ModelCheckpoint(period=1)` wrote after each epoch, which is the default; another period has no equal."""
-    for call in facts.module.calls:
-        if not _is_checkpoint(facts, call) or has_stars(call):
-            continue
-        period = keywords(call).get("period")
-        if period is None:
-            continue
-        value = facts.values.get(period.value)
-        if isinstance(period.value, cst.Integer):
-            value = Literal(period.value.evaluated_value)
-        if isinstance(value, Literal) and value.value == 1:
-            message = "`period=1` is what ModelCheckpoint does without it; TensorFlow 2.16 refuses the argument"
-            yield CallChange(codes.CHECKPOINT_PERIOD, period, message, Revision(call, dropped=("period",)))
-        else:
-            yield CallChange(
-                codes.CHECKPOINT_PERIOD,
-                period,
-                f"TensorFlow 2.16 refuses `period={facts.module.code(period.value)}`: write "
-                "`save_freq=`, which counts batches, as that many epochs times the steps in one",
-                action="warn",
-            )
-
-
-def _is_checkpoint(facts: Facts, call: cst.Call) -> bool:
-    """A ModelCheckpoint, or a class of this program that descends from it without an __init__ of its own."""
-    if names.canonical(facts.symbols.get(call.func, "")) == _CHECKPOINT:
-        return True
-    value = facts.values.get(call.func)
-    return isinstance(value, ClassValue) and any(_inherits(option) for option in options(value))
-
-
-def _inherits(value: Value) -> bool:
-    if not isinstance(value, ClassValue) or "__init__" in value.members:
-        return False
-    return any(
-        names.canonical(base.name) == _CHECKPOINT if isinstance(base, Symbol) else _inherits(base)
-        for base in value.bases
-    )
 
 
 def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
@@ -139,11 +98,11 @@ class _Keys:
         monitor = keywords(node).get("monitor")
         if monitor is not None and (known.startswith("keras.callbacks.") or own):
             self._add(monitor.value)
-        if (known in (_CHECKPOINT, "keras.callbacks.EarlyStopping", "keras.callbacks.ReduceLROnPlateau")) and node.args:
-            position = 1 if known == _CHECKPOINT else 0
+        if (known in (CHECKPOINT, "keras.callbacks.EarlyStopping", "keras.callbacks.ReduceLROnPlateau")) and node.args:
+            position = 1 if known == CHECKPOINT else 0
             if position < len(node.args) and node.args[position].keyword is None:
                 self._add(node.args[position].value)
-        if known == _CHECKPOINT and node.args:
+        if known == CHECKPOINT and node.args:
             self.paths.append(keywords(node)["filepath"].value if "filepath" in keywords(node) else node.args[0].value)
         if isinstance(node.func, cst.Attribute) and node.func.attr.value == "get" and node.args:
             if self._is_log(node.func.value):

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Set
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.callbacks import changed_keys, checkpoint_periods, metric_keys
+from tfmigrate.plan.callbacks import changed_keys, metric_keys
 from tfmigrate.plan.calls import Revision, combined
+from tfmigrate.plan.checkpoints import checkpoint_periods
 from tfmigrate.plan.devices import gpu_lists
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, ImportNames, Insert, Remove, Replace, Unwrap
@@ -108,7 +109,7 @@ def _changes(
         *optimizer_calls(facts, settings, tables, tf),
         *string_optimizers(facts, settings, tables, tf),
         *keras_1_values(facts),
-        *checkpoint_periods(facts),
+        *checkpoint_periods(facts, modules),
         *metric_keys(facts, scopes, keys),
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
         *(() if settings.over_workers else checkpoint_files(facts, scopes, keys)),

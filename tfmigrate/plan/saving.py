@@ -8,7 +8,8 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.callbacks import renamed_keys
-from tfmigrate.plan.calls import Revision, is_false, keywords, named_arguments
+from tfmigrate.plan.calls import Revision, is_false, is_true, keywords
+from tfmigrate.plan.checkpoints import checkpoints
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.paths import ending_of
@@ -18,9 +19,6 @@ from tfmigrate.understand.scopes import Scopes
 
 _OLD_ENDINGS = (".hdf5", ".h5")
 _WEIGHTS = ".weights.h5"
-_CHECKPOINT = (
-    "filepath", "monitor", "verbose", "save_best_only", "save_weights_only", "mode", "period",
-)  # fmt: skip
 
 
 def checkpoint_files(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
@@ -75,16 +73,10 @@ def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
     for use in facts.uses:
         if use.method == "save_weights" and use.call.args and not use.call.args[0].star:
             yield use.call.args[0].value, _WEIGHTS
-    for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.callbacks.ModelCheckpoint":
-            continue
-        named = named_arguments(call, _CHECKPOINT)
-        if named is None or "filepath" not in named:
-            continue
-        only = named["save_weights_only"].value if "save_weights_only" in named else None
-        if only is None or (isinstance(only, cst.Name) and only.value in ("True", "False")):
-            weights = isinstance(only, cst.Name) and only.value == "True"
-            yield named["filepath"].value, _WEIGHTS if weights else ".keras"
+    for checkpoint in checkpoints(facts):
+        only = checkpoint.named.get("save_weights_only")
+        if "filepath" in checkpoint.named and (only is None or is_true(only) or is_false(only)):
+            yield checkpoint.named["filepath"], _WEIGHTS if only is not None and is_true(only) else ".keras"
 
 
 def _change(literal: cst.SimpleString, old: str, new_ending: str, keys: Mapping[str, str]) -> CallChange:

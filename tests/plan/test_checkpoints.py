@@ -1,0 +1,109 @@
+"""Classes that descend from ModelCheckpoint to save the template: their file names, and how often they write."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+OWN = """\
+from keras.callbacks import ModelCheckpoint
+
+
+class TemplateCheckpoint(ModelCheckpoint):
+    def __init__(self, model, filepath, monitor='val_loss', verbose=0, save_best_only=False,
+                 save_weights_only={only}, mode='auto', period=1):
+        self.template = model
+        super({super}).__init__({passed})
+
+    def set_model(self, model):
+        super({super}).set_model(self.template)
+"""
+USE = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+from own import TemplateCheckpoint
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile('sgd', 'mse')
+parallel.fit(batches, callbacks=[TemplateCheckpoint(model, {arguments})])
+"""
+ALL = "filepath, monitor, verbose, save_best_only, save_weights_only, mode, period"
+
+
+def migrated(arguments: str, passed: str = ALL, only: str = "False", parent: str = "") -> tuple[FileResult, FileResult]:
+    """(the class's file, the file that makes one)."""
+    own = OWN.format(passed=passed, only=only, super=parent)
+    files = migrate_sources({"own.py": own, "train.py": USE.format(arguments=arguments)}, Settings())
+    by_path = {file.path: file for file in files}
+    return by_path["own.py"], by_path["train.py"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ending", "only"),
+    [
+        ("'best.h5'", "'best.keras'", "False"),
+        ("'best.hdf5', save_weights_only=True", "'best.weights.h5'", "False"),
+        ("'best.h5', 'loss', 0, False, True", "'best.weights.h5'", "False"),
+        ("filepath='best.h5'", "'best.weights.h5'", "True"),
+    ],
+)
+def test_the_files_have_the_ending_of_what_is_in_them(arguments: str, ending: str, only: str) -> None:
+    _, train = migrated(arguments, only=only)
+    assert f"{ending}" in train.after
+    assert [finding.action for finding in train.findings if finding.code == "TFM205"] == ["rewrite"]
+
+
+def test_what_the_class_says_itself_wins() -> None:
+    _, train = migrated("'best.h5'", passed="filepath, monitor, save_weights_only=True")
+    assert "'best.weights.h5'" in train.after
+
+
+@pytest.mark.parametrize("parent", ["", "TemplateCheckpoint, self"])
+@pytest.mark.parametrize(
+    ("passed", "left"),
+    [
+        (ALL, ALL.removesuffix(", period")),
+        ("filepath, monitor, mode=mode, period=period", "filepath, monitor, mode=mode"),
+        ("filepath, monitor, verbose, save_best_only, save_weights_only, mode, 1", ALL.removesuffix(", period")),
+        ("filepath, monitor, verbose", "filepath, monitor, verbose"),
+    ],
+)
+def test_a_period_that_nobody_asks_for_is_not_passed_on(passed: str, left: str, parent: str) -> None:
+    own, _ = migrated("'best.h5'", passed=passed, parent=parent)
+    assert f".__init__({left})\n" in own.after
+
+
+@pytest.mark.parametrize("passed", [ALL, "filepath, monitor, period=period"])
+@pytest.mark.parametrize("period", ["5", "every"])
+def test_a_period_that_somebody_asks_for_is_told(passed: str, period: str) -> None:
+    own, _ = migrated(f"'best.h5', period={period}", passed=passed)
+    assert f".__init__({passed})\n" in own.after
+    assert [finding.action for finding in own.findings if finding.code == "TFM209"] == ["warn"]
+
+
+@pytest.mark.parametrize(("period", "left"), [("1", ""), ("5", ", 5")])
+def test_the_seventh_argument_of_model_checkpoint_is_the_period(period: str, left: str) -> None:
+    text = USE.replace("from own import Template", "from keras.callbacks import Model").replace("TemplateCh", "ModelCh")
+    text = text.format(arguments=f"'acc', 0, True, False, 'max', {period}").replace(
+        "(model, 'acc'", "('b.keras', 'acc'"
+    )
+    (file,) = migrate_sources({"train.py": text}, Settings())
+    assert f"ModelCheckpoint('b.keras', 'acc', 0, True, False, 'max'{left})" in file.after
+    assert [finding.action for finding in file.findings if finding.code == "TFM209"] == ["warn" if left else "rewrite"]
+
+
+def test_a_class_of_another_kind_keeps_its_period() -> None:
+    text = OWN.format(passed=ALL, only="False", super="").replace("(ModelCheckpoint)", "(Callback)")
+    own, train = migrate_sources(
+        {
+            "own.py": text.replace("import ModelCheckpoint", "import Callback"),
+            "train.py": USE.format(arguments="'b.h5'"),
+        },
+        Settings(),
+    )
+    assert not [f for file in (own, train) for f in file.findings if f.code in ("TFM209", "TFM205")]
