@@ -378,3 +378,31 @@ def test_a_setting_that_is_passed_beside_tensors_is_no_part_of_the_model() -> No
     assert '    size = config.getint("net", "size")\n    title = config.name_of(data)\n    print(' in before
     assert after.startswith("        inputs = Input(")
     assert "getint" not in after
+
+
+PARTS = """
+    def networks(kind):
+        parts = None
+        if kind == "small":
+            parts = {{"trained": net(), "served": net()}}
+        elif kind == "large":
+            parts = dict(trained=net(), served=net())
+        return [parts["trained"], parts["served"]]
+
+
+    def train(data, kind, gpus):
+        trained, served = networks(kind)
+        if gpus > 1:
+            {name} = multi_gpu_model({name}, gpus)
+        {name}.compile("sgd", "mse")
+        {name}.fit(data)
+        return trained, served
+"""
+
+
+@pytest.mark.parametrize("name", ["trained", "served"])
+def test_models_of_a_dict_that_is_none_at_first_are_told_apart(name: str) -> None:
+    file = one(PARTS.format(name=name))
+    assert file.status == "migrated"
+    assert "    with strategy.scope():\n        trained, served = networks(kind)\n" in file.after
+    assert f"        {name}.compile(" in file.after

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import (
+    NOTHING,
     Arguments,
     Items,
     Literal,
@@ -106,7 +107,7 @@ def unpacked(value: Value, position: int, count: int) -> Value:
     """What the target at a position gets of a value that is unpacked into `count` targets."""
     found = []
     for option in _filled(value):
-        if isinstance(option, Items) and option.kind == "tuple" and len(option.values) == count:
+        if isinstance(option, Items) and len(option.values) == count:
             found.append(option.values[position])
         else:
             found.append(_any_of(option))
@@ -128,6 +129,7 @@ def _any_of(value: Value) -> Value:
 
 
 def _filled(value: Value) -> Iterable[Value]:
-    """The alternatives of what elements are taken from: a list that is empty on some paths has none there."""
+    """The alternatives of what elements are taken from: an empty list has none, nor has the None of some paths."""
     found = options(value)
-    return [option for option in found if not isinstance(option, Items) or option.values] or found
+    empty = (option for option in found if option == NOTHING or (isinstance(option, Items) and not option.values))
+    return found.difference(empty) or found
