@@ -46,11 +46,11 @@ def checkpoints(facts: Facts) -> Iterator[Checkpoint]:
             continue
         declared = initialiser.node.params.params[1:]
         named = named_arguments(call, [param.name.value for param in declared])
-        passed_on = _passed_on(initialiser)
-        if named is not None and passed_on is not None:
+        handed = passed_on(initialiser)
+        if named is not None and handed is not None:
             found = {param.name.value: param.default for param in declared if param.default is not None}
             found.update({name: arg.value for name, arg in named.items()})
-            given = named_arguments(passed_on, PARAMETERS) or {}
+            given = named_arguments(handed, PARAMETERS) or {}
             fixed = {name: arg.value for name, arg in given.items() if _is_word(arg.value)}
             yield Checkpoint(call, {**found, **fixed})
 
@@ -71,7 +71,7 @@ def _descends(value: Value) -> bool:
     return isinstance(value, ClassValue) and any(_descends(base) for base in value.bases)
 
 
-def _passed_on(initialiser: FunctionValue) -> cst.Call | None:
+def passed_on(initialiser: FunctionValue) -> cst.Call | None:
     """The call of ModelCheckpoint's own __init__ in that of a class that descends from it."""
     for call in calls_in(initialiser.node.body):
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "__init__":
@@ -89,15 +89,15 @@ def checkpoint_periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterato
             yield from _period(call, facts, [])
     for cls in _classes(facts, modules):
         initialiser = cls.members.get("__init__")
-        passed_on = _passed_on(initialiser) if isinstance(initialiser, FunctionValue) else None
-        if passed_on is not None:
+        handed = passed_on(initialiser) if isinstance(initialiser, FunctionValue) else None
+        if handed is not None:
             given = [
                 checkpoint.named.get("period")
                 for known in modules.values()
                 for checkpoint in checkpoints(known)
                 if _own_class(checkpoint.call, known) is cls
             ]
-            yield from _period(passed_on, facts, given)
+            yield from _period(handed, facts, given)
 
 
 def _is_plain_heir(call: cst.Call, facts: Facts) -> bool:

@@ -33,6 +33,7 @@ def define_class(walker: Walker, unit: cst.ClassDef) -> None:
     cls = ClassValue(unit, state.frame, tuple(walker.evaluate(base.value) for base in unit.bases))
     state.bind(unit.name.value, cls)
     state.classes.append(cls)
+    state.facts.classes.append(cls)
     for member in units_of(unit.body):
         with state.elsewhere(unit=member):
             if isinstance(member, cst.FunctionDef):

@@ -181,5 +181,7 @@ class Facts:
     """Expressions that take the template out of a parallel model (`parallel.layers[-2]`), and the model's own."""
     unsure_unwraps: list[cst.BaseExpression] = field(default_factory=list)
     """The same of what may be a parallel model, and may be another."""
+    classes: list[ClassValue] = field(default_factory=list)
+    """The classes that the module defines, as often as it was seen to."""
     copies: dict[cst.Call, str] = field(default_factory=dict)
     """Calls of a function of that name which is not Keras's: a copy kept in the project, by its qualified name."""

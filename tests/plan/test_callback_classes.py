@@ -1,0 +1,114 @@
+"""Callbacks of the program's own: what they assign to `model`, and the epochs they count like ModelCheckpoint."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """\
+import numpy as np
+from keras.callbacks import Callback, ModelCheckpoint, TensorBoard
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+{classes}
+
+model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+model.compile("sgd", "mse")
+model.fit(batches)
+"""
+
+
+def migrated(classes: str) -> FileResult:
+    (file,) = migrate_sources({"train.py": HEAD.format(classes=classes)}, Settings())
+    assert file.status == "migrated"
+    return file
+
+
+def actions(file: FileResult) -> list[str]:
+    return [finding.action for finding in file.findings if finding.code == "TFM220"]
+
+
+@pytest.mark.parametrize("base", ["Callback", "ModelCheckpoint", "Base"])
+def test_the_model_of_a_callback_is_set_as_fit_sets_it(base: str) -> None:
+    own = "class Base(Callback):\n    pass\n\n\n" if base == "Base" else ""
+    own += f"class Keep({base}):\n    def __init__(self, net):\n        # the template\n        self.model = net\n"
+    own += "        self.best = np.inf\n"
+    file = migrated(own)
+    assert "        # the template\n        super().set_model(net)\n        self.best = np.inf\n" in file.after
+    assert actions(file) == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "class Keep(TensorBoard):\n    def __init__(self, net):\n        self.model = net\n",
+        "class Keep(Callback):\n    def __init__(self, net):\n        self.model = self.best = net\n",
+        "class Base(Callback):\n    def set_model(self, model):\n        pass\n\n\n"
+        "class Keep(Base):\n    def __init__(self, net):\n        self.model = net\n",
+    ],
+)
+def test_a_model_that_set_model_would_do_more_with_is_told(own: str) -> None:
+    file = migrated(own)
+    assert own in file.after
+    assert actions(file) == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "class Keep(Callback):\n    def __init__(self, net):\n        self.net = net\n",
+        "class Keep(Callback):\n    def __init__(self, net):\n        net.model = self\n",
+        "class Keep(object):\n    def __init__(self, net):\n        self.model = net\n",
+        "class Keep(ModelCheckpoint):\n    def on_epoch_end(self, epoch, logs=None):\n        print(self.best)\n",
+    ],
+)
+def test_other_attributes_and_other_classes_are_left_alone(own: str) -> None:
+    file = migrated(own)
+    assert own in file.after
+    assert actions(file) == []
+
+
+COUNTS = """\
+class Keep(ModelCheckpoint):
+    def __init__(self, net, path, monitor="loss", period={default}):
+{kept}        super(Keep, self).__init__({passed})
+        self.net = net
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epochs_since_last_save += 1
+        if self.epochs_since_last_save >= self.period:
+            self.epochs_since_last_save = 0
+            self.net.save("all.keras")
+"""
+
+
+@pytest.mark.parametrize(
+    ("passed", "period", "left"),
+    [
+        ("path, period=period", "period", "path"),
+        ("path, monitor", "1", "path, monitor"),
+        ("path, monitor, 0, False, False, 'auto', period", "period", "path, monitor, 0, False, False, 'auto'"),
+    ],
+)
+def test_the_epochs_that_a_checkpoint_counted_are_counted_by_the_class(passed: str, period: str, left: str) -> None:
+    classes = COUNTS.format(default=1, passed=passed, kept="") + "\n\nkeep = Keep(None, 'a.keras')\n"
+    file = migrated(classes)
+    begun = f"        self.epochs_since_last_save = 0\n        self.period = {period}\n"
+    assert f"{begun}        super(Keep, self).__init__({left})\n" in file.after
+    assert actions(file) == ["rewrite"]
+
+
+def test_epochs_that_the_class_counts_already_are_left_alone() -> None:
+    kept = "        self.epochs_since_last_save = 0\n        self.period = period\n"
+    assert actions(migrated(COUNTS.format(default=1, passed="path", kept=kept))) == []
+
+
+def test_epochs_of_a_class_that_passes_on_what_is_not_in_sight_are_told() -> None:
+    file = migrated(COUNTS.format(default=1, passed="path, **more", kept=""))
+    assert actions(file) == ["warn"]

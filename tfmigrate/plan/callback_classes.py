@@ -1,0 +1,129 @@
+"""Callbacks of the program's own: what Keras kept in their attributes, and no longer does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.calls import named_arguments
+from tfmigrate.plan.checkpoints import CHECKPOINT, PARAMETERS, passed_on
+from tfmigrate.plan.edits import Insert, Remove
+from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Unit, only_statement
+from tfmigrate.understand.values import ClassValue, FunctionValue
+from tfmigrate.walk import walk
+
+_KEEP_THE_MODEL = frozenset(
+    f"keras.callbacks.{name}"
+    for name in (
+        "Callback",
+        "ModelCheckpoint",
+        "EarlyStopping",
+        "ReduceLROnPlateau",
+        "LearningRateScheduler",
+        "CSVLogger",
+    )
+)
+"""Callbacks whose set_model() does nothing but keep the model."""
+_COUNTED = {"epochs_since_last_save": "0", "period": "1"}
+"""What ModelCheckpoint of Keras 2 kept, and what it began with."""
+
+
+def callback_attributes(facts: Facts) -> Iterator[CallChange]:
+    """`self.model = model` in a callback, an error on Keras 3, and the epochs that ModelCheckpoint counted."""
+    seen: set[cst.ClassDef] = set()
+    for cls in facts.classes:
+        if cls.node in seen:
+            continue
+        seen.add(cls.node)
+        bases = {names.canonical(base) for base in cls.outside_bases()}
+        if any(base.startswith("keras.callbacks.") for base in bases):
+            yield from _assigned_models(cls, bases, facts)
+        if CHECKPOINT in bases:
+            yield from _counted_epochs(cls, facts)
+
+
+def _assigned_models(cls: ClassValue, bases: set[str], facts: Facts) -> Iterator[CallChange]:
+    if "model" in cls.members:
+        return
+    plain = bases <= _KEEP_THE_MODEL | {"object"}
+    overridden = any("set_model" in base.members for base in cls.ancestors() if base is not cls)
+    for method in cls.members.values():
+        if not isinstance(method, FunctionValue) or not isinstance(method.node, cst.FunctionDef):
+            continue
+        for unit, assign, name in _assignments(method, facts):
+            if name != "model":
+                continue
+            code = facts.module.code(assign.value)
+            if plain and not overridden and unit is not None:
+                message = "Keras 3 lets nobody assign to a callback's `model`: set_model() does, on Keras 2 as well"
+                more = (Insert(unit, f"super().set_model({code})", (unit,)),)
+                yield CallChange(codes.CALLBACK_ATTRIBUTES, assign, message, Remove(assign), more=more)
+            else:
+                message = (
+                    f"Keras 3 lets nobody assign to a callback's `model`, and fails: keep `{code}` under another name"
+                )
+                yield CallChange(codes.CALLBACK_ATTRIBUTES, assign, message, action="warn")
+
+
+def _assignments(method: FunctionValue, facts: Facts) -> Iterator[tuple[Unit | None, cst.Assign, str]]:
+    """Every assignment to an attribute of a method's own object: its line, where it is alone on one, and the name."""
+    node = method.node
+    parameters = node.params.params
+    if not parameters:
+        return
+    for unit in facts.module.inside(node):
+        for part in walk(unit) if isinstance(unit, cst.SimpleStatementLine) else ():
+            if not isinstance(part, cst.Assign):
+                continue
+            for target in part.targets:
+                found = target.target
+                if isinstance(found, cst.Attribute) and isinstance(found.value, cst.Name):
+                    if found.value.value == parameters[0].name.value:
+                        alone = only_statement(unit) is part and len(part.targets) == 1
+                        yield (unit if alone else None), part, found.attr.value
+
+
+def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
+    """`self.epochs_since_last_save`, which a class that overrides on_epoch_end() goes on counting."""
+    methods = [one for one in cls.members.values() if isinstance(one, FunctionValue)]
+    initialiser = cls.members.get("__init__")
+    begun = _assignments(initialiser, facts) if isinstance(initialiser, FunctionValue) else ()
+    kept = {name for _, _, name in begun}
+    read = {name: node for method in methods for name, node in _read(method) if name in _COUNTED and name not in kept}
+    if not read:
+        return
+    call = passed_on(initialiser) if isinstance(initialiser, FunctionValue) else None
+    named = named_arguments(call, PARAMETERS) if call is not None else None
+    listed = " and ".join(f"`{name}`" for name in sorted(read))
+    first = min(read.values(), key=facts.module.position)
+    unit = next((one for one in _lines(initialiser, facts) if call in set(walk(one))), None)
+    if named is None or unit is None or not isinstance(initialiser, FunctionValue):
+        message = f"ModelCheckpoint of Keras 3 keeps no {listed}: count the epochs here"
+        yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, action="warn")
+        return
+    own = initialiser.node.params.params[0].name.value
+    values = dict(_COUNTED)
+    if "period" in named:
+        values["period"] = facts.module.code(named["period"].value)
+    lines = "\n".join(f"{own}.{name} = {values[name]}" for name in _COUNTED if name in read)
+    message = f"ModelCheckpoint of Keras 3 keeps no {listed}: the class does, as ModelCheckpoint began them"
+    yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, Insert(unit, lines))
+
+
+def _lines(method: object, facts: Facts) -> Iterator[Unit]:
+    if isinstance(method, FunctionValue):
+        yield from (unit for unit in facts.module.inside(method.node) if isinstance(unit, cst.SimpleStatementLine))
+
+
+def _read(method: FunctionValue) -> Iterator[tuple[str, cst.CSTNode]]:
+    """Attributes of its own object that a method mentions."""
+    parameters = method.node.params.params
+    for part in walk(method.node.body):
+        if isinstance(part, cst.Attribute) and isinstance(part.value, cst.Name) and parameters:
+            if part.value.value == parameters[0].name.value:
+                yield part.attr.value, part
