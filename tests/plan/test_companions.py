@@ -479,3 +479,18 @@ def test_a_generator_that_comes_by_its_old_name_through_stars_is_told(call: str,
     file = migrated(f"parallel_model.compile('sgd', 'mse')\nparallel_model.{call}\n")
     warnings = [finding for finding in file.findings if finding.action == "warn" and "`generator`" in finding.message]
     assert [finding.code for finding in warnings] == ["TFM201"] * told
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("settings = {'lr': 0.1}\n", 1),
+        ("settings = dict(lr=0.1, beta_1=0.8)\n", 1),
+        ("settings = read()\nsettings['lr'] = 0.1\n", 1),
+        ("settings = {'learning_rate': 0.1}\n", 0),
+        ("settings = read()\nothers['lr'] = settings['lr']\n", 0),
+    ],
+)
+def test_a_rate_that_comes_by_its_old_name_through_stars_is_told(settings: str, told: int) -> None:
+    file = migrated(f"{settings}parallel_model.compile(Adam(**settings), 'mse')\n")
+    assert [f.action for f in file.findings if f.code == "TFM202"] == ["warn"] * told

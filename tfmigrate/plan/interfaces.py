@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import FIT_GENERATOR, Revision, has_stars, is_none, keywords, named_arguments, unchanged
+from tfmigrate.plan.calls import (
+    FIT_GENERATOR,
+    Revision,
+    has_stars,
+    is_none,
+    keywords,
+    named_arguments,
+    text_of,
+    unchanged,
+)
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Insert, Replace
 from tfmigrate.plan.imports import Moves, import_statements
 from tfmigrate.result import Action
@@ -16,8 +25,8 @@ from tfmigrate.rules import Default, Rename, Rule
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module, imports_of, root_name
-from tfmigrate.understand.values import Literal, Parallel, Symbol, in_order, options
+from tfmigrate.understand.program import Module, dotted, imports_of, root_name
+from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_order, options
 from tfmigrate.walk import walk
 
 GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
@@ -218,9 +227,11 @@ def optimizer_calls(facts: Facts, settings: Settings, tables: Tables, tf: str) -
     """`Adam(lr=...)`, `decay=`, and old default values that must be written out."""
     for call in facts.module.calls:
         classes = _optimizer_classes(facts, call)
-        if has_stars(call) or not classes:
+        if not classes:
             continue
-        if len(classes) == 1:
+        if has_stars(call):
+            yield from _passed_by_stars(facts, call, tables)
+        elif len(classes) == 1:
             yield from _optimizer_call(facts, call, classes[0], settings, tables, tf)
         else:
             yield from _one_of_several(call, tables)
@@ -235,6 +246,32 @@ def _optimizer_classes(facts: Facts, call: cst.Call) -> list[str]:
         return [named] if names.is_optimizer(named) else []
     surely = value is not None and len(found) == len(options(value))
     return found if surely and all(map(names.is_optimizer, found)) else []
+
+
+def _passed_by_stars(facts: Facts, call: cst.Call, tables: Tables) -> Iterator[CallChange]:
+    """`Adam(**settings)`, where the module says `settings["lr"]`: told, since the dict may serve others."""
+    renamed = {r.old: r.new for r in tables.arguments if r.of == "keras.optimizers" and r.new}
+    given = [arg.value for arg in call.args if arg.star == "**"]
+    keys = {key for node in given for key in _keys_of(node, facts)}
+    for old in sorted(keys & renamed.keys()):
+        message = f"`{old}` is `{renamed[old]}` now, and comes here through `**`: rename it where it is passed"
+        yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
+
+
+def _keys_of(node: cst.BaseExpression, facts: Facts) -> Iterator[str]:
+    """The keys that a dict is seen to have: those it was written with, and those that are set by subscript."""
+    value = facts.values.get(node)
+    for option in options(value) if value is not None else ():
+        if isinstance(option, Mapping):
+            yield from (key for key in option.keys if key is not None)
+    name = dotted(node)
+    for target in facts.module.nodes if name else ():
+        if isinstance(target, cst.AssignTarget) and isinstance(target.target, cst.Subscript):
+            index = target.target.slice[0].slice
+            if dotted(target.target.value) == name and isinstance(index, cst.Index):
+                text = text_of(index.value)
+                if text is not None:
+                    yield text
 
 
 def _one_of_several(call: cst.Call, tables: Tables) -> Iterator[CallChange]:
