@@ -114,6 +114,12 @@ def test_a_fallback_that_exists_nowhere_is_none() -> None:
     assert codes("tf.multiprocessing\n", head=head) == ["TFM502"]
 
 
+def test_an_import_fails_whatever_guards_what_it_imports() -> None:
+    code = "from tensorflow import set_random_seed\nif tf.__version__ < '2':\n    set_random_seed(1)\n"
+    assert codes(code) == ["TFM501"]
+    assert codes("try:\n    from tensorflow import set_random_seed\nexcept ImportError:\n    pass\n") == []
+
+
 def test_the_target_decides() -> None:
     code = "model = keras.Sequential([])\nmodel.fit(x, workers=2)\ntf.estimator.Estimator\n"
     assert codes(code, "2.9") == []

@@ -183,7 +183,8 @@ class _Excused:
 
     def __init__(self, facts: Facts, done: Sequence[CallChange]) -> None:
         self._facts = facts
-        self._nodes = {*guarded(facts.module), *taken_out(done), *(change.node for change in done)}
+        self._done = {*taken_out(done), *(change.node for change in done)}
+        self._nodes = {*guarded(facts.module), *self._done}
         self._keywords: set[tuple[cst.Call, str]] = set()
         for edit in (edit for change in done for edit in change.edits):
             if isinstance(edit, Revision):
@@ -205,7 +206,7 @@ class _Excused:
         if isinstance(lack.node, cst.Import | cst.ImportFrom):
             symbols = self._facts.symbols.items()
             reads = [node for node, full in symbols if full == lack.written and isinstance(node, cst.Name)]
-            if reads and all(node in self._nodes for node in reads):
+            if reads and all(node in self._done for node in reads):  # and so the import goes
                 return True
         return any(lack.written == own or lack.written.startswith(f"{own}.") for own in self._set)
 
