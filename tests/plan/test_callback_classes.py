@@ -112,3 +112,49 @@ def test_epochs_that_the_class_counts_already_are_left_alone() -> None:
 def test_epochs_of_a_class_that_passes_on_what_is_not_in_sight_are_told() -> None:
     file = migrated(COUNTS.format(default=1, passed="path, **more", kept=""))
     assert actions(file) == ["warn"]
+
+
+HELD = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+other = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+{line}
+parallel.compile("sgd", "mse")
+parallel.fit(batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "left", "action"),
+    [
+        ("parallel.callback_model = model", "", ["rewrite"]),
+        ("parallel.callback_model = parallel.layers[-2]", "", ["rewrite"]),
+        ("parallel.inner = model", "model.inner = model", ["warn"]),
+        ("parallel.inner = other", "model.inner = other", []),
+        ("parallel.stop_training = True", "model.stop_training = True", []),
+    ],
+)
+def test_a_model_is_not_hung_into_itself(line: str, left: str, action: list[str]) -> None:
+    (file,) = migrate_sources({"train.py": HELD.format(line=line)}, Settings())
+    assert actions(file) == action
+    assert left in file.after
+    assert "callback_model" not in file.after
+
+
+def test_a_parallel_model_that_stays_keeps_its_template() -> None:
+    late = HELD.format(line="parallel.callback_model = model").replace("gpus=2", "gpus=number")
+    late = late.replace("other = ", "number = count(model)\nother = ").replace(
+        "from keras.layers", "from cluster import count\nfrom keras.layers"
+    )
+    done = (
+        "\n\ndef again(data):\n    net = Sequential([Dense(1, input_shape=(4,))])\n    net = multi_gpu_model(net, 2)\n"
+    )
+    (file,) = migrate_sources(
+        {"train.py": late + done + "    net.compile('sgd', 'mse')\n    net.fit(data)\n"}, Settings()
+    )
+    assert file.status == "refused"
+    assert "parallel.callback_model = model\n" in file.after

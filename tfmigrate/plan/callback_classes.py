@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import libcst as cst
 
@@ -14,7 +14,7 @@ from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Unit, only_statement
-from tfmigrate.understand.values import ClassValue, FunctionValue
+from tfmigrate.understand.values import NOTHING, ClassValue, FunctionValue, Parallel, options
 from tfmigrate.walk import walk
 
 _KEEP_THE_MODEL = frozenset(
@@ -45,6 +45,38 @@ def callback_attributes(facts: Facts) -> Iterator[CallChange]:
             yield from _assigned_models(cls, bases, facts)
         if CHECKPOINT in bases:
             yield from _counted_epochs(cls, facts)
+
+
+def models_in_themselves(facts: Facts, gone: Container[cst.CSTNode]) -> Iterator[CallChange]:
+    """`parallel.callback_model = model`, which would hang a model into itself now that there is one.
+
+    `gone`: the nodes of the module that vanish; a wrap that stays is refused, and its model is two still.
+    """
+    for node in facts.module.nodes:
+        if not isinstance(node, cst.Assign) or len(node.targets) != 1:
+            continue
+        target = node.targets[0].target
+        if not isinstance(target, cst.Attribute):
+            continue
+        holders = options(facts.values.get(target.value, NOTHING))
+        held = options(facts.values.get(node.value, NOTHING))
+        wraps = [one.wrap for one in holders if isinstance(one, Parallel) and held & options(one.wrap.template)]
+        stay = (one for one in wraps if one.site.frame.module is facts.module and not _vanishes(one.call.func, gone))
+        if not wraps or any(stay):
+            continue
+        if target.attr.value == "callback_model":
+            message = "`callback_model` said which model the callbacks of fit() get: there is one model now"
+            yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, Remove(node))
+        else:
+            message = (
+                "the parallel model held the template here, and the model would hold itself now, which Keras fails on: "
+                f"take the line out, and read the model itself instead of `.{target.attr.value}`"
+            )
+            yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, action="warn")
+
+
+def _vanishes(node: cst.CSTNode, gone: Container[cst.CSTNode]) -> bool:
+    return any(part in gone for part in walk(node))
 
 
 def _assigned_models(cls: ClassValue, bases: set[str], facts: Facts) -> Iterator[CallChange]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Set
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.callback_classes import callback_attributes
+from tfmigrate.plan.callback_classes import callback_attributes, models_in_themselves
 from tfmigrate.plan.callbacks import changed_keys, metric_keys
 from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.checkpoints import checkpoint_periods
@@ -112,6 +112,7 @@ def _changes(
         *keras_1_values(facts),
         *checkpoint_periods(facts, modules),
         *callback_attributes(facts),
+        *models_in_themselves(facts, draft.vanishing()),
         *metric_keys(facts, scopes, keys),
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
         *(() if settings.over_workers else checkpoint_files(facts, scopes, keys)),
