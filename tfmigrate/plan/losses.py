@@ -37,7 +37,7 @@ _REDUCTIONS = frozenset(
         *(f"tensorflow.math.reduce_{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp")),
     }
 )
-_MEANS = frozenset({"keras.backend.mean", "tensorflow.reduce_mean", "tensorflow.math.reduce_mean"})
+MEANS = frozenset({"keras.backend.mean", "tensorflow.reduce_mean", "tensorflow.math.reduce_mean"})
 _ELEMENTWISE = frozenset(
     {
         *(f"keras.backend.{name}" for name in (
@@ -282,7 +282,7 @@ class _Reader:
         facts, node = self.modules[function.module], function.node
         returned = list(_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
         over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
-        return over == returned and _name(over[0].func, facts) in _MEANS and not any(_cuts_batch(function))
+        return over == returned and _name(over[0].func, facts) in MEANS and not any(_cuts_batch(function))
 
     def mixes_samples(self, function: FunctionValue, depth: int = 0) -> bool:
         """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls."""
@@ -353,7 +353,7 @@ def _name(node: cst.BaseExpression, facts: Facts) -> str:
 def _is_mean_of_rows(call: cst.Call, facts: Facts, function: FunctionValue) -> bool:
     """`K.mean(x)` with nothing else, of an x that is computed element by element from the loss's two arguments."""
     parameters = parameters_of(function)
-    if _name(call.func, facts) not in _MEANS or len(call.args) != 1 or len(parameters) != 2:
+    if _name(call.func, facts) not in MEANS or len(call.args) != 1 or len(parameters) != 2:
         return False
     return _Elementwise(facts, frozenset(parameters)).is_rows(call.args[0].value)
 

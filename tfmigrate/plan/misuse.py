@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from tfmigrate.plan import codes
+from tfmigrate.plan import codes, custom_steps
 from tfmigrate.plan.calls import Revision, is_false, keywords, named_arguments, text_of
 from tfmigrate.plan.companions import import_tensorflow
 from tfmigrate.plan.draft import Draft
@@ -17,6 +17,7 @@ from tfmigrate.plan.losses import scalar_losses
 from tfmigrate.plan.methods import predictions_on_batch
 from tfmigrate.plan.outside import SYNCHRONOUS, Scoping
 from tfmigrate.plan.streams import python_generators
+from tfmigrate.plan.target import LEGACY_KERAS, brings_keras_3
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module
@@ -57,6 +58,8 @@ class _Reader:
             *self._splits(),
             *self._old_files(),
             *self._batches(),
+            *self._workers_on_keras_3(),
+            *custom_steps.misuses(self._facts.modules, self._scoping),
             *self._as_in_migrated_code(),
         ):
             if (change.code, change.node) not in done:
@@ -162,6 +165,23 @@ class _Reader:
         if "compile" in named and is_false(named["compile"].value):
             return None
         return path if isinstance(path, cst.SimpleString) and (text_of(path) or "").endswith(_H5) else None
+
+    # ---- several machines ----
+
+    def _workers_on_keras_3(self) -> Iterator[tuple[Module, CallChange]]:
+        """fit() under a strategy over several machines, where nothing in the program asks for Keras 2."""
+        asked = any("tf_keras" in module.text or LEGACY_KERAS in module.text for module in self._facts.modules)
+        for use in self._uses:
+            strategies = frozenset().union(*(self._scoping.inside(s) for m in use.models for s in m.sites))
+            for strategy in strategies:
+                module = strategy.site.frame.module
+                several = strategy.name == "MultiWorkerMirroredStrategy" and use.method in ("fit", "evaluate")
+                if several and not asked and brings_keras_3(self._drafts[module].settings.target):
+                    message = (
+                        "with more than one worker Keras 3 fails in the first fit(): set TF_USE_LEGACY_KERAS=1 before "
+                        "TensorFlow is imported, with the package tf_keras, which makes tf.keras Keras 2"
+                    )
+                    yield module, CallChange(codes.KERAS_3_WORKERS, strategy.node, message, action="warn")
 
     # ---- the batch of one replica ----
 

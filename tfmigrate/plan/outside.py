@@ -267,10 +267,10 @@ def _is_weightless(layer: Value) -> bool:
 def _needs_no_slots(use: Use) -> bool:
     """Whether the optimizer is plain SGD, which keeps nothing for each variable and so mixes no strategies."""
     optimizer = use.argument(0, "optimizer")
-    return optimizer is not None and all(map(_is_plain_sgd, options(optimizer)))
+    return optimizer is not None and all(map(is_plain_sgd, options(optimizer)))
 
 
-def _is_plain_sgd(optimizer: Value) -> bool:
+def is_plain_sgd(optimizer: Value) -> bool:
     if isinstance(optimizer, Literal):
         return isinstance(optimizer.value, str) and optimizer.value.lower() == "sgd"
     if not isinstance(optimizer, Made) or optimizer.config is None or not optimizer.name.endswith(".SGD"):

@@ -15,7 +15,7 @@ from tfmigrate.plan.edits import Arguments, Remove, Replace, Unwrap
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import CallChange, Tables
 from tfmigrate.plan.public_names import public_names
-from tfmigrate.plan.target import Target
+from tfmigrate.plan.target import LEGACY_KERAS, Target
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.guarded import guarded
@@ -23,8 +23,6 @@ from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted, imports_of, root_of
 from tfmigrate.understand.values import Literal, ModelObject, Parallel, Symbol, options
 from tfmigrate.walk import walk
-
-_KERAS_2 = "TF_USE_LEGACY_KERAS"
 
 
 def missing_names(
@@ -40,7 +38,7 @@ def missing_names(
     name itself guards is left alone, and so is a name that the module sets.
     `unread`: names that are imported and never read; of these an import that fails goes.
     """
-    target = Target(public_names(), settings.target, _KERAS_2 in facts.module.text)
+    target = Target(public_names(), settings.target, LEGACY_KERAS in facts.module.text)
     lacks = list(_Reader(facts, tables, target).lacks())
     if lacks:
         excused = _Excused(facts, done)

@@ -10,6 +10,8 @@ from tfmigrate.plan.public_names import Entry, PublicNames
 
 KERAS_3_SINCE = (2, 16)
 """First TensorFlow whose `tf.keras`, and the `keras` it brings, is Keras 3."""
+LEGACY_KERAS = "TF_USE_LEGACY_KERAS"
+"""The setting that makes `tf.keras` Keras 2 there, with the package tf_keras."""
 _TITLES = {"tensorflow": "TensorFlow", "keras": "Keras", "tf_keras": "tf_keras"}
 
 
@@ -24,7 +26,7 @@ class Target:
     version: str | None
     """As in Settings.target; None is the newest measured."""
     keras_2: bool
-    """Whether the program asks for tf_keras in the place of Keras 3 (TF_USE_LEGACY_KERAS)."""
+    """Whether the program asks for tf_keras in the place of Keras 3 (LEGACY_KERAS)."""
 
     def missing(self, name: str) -> str | None:
         """The shortest beginning of `name` that the target lacks; None when it has all, or that cannot be told."""
@@ -95,7 +97,7 @@ class Target:
         for home in ("tensorflow.compat.v2", "tensorflow.compat.v1.compat.v1", "keras.api"):
             if name.startswith(home + "."):
                 name = _root(home) + name[len(home) :]
-        legacy = self.keras_2 and (self.version is None or _minor(self.version) >= KERAS_3_SINCE)
+        legacy = self.keras_2 and brings_keras_3(self.version)
         if legacy and (name == "tensorflow.keras" or name.startswith("tensorflow.keras.")):
             return "tf_keras" + name[len("tensorflow.keras") :]
         return name
@@ -103,6 +105,11 @@ class Target:
     def _asked(self, place: str) -> tuple[str, ...]:
         """The versions of a name's package to ask: one, or the two that the target lies between."""
         return _round(self.names.versions(place), self.version)
+
+
+def brings_keras_3(version: str | None) -> bool:
+    """Whether a target, as in Settings.target, has Keras 3."""
+    return version is None or _minor(version) >= KERAS_3_SINCE
 
 
 def _short(version: str) -> str:
@@ -125,7 +132,7 @@ def _minor(version: str) -> tuple[int, ...]:
 @cache
 def _round(measured: Sequence[str], version: str | None) -> tuple[str, ...]:
     """The measured version that the target is, or those next to it on both sides."""
-    if version is None or _minor(version) >= KERAS_3_SINCE:
+    if version is None or brings_keras_3(version):
         return tuple(measured[-1:])
     minor = _minor(version)
     known = [one for one in measured if _minor(one) < KERAS_3_SINCE] or list(measured)

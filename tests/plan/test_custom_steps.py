@@ -1,0 +1,147 @@
+"""Loops of one's own under a strategy: what is told of their steps, held against TensorFlow."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+MADE = """\
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam(0.1)
+    seen = tf.keras.metrics.Mean()
+"""
+STEP = """\
+
+def step(x, y):
+    with tf.GradientTape() as tape:
+        errors = tf.square(model(x) - y)
+        loss = tf.reduce_mean(errors)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    seen.update_state(loss)
+    return loss
+
+
+@tf.function
+def train(x, y):
+    return strategy.run(step, args=(x, y))
+"""
+
+
+def told(program: str) -> list[tuple[str, int]]:
+    (file,) = migrate_sources({"train.py": program}, Settings())
+    assert file.after == program
+    return [(finding.code, finding.line) for finding in file.findings]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("tf.reduce_mean(errors)", "tf.math.reduce_mean(errors) + tf.reduce_mean(model(x))"),
+        ("    gradients = tape.gradient(loss, model.trainable_variables)\n", ""),
+        ("strategy.run(", "strategy.experimental_run_v2("),
+    ],
+)
+def test_the_gradient_of_a_replicas_own_mean_is_told(old: str, new: str) -> None:
+    step = STEP.replace(old, new) if old else STEP
+    if "gradients = " not in step:
+        step = step.replace("zip(gradients", "zip(tape.gradient(loss, model.trainable_variables)")
+    assert told(MADE + step) == [("TFM418", 12)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("tf.reduce_mean(errors)", "tf.reduce_mean(errors) / strategy.num_replicas_in_sync"),
+        ("tf.reduce_mean(errors)", "tf.reduce_mean(errors * (1 / strategy.num_replicas_in_sync))"),
+        ("tf.reduce_mean(errors)", "tf.reduce_sum(errors) * (1.0 / 64)"),
+        ("tf.reduce_mean(errors)", "tf.nn.compute_average_loss(errors, global_batch_size=64)"),
+        ("tf.reduce_mean(errors)", "tf.reduce_mean(errors)\n        loss /= 2"),
+        ("tf.reduce_mean(errors)", "tf.reduce_mean(errors, axis=-1)"),
+        ("    optimizer.apply", "    gradients = [g / 2 for g in gradients]\n    optimizer.apply"),
+        ("tape.gradient(loss", "tape.gradient(loss / 2"),
+        ("    optimizer.apply", "    gradients = context.all_reduce('MEAN', gradients)\n    optimizer.apply"),
+        ("trainable_variables))", "trainable_variables), experimental_aggregate_gradients=False)"),
+        ("strategy.run(step, args=(x, y))", "step(x, y)"),
+    ],
+)  # fmt: skip
+def test_what_divides_or_averages_is_not(old: str, new: str) -> None:
+    assert old in STEP
+    assert told(MADE + STEP.replace(old, new)) == []
+
+
+@pytest.mark.parametrize("name", ["optimizer", "seen"])
+def test_what_a_step_uses_is_told_outside_the_scope(name: str) -> None:
+    made = MADE.replace(f"    {name} = ", f"{name} = ")
+    lines = made.splitlines(keepends=True)
+    (line,) = [line for line in lines if line.startswith(name)]
+    lines.remove(line)
+    before = "".join([*lines[:1], line, *lines[1:]])
+    assert ("TFM412", 2) in told(before + STEP)
+
+
+def test_plain_gradient_descent_may_stand_outside() -> None:
+    made = MADE.replace("    optimizer = tf.keras.optimizers.Adam(0.1)\n", "")
+    made = made.replace("strategy = ", "optimizer = tf.keras.optimizers.SGD(0.1)\nstrategy = ", 1)
+    assert {code for code, _ in told(made + STEP)} == {"TFM418"}
+
+
+def test_one_device_has_one_mean() -> None:
+    assert told(MADE.replace("MirroredStrategy()", "OneDeviceStrategy('/cpu:0')") + STEP) == []
+
+
+ON_TWO = MADE.replace("MirroredStrategy()", "MirroredStrategy(['cpu:0', 'cpu:1'])").replace("Adam(0.1)", "SGD(0.1)")
+RUN = f"""
+import numpy as np
+import tensorflow as tf
+
+(cpu,) = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+{ON_TWO}{STEP}
+x, y = np.random.default_rng(0).random((8, 4), "float32"), np.ones((8, 1), "float32")
+with tf.GradientTape() as tape:
+    whole = tf.reduce_mean(tf.square(model(x) - y))
+wanted = 0.1 * tape.gradient(whole, model.trainable_variables)[0].numpy()
+start = model.get_weights()[0]
+for batch in strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices((x, y)).batch(8)):
+    train(*batch)
+print("FACTOR", round(float(np.mean((start - model.get_weights()[0]) / wanted)), 3))
+"""  # fmt: skip
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("legacy", ["0", "1"])
+def test_the_step_is_as_many_times_as_long_as_there_are_replicas(legacy: str) -> None:
+    def factor(program: str) -> str:
+        environment = {**os.environ, "TF_USE_LEGACY_KERAS": legacy}
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+        )
+        return done.stdout.split("FACTOR")[1].strip()
+
+    assert factor(RUN) == "2.0"
+    assert factor(RUN.replace("reduce_mean(errors)", "reduce_mean(errors) / 2")) == "1.0"
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("legacy", ["0", "1"])
+@pytest.mark.parametrize("name", ["optimizer", "seen"])
+def test_what_stands_outside_fails_on_keras_3_alone(name: str, legacy: str) -> None:
+    program = RUN.replace("SGD(0.1)", "Adam(0.1)").replace(f"    {name} = ", f"{name} = ")
+    head, scope, rest = program.partition("with strategy.scope():\n")
+    (line,) = [line for line in rest.splitlines(keepends=True) if line.startswith(f"{name} = ")]
+    program = head + line + scope + rest.replace(line, "", 1)
+    environment = {**os.environ, "TF_USE_LEGACY_KERAS": legacy}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
+    assert bool(done.returncode) is (legacy == "0"), done.stderr[-2000:]
