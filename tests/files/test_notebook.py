@@ -69,6 +69,8 @@ print(y)"""
         "x = 1\n",
         "x = 1\r\ny = 2\r\n",
         "# only a comment",
+        "cd ../data",
+        "pip install -q keras\n",
     ],
 )
 @pytest.mark.parametrize("form", [str, lines])
@@ -84,6 +86,18 @@ def test_the_program_parses_and_nothing_changes_when_it_does_not(source: str, fo
     # A change elsewhere leaves this cell's bytes as they were.
     after = migrated(text, ("b = 2", "c = 3"))
     assert after == written("a = 1", form(source), "c = 3")
+
+
+@pytest.mark.parametrize("source", ["cd = 3 4", "cd ..\nx = 1", "cp", "walk .."])
+def test_a_magic_without_its_sign_is_one_only_where_ipython_takes_it_for_one(source: str) -> None:
+    assert not notebook.read(written(source)).cells[0].kept
+
+
+def test_what_pip_installs_is_seen_without_a_sign_too() -> None:
+    book = notebook.read(written("a = 1", "pip install tensorflow==1.15"))
+    assert [(cell.number, line, text) for cell, line, text in book.shell_lines()] == [
+        (3, 1, "pip install tensorflow==1.15")
+    ]
 
 
 def test_magics_are_put_back_where_they_stood() -> None:

@@ -85,7 +85,17 @@ def test_python_2_is_seen_above_the_line_where_the_parser_stopped() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x = (1,\n", "def f(:\n", "print('a' 1)\n", "x = 0\ny = [\n", "print (a) if\n", "# print 'x'\nx = = 1\n"]
+    "text",
+    [
+        "x = (1,\n",
+        "def f(:\n",
+        "print('a' 1)\n",
+        "x = 0\ny = [\n",
+        "print (a) if\n",
+        "# print 'x'\nx = = 1\n",
+        '"""Of `x`."""\ny = = 1\n',
+        "s = '''\nprint it\n'''\nx = = 1\n",
+    ],
 )
 def test_other_syntax_errors_are_not_called_python_2(text: str) -> None:
     line = text.count("\n")

@@ -101,6 +101,7 @@ def test_a_name_or_keyword_that_is_not_there_is_told_with_the_versions_and_the_n
         "tf.train.Checkpoint(model=1)\n",
         "class Mine(keras.Model):\n    def guess(self, x):\n        return 1\n\n\nMine().guess(1)\n",
         "model = keras.Sequential([])\nmodel.mine = len\nmodel.mine()\n",
+        "keras.models.load_model('of_a_class_of_ours').nearest(1)\n",
         "from .tensorflow import anything\n",
         "with suppress(AttributeError):\n    tf.anything()\n",
     ],

@@ -141,7 +141,7 @@ class Notebook:
         for cell in self.cells:
             whole = re.match(r"\s*%%(bash|sh|script)\b", cell.source) is not None
             for number, line in enumerate(cell.source.split("\n"), 1):
-                if whole or line.lstrip().startswith(("!", "%")):
+                if whole or line.lstrip().startswith(("!", "%")) or line in cell.kept:
                     yield self._place(cell, number), number, line
 
     def _in_cells(self, message: str) -> str:
@@ -213,6 +213,11 @@ def _head(source: str) -> str:
 
 _MAGIC = re.compile(r"(?P<indent>\s*)(?P<target>(?:[\w.,\[\]'\" *]+=\s*)?)(?P<text>[%!].*)")
 _HELP = re.compile(r"(?P<indent>\s*)(?P<target>)(?P<text>\?\??[\w.*%]+|[%\w.*]+\?\??\s*)$")
+_AUTOMAGIC = re.compile(
+    r"(?P<indent>)(?P<target>)(?P<text>(?:cat|cd|clear|conda|cp|less|ls|mamba|man|micromamba|mkdir|more|mv|pip|pwd|rm|rmdir)"
+    r"[ \t]+[^=\s].*)"
+)
+"""What IPython takes for a magic without its `%`, where it is the only line of a cell."""
 _KEPT = re.compile(r"__tfmigrate_kept_(\d+)__\(\)")
 
 
@@ -227,9 +232,12 @@ def _set_aside(body: str, number: int) -> tuple[str, tuple[str, ...]]:
         pass
     lines: list[str] = []
     kept: list[str] = []
+    alone = "\n" not in body.strip()
     statement, magic_goes_on, indent = "", False, ""
     for line in body.split("\n"):
         found = None if statement else _MAGIC.fullmatch(line) or _HELP.fullmatch(line)
+        if found is None and alone:
+            found = _AUTOMAGIC.fullmatch(line)
         if not magic_goes_on and found is None:
             # A line inside brackets or a long string may begin with % and is no magic.
             statement = statement + line + "\n" if _is_open(statement + line + "\n") else ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import tokenize
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfmigrate.errors import UserError
@@ -84,6 +86,9 @@ _PYTHON_2 = (
 )
 
 
+_TEXTS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
+
+
 def explain_syntax_error(text: str, line: int, message: str) -> str:
     """Why `text` does not parse: `message` at `line` (from 1) is what the parser said.
 
@@ -91,13 +96,30 @@ def explain_syntax_error(text: str, line: int, message: str) -> str:
     names decides first; a parser may stop later than the cause, so then any earlier line does.
     """
     lines = re.split(r"\r\n|\r|\n", text)
+    bare = _without_strings(lines)
     named = [line] if 1 <= line <= len(lines) else []
     for number in named + [n for n in range(min(line, len(lines)), 0, -1) if n != line]:
         for what, pattern in _PYTHON_2:
-            if re.search(pattern, lines[number - 1].split("#")[0]):
+            if re.search(pattern, bare[number - 1].split("#")[0]):
                 return (
                     f"line {number}: looks like Python 2: {what}: {lines[number - 1].strip()[:60]}; "
                     "run 2to3 -w (Python 3.12 or older) or futurize on it first, then tfmigrate again"
                 )
     shown = f": {lines[line - 1].strip()[:60]}" if named else ""
     return f"line {line}: syntax error: {message}{shown}; mend it, then run tfmigrate again"
+
+
+def _without_strings(lines: Sequence[str]) -> list[str]:
+    """The lines, with blanks for what stands between the quotes, as far as Python 3 can read them."""
+    bare = list(lines)
+    try:
+        for token in tokenize.generate_tokens(io.StringIO("\n".join(lines) + "\n").readline):
+            if token.type in _TEXTS:
+                (first, start), (last, end) = token.start, token.end
+                for row in range(first, last + 1):
+                    line = bare[row - 1]
+                    begin, stop = (start + 1 if row == first else 0), (end if row == last else len(line))
+                    bare[row - 1] = line[:begin] + " " * (stop - begin) + line[stop:]
+    except (tokenize.TokenError, SyntaxError):
+        pass
+    return bare

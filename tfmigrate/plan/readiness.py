@@ -123,8 +123,10 @@ class _Reader:
         for use, candidates in self._model_calls():
             if use.call not in seen and all(self._lacking(name) for name in candidates):
                 seen.add(use.call)
-                had = (name for name in candidates if self._target.was_in(name))
-                yield _Lack(use.call, candidates[0], next(had, candidates[0]))
+                had = next((name for name in candidates if self._target.was_in(name)), None)
+                # What was loaded may be of a class of the program's own, with methods of its own.
+                if had is not None or all(model.origin != "loaded" for model in use.models):
+                    yield _Lack(use.call, candidates[0], had or candidates[0])
 
     def _keywords(self) -> Iterator[_Lack]:
         calls: dict[cst.Call, tuple[str, ...]] = {}
