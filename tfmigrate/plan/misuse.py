@@ -175,7 +175,7 @@ class _Reader:
             strategies = frozenset().union(*(self._scoping.inside(s) for m in use.models for s in m.sites))
             for strategy in strategies:
                 module = strategy.site.frame.module
-                several = strategy.name == "MultiWorkerMirroredStrategy" and use.method in ("fit", "evaluate")
+                several = strategy.name == "MultiWorkerMirroredStrategy" and use.method == "fit"
                 if several and not asked and brings_keras_3(self._drafts[module].settings.target):
                     message = (
                         "with more than one worker Keras 3 fails in the first fit(): set TF_USE_LEGACY_KERAS=1 before "
