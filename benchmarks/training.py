@@ -168,7 +168,7 @@ def pipelines(modern: Runtime, times: int) -> None:
                 extra[idiom] = max(memory, extra.get(idiom, memory))
         row = [f"{value:.2f}" for value in cpu.values()] + [f"{value:,.0f}" for value in extra.values()]
         print(f"| {count:,} x {columns} float32, {size:,.0f} MiB | {' | '.join(row)} |", flush=True)
-    print("\ntfmigrate writes `slices`, the form that TensorFlow's guides use and everybody reads. It costs")
+    print("\nWhat tfmigrate writes is `slices`, the form that TensorFlow's guides use and everybody reads. It costs")
     print("processor time for each batch, which `prefetch` hides wherever a processor is free, and a second copy of")
     print("the rows in memory. Where that is too much, `tfmigrate fix --ignore TFM002` leaves `fit` its arrays, which")
     print("cost the least here and are cut into global batches too; `rows` is in `benchmarks/programs/pipelines.py`.")

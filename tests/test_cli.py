@@ -363,7 +363,8 @@ class TestVerify:
         self, project: Path, tfmigrate: Tfmigrate, monkeypatch: pytest.MonkeyPatch, name: str
     ) -> None:
         put("old.py", b"old")
-        kept = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+        kept = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background is started without it
 
         def judge(options: VerifyOptions, tell: Callable[[str], None]) -> Report:
             os.kill(os.getpid(), getattr(signal, name))
