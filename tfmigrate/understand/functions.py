@@ -74,15 +74,13 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
     brings_model = any(holds_model(argument) for _, argument in arguments)
     objects = tuple(one for _, argument in arguments for one in in_order(argument) if isinstance(one, Instance))
     summary = state.summaries.get(function.node)
-    if summary is not None and not brings_model and summary.holds_for(objects, state.effects):
+    if summary is not None and not brings_model and summary.objects == objects:
         return renewed(state, summary, arguments, node if node is not None else function.node)
     before, models = _footprint(state), len(state.program_facts.models)
     value = enter(walker, function, arguments, state.site, node)
     plain = _footprint(state) == before
     if plain and not brings_model:
-        state.summaries[function.node] = summarised(
-            value, state.program_facts.models[models:], arguments, objects, state.effects
-        )
+        state.summaries[function.node] = summarised(value, state.program_facts.models[models:], arguments, objects)
     return value
 
 

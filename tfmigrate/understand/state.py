@@ -39,13 +39,7 @@ class Summary:
     made: frozenset[ModelObject]
     given: frozenset[ModelObject]
     objects: tuple[Instance, ...]
-    """Those of the program's classes that it was given, a method's own first."""
-    effects: int
-    """How many there had been by then."""
-
-    def holds_for(self, objects: tuple[Instance, ...], effects: int) -> bool:
-        """Whether it says what a call with these objects returns: what they hold may have changed since."""
-        return objects == self.objects and (not objects or effects == self.effects)
+    """Those of the program's classes that it was given, a method's own first: of others a call returns other things."""
 
 
 class State:

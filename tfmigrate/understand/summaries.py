@@ -25,9 +25,9 @@ from tfmigrate.understand.values import (
 
 
 def summarised(
-    value: Value, made: Iterable[ModelObject], arguments: Arguments, objects: tuple[Instance, ...], effects: int
+    value: Value, made: Iterable[ModelObject], arguments: Arguments, objects: tuple[Instance, ...]
 ) -> Summary:
-    return Summary(value, frozenset(made), all_models(argument for _, argument in arguments), objects, effects)
+    return Summary(value, frozenset(made), all_models(argument for _, argument in arguments), objects)
 
 
 def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTNode) -> Value:
