@@ -21,7 +21,7 @@ def fingerprint_of(leaves):
     digest = hashlib.sha1()
     for parts in leaves:
         for part in parts:
-            digest.update(repr(part.tolist()).encode("utf-8") if part.dtype.kind in "OSU" else hashes_of(part))
+            digest.update(texts_of(part) if part.dtype.kind in "OSU" else hashes_of(part))
     return digest.hexdigest()[:16]
 
 
@@ -33,7 +33,13 @@ def hashes_of(array):
     return np.einsum("ij,j->i", words, factors(words.shape[1]))
 
 
+def texts_of(array):
+    """Row by row, so that it says nothing of where one replica's part ends and the next begins."""
+    return b"".join(repr(row).encode("utf-8") + b"\n" for row in np.atleast_1d(array).tolist())
+
+
 def factors(count):
+    """The same odd numbers everywhere, at least `count` of them: fewer are the beginning of more."""
     if len(FACTORS[0]) < count:
         drawn = np.random.RandomState(0).randint(0, 2 ** 63 - 1, count, dtype=np.int64)
         FACTORS[0] = drawn.astype(np.uint64) * np.uint64(2) + np.uint64(1)

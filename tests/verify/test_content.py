@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tfmigrate.verify.probe.content import fingerprint_of, sketch_of
+
+ROWS = np.random.RandomState(0).rand(8, 3)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ROWS,
+        ROWS[:, :2],
+        ROWS.reshape(8, 1, 3, 1),
+        np.arange(8),
+        np.array(["a", "bc", "d"] * 3)[:8],
+        np.array([b"a", b"bc"] * 4, object),
+        np.array([["a", "b"]] * 8, object),
+    ],
+    ids=["odd", "even", "deep", "integers", "text", "bytes", "columns of text"],
+)
+@pytest.mark.parametrize("cuts", [[4], [3], [2, 4, 6], [0, 8]])
+def test_how_a_batch_is_cut_among_replicas_changes_nothing(rows: np.ndarray, cuts: list[int]) -> None:
+    parts = np.split(rows, cuts)
+    assert fingerprint_of([parts]) == fingerprint_of([[rows]])
+    if rows.dtype.kind not in "OSU":
+        np.testing.assert_allclose(sketch_of([parts]), sketch_of([[rows]]))
+
+
+def test_only_the_values_as_float32_count() -> None:
+    same = [ROWS, ROWS.astype(np.float32), np.asfortranarray(ROWS), ROWS.reshape(8, 1, 3)]
+    assert len({fingerprint_of([[rows]]) for rows in same}) == 1
+    assert fingerprint_of([[np.arange(8)]]) == fingerprint_of([[np.arange(8.0)[:, None]]])
+
+
+@pytest.mark.parametrize("width", [2, 3])
+def test_another_value_another_order_and_other_rows_are_told(width: int) -> None:
+    rows = np.random.RandomState(1).rand(6, width).astype(np.float32)
+    nudged = rows.copy()
+    nudged[2, 1] = np.nextafter(nudged[2, 1], np.float32(2))
+    exchanged = rows.copy()
+    exchanged[0, [0, 1]] = rows[0, [1, 0]]
+    others = [rows, nudged, exchanged, rows[::-1], rows[:5], rows * 2]
+    assert len({fingerprint_of([[other]]) for other in others}) == len(others)
+    assert fingerprint_of([[np.array(["a", "b"])]]) != fingerprint_of([[np.array(["b", "a"])]])
+
+
+def test_a_wider_batch_between_changes_no_fingerprint() -> None:
+    before = fingerprint_of([[ROWS]])
+    fingerprint_of([[np.ones((2, 5000))]])
+    assert fingerprint_of([[ROWS]]) == before
