@@ -48,6 +48,14 @@ def wrapped_assignment(wrap: Wrap) -> cst.Assign | None:
     return None
 
 
+def _bare(node: cst.BaseExpression, module: Module) -> str:
+    """Its code, without the parentheses round it."""
+    text = module.code(node)
+    for _ in node.lpar:
+        text = text[1:-1].strip()
+    return text
+
+
 def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: frozenset[str]) -> Merge:
     """Decide names for the wraps of one module; names that another module imports keep what they are."""
     removed: list[cst.Assign] = []
@@ -58,7 +66,7 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
         if statement is None or wrap.template_node is None:
             continue
         target = statement.targets[0].target
-        if target.deep_equals(wrap.template_node.with_changes(lpar=(), rpar=())):
+        if module.code(target) == _bare(wrap.template_node, module):
             removed.append(statement)
             continue
         if not isinstance(target, cst.Name) or not isinstance(wrap.template_node, cst.Name):

@@ -14,7 +14,7 @@ from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Unit, only_statement
-from tfmigrate.understand.values import NOTHING, ClassValue, FunctionValue, Parallel, options
+from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, options
 from tfmigrate.walk import walk
 
 _KEEP_THE_MODEL = frozenset(
@@ -35,11 +35,10 @@ _COUNTED = {"epochs_since_last_save": "0", "period": "1"}
 
 def callback_attributes(facts: Facts) -> Iterator[CallChange]:
     """`self.model = model` in a callback, an error on Keras 3, and the epochs that ModelCheckpoint counted."""
-    seen: set[cst.ClassDef] = set()
+    classes: dict[cst.ClassDef, ClassValue] = {}
     for cls in facts.classes:
-        if cls.node in seen:
-            continue
-        seen.add(cls.node)
+        classes.setdefault(cls.node, cls)
+    for cls in classes.values():
         bases = {names.canonical(base) for base in cls.outside_bases()}
         if any(base.startswith("keras.callbacks.") for base in bases):
             yield from _assigned_models(cls, bases, facts)
@@ -58,8 +57,8 @@ def models_in_themselves(facts: Facts, gone: Container[cst.CSTNode]) -> Iterator
         target = node.targets[0].target
         if not isinstance(target, cst.Attribute):
             continue
-        holders = options(facts.values.get(target.value, NOTHING))
-        held = options(facts.values.get(node.value, NOTHING))
+        holders = facts.options(target.value)
+        held = facts.options(node.value)
         wraps = [one.wrap for one in holders if isinstance(one, Parallel) and held & options(one.wrap.template)]
         stay = (one for one in wraps if one.site.frame.module is facts.module and not _vanishes(one.call.func, gone))
         if not wraps or any(stay):
@@ -104,37 +103,41 @@ def _assigned_models(cls: ClassValue, bases: set[str], facts: Facts) -> Iterator
 
 def _assignments(method: FunctionValue, facts: Facts) -> Iterator[tuple[Unit | None, cst.Assign, str]]:
     """Every assignment to an attribute of a method's own object: its line, where it is alone on one, and the name."""
-    node = method.node
-    parameters = node.params.params
-    if not parameters:
-        return
-    for unit in facts.module.inside(node):
-        for part in walk(unit) if isinstance(unit, cst.SimpleStatementLine) else ():
+    for unit in _lines(method, facts):
+        for part in walk(unit):
             if not isinstance(part, cst.Assign):
                 continue
             for target in part.targets:
-                found = target.target
-                if isinstance(found, cst.Attribute) and isinstance(found.value, cst.Name):
-                    if found.value.value == parameters[0].name.value:
-                        alone = only_statement(unit) is part and len(part.targets) == 1
-                        yield (unit if alone else None), part, found.attr.value
+                name = _own_attribute(target.target, method)
+                if name is not None:
+                    alone = only_statement(unit) is part and len(part.targets) == 1
+                    yield (unit if alone else None), part, name
+
+
+def _own_attribute(node: cst.CSTNode, method: FunctionValue) -> str | None:
+    """The name of an attribute of the method's own object: `self.x`."""
+    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
+        if node.value.value in [own.name.value for own in method.node.params.params[:1]]:
+            return node.attr.value
+    return None
 
 
 def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     """`self.epochs_since_last_save`, which a class that overrides on_epoch_end() goes on counting."""
     methods = [one for one in cls.members.values() if isinstance(one, FunctionValue)]
-    initialiser = cls.members.get("__init__")
-    begun = _assignments(initialiser, facts) if isinstance(initialiser, FunctionValue) else ()
-    kept = {name for _, _, name in begun}
+    found = cls.members.get("__init__")
+    initialiser = found if isinstance(found, FunctionValue) else None
+    kept = {name for _, _, name in _assignments(initialiser, facts)} if initialiser is not None else set()
     read = {name: node for method in methods for name, node in _read(method) if name in _COUNTED and name not in kept}
     if not read:
         return
-    call = passed_on(initialiser) if isinstance(initialiser, FunctionValue) else None
+    call = passed_on(initialiser) if initialiser is not None else None
     named = named_arguments(call, PARAMETERS) if call is not None else None
     listed = " and ".join(f"`{name}`" for name in sorted(read))
     first = min(read.values(), key=facts.module.position)
-    unit = next((one for one in _lines(initialiser, facts) if call in set(walk(one))), None)
-    if named is None or unit is None or not isinstance(initialiser, FunctionValue):
+    lines = _lines(initialiser, facts) if initialiser is not None else ()
+    unit = next((one for one in lines if call in set(walk(one))), None)
+    if initialiser is None or named is None or unit is None:
         message = f"ModelCheckpoint of Keras 3 keeps no {listed}: count the epochs here"
         yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, action="warn")
         return
@@ -142,20 +145,18 @@ def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     values = dict(_COUNTED)
     if "period" in named:
         values["period"] = facts.module.code(named["period"].value)
-    lines = "\n".join(f"{own}.{name} = {values[name]}" for name in _COUNTED if name in read)
+    begun = "\n".join(f"{own}.{name} = {values[name]}" for name in _COUNTED if name in read)
     message = f"ModelCheckpoint of Keras 3 keeps no {listed}: the class does, as ModelCheckpoint began them"
-    yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, Insert(unit, lines))
+    yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, Insert(unit, begun))
 
 
-def _lines(method: object, facts: Facts) -> Iterator[Unit]:
-    if isinstance(method, FunctionValue):
-        yield from (unit for unit in facts.module.inside(method.node) if isinstance(unit, cst.SimpleStatementLine))
+def _lines(method: FunctionValue, facts: Facts) -> Iterator[cst.SimpleStatementLine]:
+    return (unit for unit in facts.module.inside(method.node) if isinstance(unit, cst.SimpleStatementLine))
 
 
 def _read(method: FunctionValue) -> Iterator[tuple[str, cst.CSTNode]]:
     """Attributes of its own object that a method mentions."""
-    parameters = method.node.params.params
     for part in walk(method.node.body):
-        if isinstance(part, cst.Attribute) and isinstance(part.value, cst.Name) and parameters:
-            if part.value.value == parameters[0].name.value:
-                yield part.attr.value, part
+        name = _own_attribute(part, method)
+        if name is not None:
+            yield name, part

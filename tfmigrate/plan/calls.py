@@ -122,3 +122,8 @@ def is_false(node: cst.BaseExpression) -> bool:
 
 def is_true(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Name) and node.value == "True"
+
+
+def is_flag(node: cst.BaseExpression) -> bool:
+    """Whether True or False is written out."""
+    return is_true(node) or is_false(node)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import Revision, has_stars, named_arguments, unchanged
+from tfmigrate.plan.calls import Revision, has_stars, is_flag, named_arguments, unchanged
 from tfmigrate.plan.edits import Arguments
 from tfmigrate.plan.interfaces import CallChange, calls_in
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Symbol, Value, options
+from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Symbol, Value
 
 CHECKPOINT = "keras.callbacks.ModelCheckpoint"
 PARAMETERS = (
@@ -51,17 +51,13 @@ def checkpoints(facts: Facts) -> Iterator[Checkpoint]:
             found = {param.name.value: param.default for param in declared if param.default is not None}
             found.update({name: arg.value for name, arg in named.items()})
             given = named_arguments(handed, PARAMETERS) or {}
-            fixed = {name: arg.value for name, arg in given.items() if _is_word(arg.value)}
+            fixed = {name: arg.value for name, arg in given.items() if is_flag(arg.value)}
             yield Checkpoint(call, {**found, **fixed})
-
-
-def _is_word(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Name) and node.value in ("True", "False")
 
 
 def _own_class(call: cst.Call, facts: Facts) -> ClassValue | None:
     """The class of the program that a call makes an object of, where that descends from ModelCheckpoint."""
-    found = [one for one in options(facts.values.get(call.func, Literal(None))) if isinstance(one, ClassValue)]
+    found = [one for one in facts.options(call.func) if isinstance(one, ClassValue)]
     return found[0] if len(found) == 1 and _descends(found[0]) else None
 
 
@@ -105,15 +101,13 @@ def _is_plain_heir(call: cst.Call, facts: Facts) -> bool:
     return cls is not None and cls.lookup("__init__") is None
 
 
-def _classes(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[ClassValue]:
+def _classes(facts: Facts, modules: Mapping[Module, Facts]) -> list[ClassValue]:
     """The classes of a module that descend from ModelCheckpoint and are used somewhere."""
-    seen: set[ClassValue] = set()
-    for known in modules.values():
-        for call in known.module.calls:
-            cls = _own_class(call, known)
-            if cls is not None and cls.closure.module is facts.module and cls not in seen:
-                seen.add(cls)
-                yield cls
+    heirs = list(filter(_descends, facts.classes))
+    if not heirs:  # of most modules; what the others call need not be looked through then
+        return []
+    used = {_own_class(call, known) for known in modules.values() for call in known.module.calls}
+    return [cls for cls in heirs if cls in used]
 
 
 def _period(call: cst.Call, facts: Facts, given: list[cst.BaseExpression | None]) -> Iterator[CallChange]:

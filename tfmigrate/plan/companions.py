@@ -136,7 +136,7 @@ def _changes(
     yield from regularizer_defaults(facts, tables, tf)
     yield from embedding_gradients(facts, tf)
     yield from extra_losses(facts)
-    yield from outside_tensors(facts, modules)
+    yield from outside_tensors(facts, modules, scopes)
     yield from metrics_names(facts)
     yield from stateful_layers(facts)
     yield from python_generators(facts, modules, scopes, tf)

@@ -17,7 +17,7 @@ from tfmigrate.plan.losses import MEANS
 from tfmigrate.plan.outside import SYNCHRONOUS, Scoping, is_plain_sgd
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import FunctionValue, Made, Method, StrategyObject, options
+from tfmigrate.understand.values import FunctionValue, Made, Method, StrategyObject
 from tfmigrate.walk import walk
 
 _RUN = frozenset({"run", "experimental_run_v2"})
@@ -32,7 +32,7 @@ def misuses(modules: Mapping[Module, Facts], scoping: Scoping) -> Iterator[tuple
             strategies = _runners(facts, call)
             if not strategies or not call.args or call.args[0].star:
                 continue
-            for step in options(facts.values[call.args[0].value]) if call.args[0].value in facts.values else ():
+            for step in facts.options(call.args[0].value):
                 if isinstance(step, FunctionValue) and isinstance(step.node, cst.FunctionDef):
                     module = step.closure.module
                     yield from ((module, change) for change in _own_means(modules[module], step.node))
@@ -41,7 +41,7 @@ def misuses(modules: Mapping[Module, Facts], scoping: Scoping) -> Iterator[tuple
 
 def _runners(facts: Facts, call: cst.Call) -> frozenset[StrategyObject]:
     """The strategies whose run() a call is, if it is nothing else."""
-    found = [*options(facts.values[call.func])] if call.func in facts.values else []
+    found = facts.options(call.func)
     runs = [
         one.receiver
         for one in found
@@ -126,7 +126,7 @@ def _made_outside(
     for call in calls_in(step):
         if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in ("apply_gradients", "update_state"):
             continue
-        for made in options(facts.values[call.func.value]) if call.func.value in facts.values else ():
+        for made in facts.options(call.func.value):
             if not isinstance(made, Made) or made.kind not in ("optimizer", "metric") or is_plain_sgd(made):
                 continue
             for site in made.sites:

@@ -416,7 +416,7 @@ class _Migration:
         node = keywords(config.node)["train_distribute"].value
         frame = config.site.frame
         if isinstance(node, cst.Name):
-            carrier = Carrier({module: draft.scopes for module, draft in self.drafts.items()})
+            carrier = Carrier(self.drafts)
             if frame is self._frame:
                 return node.value
             carried = carrier.carried(node, config.site, self._frame, self._unit)
@@ -489,8 +489,7 @@ class _Migration:
                     if isinstance(facts.values.get(node.func), FunctionValue):
                         continue
                     for arg in node.args:
-                        value = facts.values.get(arg.value)
-                        if value is not None and any(option in self.parts for option in options(value)):
+                        if any(option in self.parts for option in facts.options(arg.value)):
                             raise self._refuse(
                                 codes.ESTIMATOR_NOT_FOLLOWED, node, "it is passed on to something not followed", module
                             )
@@ -498,8 +497,7 @@ class _Migration:
             called = {node.func for node in walk(module.tree) if isinstance(node, cst.Call)}
             for node in walk(module.tree):
                 if isinstance(node, cst.Attribute) and node not in called:
-                    value = facts.values.get(node.value)
-                    if value is not None and any(option in self.parts for option in options(value)):
+                    if any(option in self.parts for option in facts.options(node.value)):
                         message = f"`{module.code(node)}` has no counterpart on a Keras model"
                         raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
 

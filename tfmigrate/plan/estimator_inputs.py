@@ -90,7 +90,7 @@ class Inputs:
         self._batches: dict[cst.Call, _Batch] = {}
         self._sizes: dict[cst.BaseExpression, _Size] = {}
         self._scoped: set[cst.Call] = set()
-        self._carrier = Carrier({module: draft.scopes for module, draft in drafts.items()})
+        self._carrier = Carrier(drafts)
         self._numpy: dict[cst.Call, Edit] = {}
 
     # ---- questions ----

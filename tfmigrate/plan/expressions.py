@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.folding import folded
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
-from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import ClassValue, Frame, Site
 from tfmigrate.walk import walk
 
@@ -24,8 +25,8 @@ _PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})
 class Carrier:
     """Expresses what an expression means, at another place of the program."""
 
-    def __init__(self, scopes: Mapping[Module, Scopes]) -> None:
-        self._scopes = scopes
+    def __init__(self, drafts: Mapping[Module, Draft]) -> None:
+        self._scopes = {module: draft.scopes for module, draft in drafts.items()}
 
     def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> str | None:
         """Code for `node` (standing at `source`) that gives the same value just before the unit `before` of `target`.

@@ -37,7 +37,7 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
         if refusal is not None and not (wrap.call in works and _is_abstract(wrap)):
             refused.setdefault(wrap.call, refusal)
     found = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
-    carrier = Carrier({module: draft.scopes for module, draft in drafts.items()})
+    carrier = Carrier(drafts)
     run = {wrap for wrap in found if not _never_run(wrap, carrier)}
     calls = {wrap.call for wrap in run}
     return [wrap for wrap in found if wrap in run or wrap.call not in calls], refused

@@ -128,9 +128,7 @@ class _Body:
 
     def _called(self, call: cst.Call) -> Iterator[str]:
         name = self.facts.symbols.get(call.func, "")
-        functions = [
-            o for o in options(self.facts.values.get(call.func, Literal(None))) if isinstance(o, FunctionValue)
-        ]
+        functions = [o for o in self.facts.options(call.func) if isinstance(o, FunctionValue)]
         last = name.rpartition(".")[2] or (call.func.value if isinstance(call.func, cst.Name) else "")
         if last in _VARYING and "maxlen" not in keywords(call):
             yield "its batches may differ in size"

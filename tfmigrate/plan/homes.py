@@ -119,9 +119,9 @@ def _strategy_name(draft: Draft, function: cst.Module | cst.FunctionDef, facts: 
 def _raised(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Frame | None:
     """The wrap's home, moved outwards until every part of the model and its optimizer is made under it."""
     home = home_of(wrap)
-    if home is not None and home not in wrap.site.frame.chain():
-        if not _asks_the_object(wrap) and _builds_others(home, facts):
-            home = common_frame([home, wrap.site.frame]) or home
+    beside = home is not None and home not in wrap.site.frame.chain()
+    if home is not None and beside and not _asks_the_object(wrap) and _builds_others(home, facts):
+        home = common_frame([home, wrap.site.frame]) or home
     while home is not None:
         group = group_of(home, (wrap,), facts)
         parts = frozenset().union(*(use.parts for use in group.compiles))

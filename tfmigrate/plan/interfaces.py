@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import libcst as cst
 
@@ -93,6 +94,11 @@ class Tables:
             defaults=tuple(default for rule in chosen for default in rule.defaults),
             wanted=wanted,
         )
+
+    @cached_property
+    def of_optimizers(self) -> dict[str, str]:
+        """What every optimizer's arguments are called now."""
+        return {row.old: row.new for row in self.arguments if row.of == "keras.optimizers" and row.new}
 
 
 def calls_in(node: cst.CSTNode) -> list[cst.Call]:
@@ -250,7 +256,7 @@ def _optimizer_classes(facts: Facts, call: cst.Call) -> list[str]:
 
 def _passed_by_stars(facts: Facts, call: cst.Call, tables: Tables) -> Iterator[CallChange]:
     """`Adam(**settings)`, where the module says `settings["lr"]`: told, since the dict may serve others."""
-    renamed = {r.old: r.new for r in tables.arguments if r.of == "keras.optimizers" and r.new}
+    renamed = tables.of_optimizers
     given = [arg.value for arg in call.args if arg.star == "**"]
     keys = {key for node in given for key in _keys_of(node, facts)}
     for old in sorted(keys & renamed.keys()):
@@ -260,8 +266,7 @@ def _passed_by_stars(facts: Facts, call: cst.Call, tables: Tables) -> Iterator[C
 
 def _keys_of(node: cst.BaseExpression, facts: Facts) -> Iterator[str]:
     """The keys that a dict is seen to have: those it was written with, and those that are set by subscript."""
-    value = facts.values.get(node)
-    for option in options(value) if value is not None else ():
+    for option in facts.options(node):
         if isinstance(option, Mapping):
             yield from (key for key in option.keys if key is not None)
     name = dotted(node)
@@ -276,7 +281,7 @@ def _keys_of(node: cst.BaseExpression, facts: Facts) -> Iterator[str]:
 
 def _one_of_several(call: cst.Call, tables: Tables) -> Iterator[CallChange]:
     """What every optimizer's arguments are called now; old defaults differ from one to the next and are not written."""
-    renamed = {r.old: r.new for r in tables.arguments if r.of == "keras.optimizers" and r.new}
+    renamed = tables.of_optimizers
     present = keywords(call)
     for old, new in renamed.items():
         if old in present and new not in present:
@@ -294,7 +299,7 @@ def _optimizer_call(
 ) -> Iterator[CallChange]:
     known = names.canonical(tables.moves.moved(real))
     arguments = list(unchanged(call.args))
-    renamed = {r.old: r.new for r in tables.arguments if r.of == "keras.optimizers" and r.new}
+    renamed = tables.of_optimizers
     changes: list[CallChange] = []
     for position, argument in enumerate(arguments):
         if argument.keyword in renamed:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import has_stars, is_none, keywords, named_arguments
+from tfmigrate.plan.calls import has_stars, is_flag, is_none, keywords, named_arguments
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange, calls_in, with_function
 from tfmigrate.understand import names
@@ -20,7 +20,6 @@ from tfmigrate.understand.values import (
     FunctionValue,
     Instance,
     Items,
-    Literal,
     Method,
     ModelObject,
     Opaque,
@@ -219,8 +218,8 @@ def _called_by(value: Value, facts: Facts) -> Iterator[Value]:
         yield from (value, own) if own is not None else (value,)
     elif isinstance(value, Opaque) and isinstance(value.node, cst.Call) and value.node.args:
         made = facts.symbols.get(value.node.func, "") == "functools.partial"
-        inner = facts.values.get(value.node.args[0].value) if made else None
-        functions = [one for one in options(inner) if isinstance(one, FunctionValue)] if inner is not None else []
+        inner = facts.options(value.node.args[0].value) if made else ()
+        functions = [one for one in inner if isinstance(one, FunctionValue)]
         yield from functions or (value,)
     else:
         yield value
@@ -282,7 +281,7 @@ class _Reader:
         facts, node = self.modules[function.module], function.node
         returned = list(_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
         over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
-        return over == returned and _name(over[0].func, facts) in MEANS and not any(_cuts_batch(function))
+        return over == returned and name_of(over[0].func, facts) in MEANS and not any(_cuts_batch(function))
 
     def mixes_samples(self, function: FunctionValue, depth: int = 0) -> bool:
         """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls."""
@@ -292,7 +291,7 @@ class _Reader:
         calls = calls_in(function.node.body)
         if any(_is_over_batch(call, facts) for call in calls) or any(_cuts_batch(function)):
             return True
-        called = [option for call in calls for option in options(facts.values.get(call.func, Literal(None)))]
+        called = [option for call in calls for option in facts.options(call.func)]
         return any(self.mixes_samples(one, depth + 1) for one in called if isinstance(one, FunctionValue))
 
 
@@ -300,7 +299,7 @@ def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
     """A reduction over the batch's axis, alone or among others."""
     if _is_whole_reduction(call, facts):
         return True
-    if _name(call.func, facts) not in _REDUCTIONS or has_stars(call) or not call.args:
+    if name_of(call.func, facts) not in _REDUCTIONS or has_stars(call) or not call.args:
         return False
     axis = keywords(call).get("axis") or (call.args[1] if len(call.args) > 1 and call.args[1].keyword is None else None)
     axes = [axis.value] if axis is not None else []
@@ -339,13 +338,14 @@ def _as_rows(facts: Facts, value: FunctionValue) -> CallChange | None:
 
 def _is_whole_reduction(call: cst.Call, facts: Facts) -> bool:
     """A reduction over all axes, the batch included."""
-    if _name(call.func, facts) not in _REDUCTIONS or has_stars(call) or not call.args:
+    if name_of(call.func, facts) not in _REDUCTIONS or has_stars(call) or not call.args:
         return False
     axis = keywords(call).get("axis") or (call.args[1] if len(call.args) > 1 and call.args[1].keyword is None else None)
     return axis is None or is_none(axis.value)
 
 
-def _name(node: cst.BaseExpression, facts: Facts) -> str:
+def name_of(node: cst.BaseExpression, facts: Facts) -> str:
+    """The qualified name of what an expression names in a library, that of Keras the same for all of its flavours."""
     name = facts.symbols.get(node, "")
     return names.canonical(name) if names.flavour(name) else name
 
@@ -353,7 +353,7 @@ def _name(node: cst.BaseExpression, facts: Facts) -> str:
 def _is_mean_of_rows(call: cst.Call, facts: Facts, function: FunctionValue) -> bool:
     """`K.mean(x)` with nothing else, of an x that is computed element by element from the loss's two arguments."""
     parameters = parameters_of(function)
-    if _name(call.func, facts) not in MEANS or len(call.args) != 1 or len(parameters) != 2:
+    if name_of(call.func, facts) not in MEANS or len(call.args) != 1 or len(parameters) != 2:
         return False
     return _Elementwise(facts, frozenset(parameters)).is_rows(call.args[0].value)
 
@@ -372,7 +372,7 @@ class _Elementwise:
         if isinstance(node, cst.BinaryOperation):
             sides = (node.left, node.right)
             return any(self.is_rows(side) for side in sides) and all(self._fits(side) for side in sides)
-        if isinstance(node, cst.Call) and _name(node.func, self.facts) in _ELEMENTWISE and not has_stars(node):
+        if isinstance(node, cst.Call) and name_of(node.func, self.facts) in _ELEMENTWISE and not has_stars(node):
             first, *rest = node.args
             return self.is_rows(first.value) and all(self._fits(arg.value) or self._is_word(arg.value) for arg in rest)
         return False
@@ -381,16 +381,14 @@ class _Elementwise:
         """Rows, or a plain number that goes with every row."""
         if isinstance(node, cst.UnaryOperation):
             return self._fits(node.expression)
-        if isinstance(node, cst.Call) and _name(node.func, self.facts) == "keras.backend.epsilon":
+        if isinstance(node, cst.Call) and name_of(node.func, self.facts) == "keras.backend.epsilon":
             return True
         return isinstance(node, cst.Integer | cst.Float) or self.is_rows(node)
 
     @staticmethod
     def _is_word(node: cst.BaseExpression) -> bool:
         """A type, or a flag."""
-        return isinstance(node, cst.SimpleString | cst.Attribute) or (
-            isinstance(node, cst.Name) and node.value in ("True", "False")
-        )
+        return isinstance(node, cst.SimpleString | cst.Attribute) or is_flag(node)
 
 
 def _returned(node: cst.CSTNode) -> Iterator[cst.BaseExpression | None]:

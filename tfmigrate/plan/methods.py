@@ -59,8 +59,7 @@ def metrics_names(facts: Facts) -> Iterator[CallChange]:
     for node in facts.module.nodes:
         if not isinstance(node, cst.Attribute) or node.attr.value != "metrics_names":
             continue
-        value = facts.values.get(node.value)
-        if value is not None and any(isinstance(option, ModelObject | Parallel) for option in options(value)):
+        if any(isinstance(option, ModelObject | Parallel) for option in facts.options(node.value)):
             message = (
                 "metrics_names is ['loss', 'compile_metrics'] in Keras 3, whatever compile() was given, so that names "
                 "and numbers no longer belong together: evaluate(..., return_dict=True) answers both"

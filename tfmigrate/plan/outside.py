@@ -246,18 +246,18 @@ class _Finder:
         """Whether variables come into being at a place: a layer is called, a model constructed, cloned or loaded."""
         facts = self._facts.modules[site.frame.module]
         for call in _calls_of(site.unit):
-            if any(isinstance(option, ModelObject) for option in _values(facts.values, call)):
+            if any(isinstance(option, ModelObject) for option in facts.options(call)):
                 return True
-            for option in _values(facts.values, call.func):
+            for option in facts.options(call.func):
                 layer = isinstance(option, Made) and option.kind == "layer"
                 if isinstance(option, ModelObject) or (layer and not _is_weightless(option)):
                     return True
         return False
 
     def _keras_calls(self, site: Site) -> Iterator[Value]:
-        values = self._facts.modules[site.frame.module].values
+        facts = self._facts.modules[site.frame.module]
         for call in _calls_of(site.unit):
-            yield from _values(values, call)
+            yield from facts.options(call)
 
 
 def _is_weightless(layer: Value) -> bool:
@@ -277,11 +277,6 @@ def is_plain_sgd(optimizer: Value) -> bool:
         return False
     named = named_arguments(optimizer.config, ("learning_rate", "momentum"))
     return named is not None and not {"momentum", "nesterov", "use_ema"} & named.keys()
-
-
-def _values(known: dict[cst.CSTNode, Value], node: cst.CSTNode) -> frozenset[Value]:
-    value = known.get(node)
-    return options(value) if value is not None else frozenset()
 
 
 def _calls_of(unit: Unit) -> list[cst.Call]:

@@ -12,22 +12,24 @@ from tfmigrate.plan.losses import called, compiled
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import FunctionValue, Made, Value, options
+from tfmigrate.understand.values import FunctionValue, Made, Value
 from tfmigrate.walk import walk
 
 
-def outside_tensors(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+def outside_tensors(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes) -> Iterator[CallChange]:
     """`def vae_loss(y_true, y_pred): ... z_mean ...`: told where compile() names the loss or metric.
 
-    `modules`: the facts of every module of the program.
+    `modules`: the facts of every module of the program; `scopes`: those of this one.
     """
-    scopes: dict[Module, Scopes] = {}
+    scopes_of = {facts.module: scopes}
     for shown in compiled(facts):
         for function in _functions(shown.values):
             known = modules.get(function.module)
             if known is None:
                 continue
-            read = _reads(function, known, scopes.setdefault(function.module, Scopes(function.module)))
+            if function.module not in scopes_of:
+                scopes_of[function.module] = Scopes(function.module)
+            read = _reads(function, known, scopes_of[function.module])
             if read is not None:
                 message = (
                     f"{called(function)} reads `{read}`, a tensor of the model, which a graph of TensorFlow 1 allowed: "
@@ -64,6 +66,5 @@ def _reads(function: FunctionValue, facts: Facts, scopes: Scopes) -> str | None:
 
 
 def _is_tensor(node: cst.BaseExpression, facts: Facts) -> bool:
-    value = facts.values.get(node)
-    found = [one for one in options(value) if isinstance(one, Made)] if value is not None else []
+    found = [one for one in facts.options(node) if isinstance(one, Made)]
     return bool(found) and all(one.kind == "tensor" for one in found)

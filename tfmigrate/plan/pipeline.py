@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.calls import FIT, is_false, is_none, named_arguments
+from tfmigrate.plan.calls import FIT, is_false, is_flag, is_none, named_arguments
 from tfmigrate.plan.edits import Argument, Arguments, Insert
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import NOTHING, Choice, Dataset, Items, Made, Mapping, Parameter, Value, options
+from tfmigrate.understand.values import NOTHING, Choice, Dataset, Items, Made, Mapping, Parameter, Value
 
 _DEFAULT_BATCH = 32
 _WIDTH = 110
@@ -53,8 +53,7 @@ def takes_arrays(use: Use, facts: Facts) -> bool:
     named = named_arguments(use.call, FIT)
     if use.method != "fit" or named is None or "x" not in named:
         return False
-    value = facts.values.get(named["x"].value)
-    if value is not None and any(_is_stream(option) for option in options(value)):
+    if any(map(_is_stream, facts.options(named["x"].value))):
         return False
     return "y" in named and not is_none(named["y"].value)
 
@@ -75,7 +74,7 @@ def plan_pipeline(
     unknown = sorted(set(named).difference(FIT, _OLD_NAMES))
     if unknown:
         return f"it passes {unknown[0]!r}"
-    if "shuffle" in named and not _is_plain_bool(named["shuffle"].value):
+    if "shuffle" in named and not is_flag(named["shuffle"].value):
         return "its `shuffle` is not plainly True or False"
     if not isinstance(use.site.unit, cst.SimpleStatementLine):
         return "it does not stand on a line of its own"
@@ -92,10 +91,7 @@ def plan_pipeline(
 
 def _may_be_none(facts: Facts, node: cst.BaseExpression) -> bool:
     """Whether what is written there is None on some path; a None that is written out is no question."""
-    value = facts.values.get(node)
-    if value is None or is_none(node):
-        return False
-    return any(option == NOTHING or _is_optional(option) for option in options(value))
+    return not is_none(node) and any(option == NOTHING or _is_optional(option) for option in facts.options(node))
 
 
 def _is_optional(value: Value) -> bool:
@@ -107,10 +103,6 @@ def _is_optional(value: Value) -> bool:
         param.name.value == value.name and param.default is not None and is_none(param.default)
         for param in (*params.posonly_params, *params.params, *params.kwonly_params)
     )
-
-
-def _is_plain_bool(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Name) and node.value in ("True", "False")
 
 
 @dataclass(frozen=True)
@@ -246,8 +238,7 @@ class _Builder:
                 rows = "(" + ", ".join(column.code for column in columns if column is not None) + ")"
                 code = self._dataset(self._names.validation, rows, None, batch, None)
                 return code, {"validation_data": self._names.validation}
-        value = self._facts.values.get(node)
-        stream = value is not None and any(_is_stream(option) for option in options(value))
+        stream = any(map(_is_stream, self._facts.options(node)))
         return "", {} if stream else {"validation_batch_size": batch}
 
     def _batch(self, lines: list[str]) -> str:

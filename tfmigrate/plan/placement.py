@@ -131,7 +131,7 @@ def _before_all_else(home: Home, before: Unit, draft: Draft, cluster: Module) ->
 
 def _strategy(home: Home, before: Unit, drafts: Mapping[Module, Draft]) -> Strategy | Refusal:
     """The one strategy that serves every wrap of a home."""
-    carrier = Carrier({module: draft.scopes for module, draft in drafts.items()})
+    carrier = Carrier(drafts)
     draft = drafts[home.module]
     found: Strategy | None = None
     for group in home.groups:

@@ -108,7 +108,8 @@ def _migrate(
         drafts[module].edits.extend(left.edits(refused))
     wraps = [wrap for left in remains.values() for wrap in left.wraps]
     staying = {wrap.dress for wrap in facts.wraps if wrap.call in refused}
-    _drop_dresses([dress for dress in dict.fromkeys(wrap.dress for wrap in wraps) if dress not in staying], drafts)
+    dresses = dict.fromkeys(wrap.dress for wrap in wraps if wrap.dress is not None)
+    _drop_dresses([dress for dress in dresses if dress not in staying], drafts)
     saving: set[Module] = set()
     for placement in placements:
         home = placement.home
@@ -131,9 +132,9 @@ def _migrate(
     return saving
 
 
-def _drop_dresses(dresses: Iterable[ClassValue | None], drafts: Mapping[Module, Draft]) -> None:
+def _drop_dresses(dresses: Iterable[ClassValue], drafts: Mapping[Module, Draft]) -> None:
     """Model classes that only dress up a wrap go with the last one."""
-    for dress in filter(None, dresses):
+    for dress in dresses:
         draft = drafts[dress.closure.module]
         draft.edits.append(Unwrap(dress.node, None))
         for call in wraps_in(dress, drafts):

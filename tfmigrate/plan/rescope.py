@@ -159,7 +159,7 @@ class _Scopes:
         early = next((u for u in (site.unit, *module.ancestors(site.unit)) if module.places[u].block is block), None)
         if early is None or not all(is_pure(argument.value) for argument in strategy.node.args):
             return None
-        carrier = Carrier({module: draft.scopes for module, draft in self._drafts.items()})
+        carrier = Carrier(self._drafts)
         if carrier.carried(strategy.node, strategy.site, site.frame, early) is None:
             return None
         between = units_of(block)[module.places[early].index : module.places[late].index]

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.callbacks import renamed_keys
-from tfmigrate.plan.calls import Revision, is_false, is_true, keywords
+from tfmigrate.plan.calls import Revision, is_false, is_flag, is_true, keywords
 from tfmigrate.plan.checkpoints import checkpoints
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange
@@ -75,7 +75,7 @@ def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
             yield use.call.args[0].value, _WEIGHTS
     for checkpoint in checkpoints(facts):
         only = checkpoint.named.get("save_weights_only")
-        if "filepath" in checkpoint.named and (only is None or is_true(only) or is_false(only)):
+        if "filepath" in checkpoint.named and (only is None or is_flag(only)):
             yield checkpoint.named["filepath"], _WEIGHTS if only is not None and is_true(only) else ".keras"
 
 

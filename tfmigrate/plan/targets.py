@@ -10,8 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.calls import keywords
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange, calls_in
-from tfmigrate.plan.losses import parameters_of
-from tfmigrate.understand import names
+from tfmigrate.plan.losses import name_of, parameters_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import FunctionValue, Items, Method, Value, options
@@ -39,8 +38,7 @@ def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> I
         if not parameters or _is_bound_again(parameters[0], loss.node):
             continue
         for call in calls_in(loss.node.body):
-            known = facts.symbols.get(call.func, "")
-            argument = _INTEGERS.get(names.canonical(known) if names.flavour(known) else known)
+            argument = _INTEGERS.get(name_of(call.func, facts))
             given = keywords(call).get(argument or "") or next((arg for arg in call.args if arg.keyword is None), None)
             if argument is None or given is None or not isinstance(given.value, cst.Name):
                 continue

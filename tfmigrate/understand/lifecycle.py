@@ -185,3 +185,8 @@ class Facts:
     """The classes that the module defines, as often as it was seen to."""
     copies: dict[cst.Call, str] = field(default_factory=dict)
     """Calls of a function of that name which is not Keras's: a copy kept in the project, by its qualified name."""
+
+    def options(self, node: cst.CSTNode) -> frozenset[Value]:
+        """All that an expression can stand for; nothing where it was never evaluated."""
+        value = self.values.get(node)
+        return options(value) if value is not None else frozenset()

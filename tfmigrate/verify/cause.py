@@ -13,7 +13,7 @@ from .align import PredictionPair, StepPair, same_batch
 from .compare import Comparison
 from .contract import BATCH_NORM, Row
 from .optimizers import EPSILON_MOVED, changed_settings, describe, number, optimizer_name, pair_compiles
-from .trace import Model, Step, Trace
+from .trace import Model, Step, Trace, minor
 
 Kind = Literal[
     "crash",
@@ -471,16 +471,12 @@ def _unknown(e: Evidence) -> Divergence:
     return Divergence("unknown", f"unknown: {what}")
 
 
-def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2])
-
-
 def _moved_epsilon(e: Evidence) -> str | None:
     """What no setting shows: the place of epsilon (SEMANTICS section 3), which a root near it in size makes felt."""
     name = next((optimizer_name(c) for c in e.old.compiles if optimizer_name(c) in EPSILON_MOVED), None)
     if name is None or e.old.start is None or e.new.start is None:
         return None
-    if not _minor(e.old.start.tensorflow) < (2, 11) <= _minor(e.new.start.tensorflow):
+    if not minor(e.old.start.tensorflow) < (2, 11) <= minor(e.new.start.tensorflow):
         return None
     return (
         f"{name} adds epsilon to the square root in TensorFlow {e.old.start.tensorflow} and under it from 2.11 on, so "

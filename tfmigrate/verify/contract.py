@@ -11,7 +11,7 @@ from typing import Any
 from . import weights
 from .align import EpochPair, StepPair, relative_difference, same_batch
 from .optimizers import ROUNDING, describe, pair_compiles, same_optimizer
-from .trace import Fit, Model, Step, Trace
+from .trace import Fit, Model, Step, Trace, minor
 
 WEIGHTS_BAND = 100.0
 """Weights are judged at this many times the loss tolerance: near a minimum the loss moves with the square of the
@@ -153,8 +153,9 @@ def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference |
     apart = [
         (difference.absolute, difference.name)
         for model in old.models
+        for statistics in [weights.statistics(old, model.index)]
         for i, difference in enumerate(weights.differences(old, new, model.index, "final") or ())
-        if i in weights.statistics(old, model.index) and difference.relative > WEIGHTS_BAND * band
+        if i in statistics and difference.relative > WEIGHTS_BAND * band
     ]
     if not apart:
         return None
@@ -189,7 +190,7 @@ def _weighs_validation(old: Trace) -> bool:
         return False
     standalone = old.start.flavour == "keras"
     version = old.start.keras if standalone else old.start.tensorflow
-    return tuple(int(part) for part in version.split(".")[:2]) < ((2, 4) if standalone else (2, 2))
+    return minor(version) < ((2, 4) if standalone else (2, 2))
 
 
 def _class_weighted(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:

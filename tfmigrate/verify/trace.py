@@ -210,6 +210,11 @@ class Trace:
     """Of a script that trains nothing; `models` are then those that predicted, `weights` what they predicted with."""
 
 
+def minor(version: str) -> tuple[int, ...]:
+    """(2, 3) for "2.3.1"; Start has such versions."""
+    return tuple(int(part) for part in version.split(".")[:2])
+
+
 def load(folder: Path) -> Trace:
     """Reads the trace in `folder`. A last line cut short by a killed process is left out and noted.
 
