@@ -1115,11 +1115,49 @@ def test_a_device_block_round_the_template_goes_wherever_it_stands() -> None:
     assert "        if gpus > 1:\n            model, other = build(8 // gpus)\n        else:\n" in file.after
 
 
-@pytest.mark.parametrize(("line", "code"), [("", "TFM101"), ("from .helpers import *\n", "TFM001")])
-def test_a_call_that_nothing_defines_is_told_unless_a_star_may_bring_it(line: str, code: str) -> None:
+@pytest.mark.parametrize(("line", "told"), [("", ["TFM025"]), ("from .helpers import *\n", [])])
+def test_a_call_that_nothing_defines_is_told_unless_a_star_may_bring_it(line: str, told: list[str]) -> None:
     call = "model = multi_gpu_model(Sequential(), 2)\nmodel.compile('sgd', 'mse')\n"
     (file,) = migrate_sources({"train.py": f"from keras import Sequential\n{line}\n{call}"}, Settings())
-    assert code in {finding.code for finding in file.findings}
+    assert "TFM001" in codes(file, "rewrite")
+    assert codes(file, "warn") == told
+
+
+def test_a_function_of_that_name_that_the_module_defines_is_not_kerass() -> None:
+    own = "def multi_gpu_model(model, gpus):\n    return model\n"
+    call = "model = multi_gpu_model(Sequential(), 2)\nmodel.compile('sgd', 'mse')\n"
+    (file,) = migrate_sources({"train.py": f"from keras import Sequential\n{own}\n\n{call}"}, Settings())
+    assert "TFM025" not in codes(file, "warn")
+    assert "MirroredStrategy" not in file.after
+
+
+def test_a_function_that_falls_back_asks_the_model_when_its_caller_has_the_strategy() -> None:
+    file = one(
+        """
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+
+
+        def spread(net, gpus):
+            try:
+                net = multi_gpu_model(net, gpus)
+                print("several")
+            except ValueError:
+                print("one")
+            return net
+
+
+        def main(gpus):
+            model = spread(Sequential([Dense(1, input_shape=(4,))]), gpus)
+            model.compile("sgd", "mse")
+
+
+        main(2)
+        """
+    )
+    assert '    if net.distribute_strategy.num_replicas_in_sync > 1:\n        print("several")\n' in file.after
+    assert "    strategy = (\n        tf.distribute.MirroredStrategy(" in file.after.partition("def main")[2]
 
 
 def test_a_name_that_two_arms_import_has_always_the_same_meaning() -> None:

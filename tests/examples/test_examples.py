@@ -79,6 +79,7 @@ DIFFERS = {
 """What a page says will be other numbers."""
 
 NO_BEFORE = {
+    "TFM025-1": "a name that nothing defines is an error on every version",
     "TFM411-1": "a model outside the scope is an error on every version",
     "TFM412-2": "a metric outside the scope is an error on Keras 2, an optimizer outside it on Keras 3",
     "TFM413-1": "a model loaded outside the scope is an error on every version",

@@ -406,3 +406,49 @@ def test_models_of_a_dict_that_is_none_at_first_are_told_apart(name: str) -> Non
     assert file.status == "migrated"
     assert "    with strategy.scope():\n        trained, served = networks(kind)\n" in file.after
     assert f"        {name}.compile(" in file.after
+
+
+def test_a_caller_on_one_gpu_alone_keeps_what_wraps_on_several_from_its_wrap() -> None:
+    """Both ask for the GPUs of the machine, each in words of its own, so their answers go together."""
+    file = one(
+        """
+    from tensorflow.python.client import device_lib
+
+
+    def gpus():
+        return [one.name for one in device_lib.list_local_devices() if one.device_type == "GPU"]
+
+
+    def built(size):
+        count = len(gpus())
+        if count >= 2:
+            model = multi_gpu_model(net(), gpus=count)
+        else:
+            model = net()
+        model.compile("sgd", "mse")
+        return model
+
+
+    def transferred(size):
+        count = len(gpus())
+        if count >= 2:
+            model = multi_gpu_model(built(size), gpus=count)
+        else:
+            model = built(size)
+        model.compile("sgd", "mse")
+        return model
+
+
+    def main(begun):
+        if begun:
+            model = built(8)
+        else:
+            model = transferred(8)
+        model.fit(batches)
+
+
+    main(False)
+    """
+    )
+    assert {finding.code for finding in file.findings if finding.action == "refuse"} == set()
+    assert "    strategy = tf.distribute.MirroredStrategy()\n    with strategy.scope():\n        if begun:\n" in file.after

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Wrap
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.program import Module, Unit, dotted, root_name
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 
 
@@ -29,6 +29,12 @@ class Merge:
 
     removed: tuple[cst.Assign, ...] = ()
     renamed: tuple[tuple[cst.Name, str], ...] = ()
+
+    def named(self, node: cst.BaseExpression) -> str:
+        """A name or attribute with the name that remains: a variable of another function may be called the same."""
+        root = root_name(node)
+        head, dot, rest = dotted(node).partition(".")
+        return (dict(self.renamed).get(root, head) if root is not None else head) + dot + rest
 
 
 def wrapped_assignment(wrap: Wrap) -> cst.Assign | None:

@@ -10,6 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.groups import concerns
 from tfmigrate.plan.homes import Home
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Parallel, Site, opaque_sites, options
@@ -93,6 +94,17 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
                 "plain model neither writes nor reads that layout, so files of old runs need converting",
                 "warn",
             )
+
+
+def say_undefined(wrap: Wrap, draft: Draft) -> None:
+    """A call of multi_gpu_model that nothing imports."""
+    if draft.facts.symbols.get(wrap.call.func) == names.UNDEFINED:
+        draft.say(
+            codes.UNDEFINED_NAME,
+            wrap.call,
+            "nothing in sight defines multi_gpu_model here, so this line was a NameError: it is taken for Keras's",
+            "warn",
+        )
 
 
 def say_unsure_templates(drafts: Mapping[Module, Draft]) -> None:

@@ -62,7 +62,13 @@ def _why_not(wrap: Wrap, misused: Collection[cst.ClassDef]) -> Refusal | None:
 
 
 def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
-    """Whether the number that its callers pass keeps an activation from its wrap: `if gpus > 1`, called with gpus=1."""
+    """Whether its callers keep an activation from its wrap.
+
+    They do where they pass another number than it asks for: `if gpus > 1`, called with gpus=1; or where they call on
+    machines with one GPU alone what wraps on those with more.
+    """
+    if {guard.needs_several for guard in wrap.guards} >= {True, False}:
+        return True
     number = _names(*(arg.value for arg in wrap.call.args if arg.value is not wrap.template_node))
     for guard in wrap.guards:
         if isinstance(guard.node, cst.Try) or number.isdisjoint(_names(guard.node.test)):

@@ -13,15 +13,12 @@ from tfmigrate.plan.interfaces import calls_in
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, dotted, imports_of
-from tfmigrate.understand.values import Method, Opaque, Value, options, unbound
+from tfmigrate.understand.values import Method, Opaque, Value, options
 from tfmigrate.walk import walk
 
 
 def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
-    """A name that nothing defines, a value passed on, code never reached, Keras handed in from elsewhere, a copy."""
-    for call in _undefined(draft):
-        message = "nothing in sight defines multi_gpu_model here: import it, and run tfmigrate again"
-        draft.say(codes.NOT_FOLLOWED, call, message, "refuse")
+    """A value passed on, code never reached, Keras handed in from elsewhere, a copy."""
     for node in (*_passed_on(draft, facts), *_unreached(draft)):
         message = "multi_gpu_model is used here without a call that was followed"
         draft.say(codes.NOT_FOLLOWED, node, message, "refuse")
@@ -36,12 +33,6 @@ def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
             "`aliases`",
             "refuse",
         )
-
-
-def _undefined(draft: Draft) -> Iterator[cst.Call]:
-    for call in draft.module.calls:
-        if isinstance(call.func, cst.Name) and draft.facts.values.get(call.func) == unbound("multi_gpu_model"):
-            yield call
 
 
 def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:

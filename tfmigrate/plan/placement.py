@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.aliases import Merge
 from tfmigrate.plan.compiles import compiled_apart
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Scope
@@ -18,7 +19,7 @@ from tfmigrate.plan.remains import Remains
 from tfmigrate.plan.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy import ALL_WORKERS, Strategy, strategy_for
 from tfmigrate.plan.workers import devices_problem, place_of_strategy
-from tfmigrate.understand.program import Module, Unit, dotted, root_name
+from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.values import Site
 
 
@@ -186,18 +187,11 @@ def scope_far_places(
     for unit, (site, model) in far.items():
         if unit not in near:
             module = site.frame.module
-            renamed = dict(remains[module].merge.renamed) if module in remains else {}
-            context = f"{_named(model, renamed)}.distribute_strategy.scope()"
+            merged = remains[module].merge if module in remains else Merge()
+            context = f"{merged.named(model)}.distribute_strategy.scope()"
             apart.setdefault((module, module.places[unit].block, context), []).append(unit)
     for (module, _, context), units in apart.items():
         drafts[module].edits.extend(Scope(neighbours, context) for neighbours in _neighbours(module, units))
-
-
-def _named(model: cst.BaseExpression, renamed: Mapping[cst.Name, str]) -> str:
-    """A model's expression with the name that remains: a variable of another function may be called the same."""
-    root = root_name(model)
-    head, dot, rest = dotted(model).partition(".")
-    return (renamed.get(root, head) if root is not None else head) + dot + rest
 
 
 def _neighbours(module: Module, units: Iterable[Unit]) -> Iterator[tuple[Unit, ...]]:

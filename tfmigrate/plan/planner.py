@@ -127,6 +127,7 @@ def _migrate(
         draft = drafts[wrap.site.frame.module]
         draft.say(codes.MULTI_GPU_MODEL, wrap.call, story_of(wrap, draft), "rewrite", trail_of(wrap, facts))
         cautions.say_files_of_old_runs(wrap, facts, drafts)
+        cautions.say_undefined(wrap, draft)
     if wraps:
         cautions.say_unsure_templates(drafts)
     return saving

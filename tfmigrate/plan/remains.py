@@ -16,7 +16,7 @@ from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.superseded import superseded
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, imports_of
+from tfmigrate.understand.program import Module, dotted, imports_of
 from tfmigrate.understand.values import Parallel
 
 
@@ -53,7 +53,6 @@ def remains_of(
 ) -> dict[Module, Remains]:
     """For each module with a wrap, what its statements become when all wraps of the homes go."""
     placed = [(home, wrap) for home in homes for wrap in home.wraps]
-    guards: dict[cst.CSTNode, str] = {guard.node: home.name for home, wrap in placed for guard in wrap.guards}
     calls = {wrap.call: wrap for _, wrap in placed}
     found = {}
     for module in dict.fromkeys(wrap.site.frame.module for wrap in calls.values()):
@@ -63,9 +62,24 @@ def remains_of(
         merged = merge(module, draft.scopes, own, exported)
         replaced = superseded(draft.facts, draft.scopes, own, facts)
         gone = frozenset((*merged.removed, *replaced.assignments, *_imports_of_the_name(draft, refused)))
-        blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), guards, replaced.blocks)
+        strategies = dict(_deciding_strategies(module, placed, merged))
+        blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), strategies, replaced.blocks)
         found[module] = Remains(draft, own, merged, blocks, replaced.assignments)
     return found
+
+
+def _deciding_strategies(
+    module: Module, placed: Iterable[tuple[Home, Wrap]], merged: Merge
+) -> Iterator[tuple[cst.CSTNode, str]]:
+    """For each guard in a module the strategy of its wrap, as it is called there: a caller's is the model's own."""
+    for home, wrap in placed:
+        for guard in wrap.guards:
+            if guard.frame.module is not module:
+                continue
+            if (guard.frame.function or module.tree) is home.function:
+                yield guard.node, home.name
+            elif wrap.template_node is not None and dotted(wrap.template_node):
+                yield guard.node, f"{merged.named(wrap.template_node)}.distribute_strategy"
 
 
 def _imports_of_the_name(draft: Draft, refused: Container[cst.Call]) -> Iterator[cst.ImportFrom]:

@@ -17,8 +17,6 @@ from tfmigrate.understand.program import Module, Unit, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible, options
 
 _LINE = 100
-_SEVERAL = ((Visible("several"), "body"), (Visible("one"), "orelse"))
-"""Guards that ask whether there is more than one GPU. MirroredStrategy() on one is what the other arm did."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +140,8 @@ def _condition(
             return None
     if not isinstance(node, cst.Try) and _always(node.test, guard.arm):
         return None
-    if wrap.gpus_value in (None, Visible("count")) and (guard.test, guard.arm) in _SEVERAL:
-        return None
+    if wrap.gpus_value in (None, Visible("count")) and guard.needs_several:
+        return None  # MirroredStrategy() on one GPU is what the other arm did
     if isinstance(node, cst.Try):
         return _enough_devices(carrier, wrap, home, before, tf, guard, quote)
     test = carrier.carried(node.test, guard.site, home, before)

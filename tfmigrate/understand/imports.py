@@ -69,13 +69,13 @@ def _import_star(state: State, source: str, level: int, module: Module | None) -
 
 
 def through_star(state: State, name: str) -> Symbol | None:
-    """What a name is that nothing in its module binds, where a star import brings it."""
+    """What a name is that nothing in its module binds, where a star import brings it, or where it says so itself."""
     stars = state.stars.get(state.frame.module, ())
     for source in reversed(stars):
         known = brought(source, name)
         if known is not None:
             return Symbol(known)
-    if stars and name == "multi_gpu_model":
+    if name == names.UNDEFINED:
         # Nothing else in the module binds it, so one of the star imports must.
-        return Symbol(names.MULTI_GPU_MODEL)
+        return Symbol(names.MULTI_GPU_MODEL if stars else names.UNDEFINED)
     return None

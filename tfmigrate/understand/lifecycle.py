@@ -23,6 +23,7 @@ from tfmigrate.understand.values import (
     Sites,
     StrategyObject,
     Value,
+    Visible,
     models_of,
     options,
 )
@@ -59,6 +60,13 @@ class Guard:
     @property
     def frame(self) -> Frame:
         return self.site.frame
+
+    @property
+    def needs_several(self) -> bool | None:
+        """Whether its arm is for machines with at least two GPUs, or for the others; None where it asks otherwise."""
+        if self.test == Visible("several"):
+            return self.arm == "body"
+        return self.arm != "body" if self.test == Visible("one") else None
 
 
 @dataclass(eq=False)

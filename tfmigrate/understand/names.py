@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 MULTI_GPU_MODEL = "keras.utils.multi_gpu_model"
+UNDEFINED = "multi_gpu_model"
+"""Where nothing defines the name, which says all the same what was meant."""
 
 _HOMES_OF_KERAS = (
     "tensorflow._api.v1.keras",
@@ -23,6 +25,7 @@ _MOVED = {
     # keras.backend imported TensorFlow as `tf`, and scripts reached through it.
     "keras.backend.tf": "tensorflow",
     "keras.backend.tensorflow_backend": "keras.backend",
+    UNDEFINED: MULTI_GPU_MODEL,
     "keras.utils.training_utils.multi_gpu_model": MULTI_GPU_MODEL,
     "keras.utils.multi_gpu_utils.multi_gpu_model": MULTI_GPU_MODEL,
     "keras.utils.np_utils": "keras.utils",
