@@ -252,6 +252,109 @@ def test_a_number_kept_in_the_method_that_wraps_is_written_where_it_comes_from()
     assert "for i in range(gpus)])\n            if gpus\n            else" in file.after
 
 
+BY_PROPERTY = """
+    class Net:
+        def __init__(self, found):
+            self.names, self._gpus = found
+
+        @property
+        def gpus(self):
+            'How many.'
+            {given}
+
+        def build(self, training):
+            self.model = net()
+            self.spread(several=training == "train")
+
+        def spread(self, several=False):
+            if self.gpus > 1 and several:
+                self.model = multi_gpu_model(self.model, gpus=self.gpus)
+            self.model.compile("sgd", "mse")
+            {later}
+
+
+    def main(found, training):
+        job = Net(found)
+        job.build(training)
+        job.model.fit(batches)
+"""
+
+
+def test_a_property_of_what_the_object_keeps_from_the_beginning_is_known_early() -> None:
+    file = one(BY_PROPERTY.format(given="return self._gpus", later="pass"))
+    assert file.status == "migrated"
+    _, _, built = file.after.replace("'", '"').partition("def build(self, training):\n")
+    assert built.startswith(
+        """        strategy = (
+            tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(self.gpus)])
+            if self.gpus > 1 and training == "train"
+            else tf.distribute.get_strategy()
+        )
+        with strategy.scope():
+            self.model = net()
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "later"),
+    [
+        ("return len(self._gpus)", "pass"),
+        ("return self._gpus", "self._gpus = 1"),
+        ("return self._gpus", "self._gpus += 1"),
+        ("return self._gpus", "self.names, self._gpus = [], 1"),
+    ],
+)
+def test_a_property_that_may_change_is_asked_by_the_caller(given: str, later: str) -> None:
+    file = one(BY_PROPERTY.format(given=given, later=later))
+    assert "    job = Net(found)\n    strategy = (\n" in file.after
+    assert "for i in range(job.gpus)])\n        if job.gpus > 1 and training ==" in file.after
+
+
+SET_BETWEEN = """
+    class Net:
+        def __init__(self):
+            self.gpus = 1
+
+        def prepare(self, gpus):
+            self.gpus = gpus
+
+        def prepare_all(self, gpus):
+            self.prepare(gpus)
+
+        def build(self):
+            self.model = net()
+
+        def train(self, gpus):
+            self.build()
+            {between}
+            self.spread()
+
+        def spread(self):
+            self.model = multi_gpu_model(self.model, gpus=self.gpus)
+            self.model.compile("sgd", "mse")
+
+
+    def main(gpus):
+        job = Net()
+        {before}
+        job.train(gpus)
+"""
+
+
+@pytest.mark.parametrize("between", ["self.gpus = gpus", "self.prepare(gpus)", "self.prepare_all(gpus)"])
+def test_a_number_that_is_set_on_the_way_to_the_wrap_is_not_asked_before(between: str) -> None:
+    file = one(SET_BETWEEN.format(between=between, before="pass"))
+    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM103"]
+
+
+@pytest.mark.parametrize("before", ["job.gpus = gpus", "job.prepare(gpus)", "job.prepare_all(gpus)"])
+def test_a_number_that_is_set_before_is_asked_of_the_object(before: str) -> None:
+    file = one(SET_BETWEEN.format(between="pass", before=before))
+    assert f"    {before}\n    strategy = tf.distribute.MirroredStrategy(" in file.after
+    assert "for i in range(job.gpus)])\n" in file.after
+
+
 OBJECTS = """
     class Net:
         def __init__(self):
@@ -451,4 +554,6 @@ def test_a_caller_on_one_gpu_alone_keeps_what_wraps_on_several_from_its_wrap() -
     """
     )
     assert {finding.code for finding in file.findings if finding.action == "refuse"} == set()
-    assert "    strategy = tf.distribute.MirroredStrategy()\n    with strategy.scope():\n        if begun:\n" in file.after
+    assert (
+        "    strategy = tf.distribute.MirroredStrategy()\n    with strategy.scope():\n        if begun:\n" in file.after
+    )

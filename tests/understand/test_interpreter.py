@@ -212,3 +212,48 @@ one.run()
 def test_what_may_be_called_is_walked_in_the_order_of_the_program(names: tuple[str, str]) -> None:
     found = interpret(Program([Module("train.py", IN_TURN.format(*names))]))
     assert [model.site.frame.module.position(model.node)[0] for model in found.models] == [7, 11]
+
+
+@pytest.mark.parametrize(("line", "made"), [("model.build((None, 4))", 2), ("model(rows)", 2), ("y = model(rows)", 1)])
+def test_what_may_make_the_variables_of_a_model_is_a_place_where_it_is_made(line: str, made: int) -> None:
+    (model,) = facts(f"""
+        model = Sequential([Dense(1)])
+        rows = load()
+        {line}
+    """).models
+    assert len(model.sites) == made
+
+
+GETTER = """
+    from keras.optimizers import SGD
+
+    class Trainer:
+        def __init__(self):
+            self.net = None
+            self.rate = SGD(0.1)
+
+        def model(self):
+            return self.net
+
+        def optimizer(self):
+            return self.rate
+
+        def begin(self):
+            print(self.model(), self.optimizer())
+            self.net = Sequential([Dense(1)])
+            multi_gpu_model(self.model(), 2).compile(self.optimizer())
+
+
+    Trainer().begin()
+"""
+
+
+def test_a_getter_that_was_called_before_gives_back_what_the_object_holds_now() -> None:
+    (wrap,) = facts(GETTER).wraps
+    assert isinstance(wrap.template, ModelObject)
+
+
+def test_what_a_second_call_of_a_getter_gives_back_was_made_where_it_was_made() -> None:
+    (use,) = [use for use in facts(GETTER).uses if use.method == "compile"]
+    (made,) = options(use.arguments[0][1])
+    assert [site.frame.function.name.value for site in made.sites] == ["__init__"]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.folding import folded
-from tfmigrate.understand.program import Module, Unit, only_statement, units_of
+from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import Occurrence
-from tfmigrate.understand.values import ClassValue, Frame, Site
+from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
 from tfmigrate.walk import walk
 
 _PURE_CALLS = frozenset(
@@ -181,6 +181,24 @@ class Carrier:
         return not any(_assigns(unit, text, module) for unit in later)
 
     @staticmethod
+    def attribute_is_untouched(name: str, source: Site, way: _Way) -> bool:
+        """Whether nothing from `before` to `source` sets an attribute of the object whose method `source` stands in."""
+        owners = tuple(source.frame.owner.ancestors()) if source.frame.owner is not None else ()
+        kept = _kept_as(owners, name)
+        methods = _methods_that_set(owners, kept)
+        for site in source.chain():
+            module, here = site.frame.module, site.frame is way.target
+            first = module.order[way.before] if here else 0
+            for unit in module.inside(site.frame.function or module.tree):
+                on_the_way = first <= module.order[unit] < module.order[site.unit]
+                if on_the_way and isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+                    if _assigns(unit, f".{kept}", module) or _calls(unit, methods):
+                        return False
+            if here:
+                break
+        return True
+
+    @staticmethod
     def same_object(name: str, source: Frame, target: Frame) -> str | None:
         """What `self` of one method is called in another one of the same object, which built what the first wraps."""
         if source.owner is None or target.owner is None or name != _receiver(source.function):
@@ -196,7 +214,8 @@ class Carrier:
         assert source.owner is not None
         assert target.owner is not None
         owners = dict.fromkeys((*target.owner.ancestors(), *source.owner.ancestors()))
-        setters = [(method, unit) for cls in owners for method, unit in _setters(cls, name)]
+        kept = _kept_as(owners, name)
+        setters = [(method, unit) for cls in owners for method, unit in _setters(cls, kept)]
         if not setters or any(method.name.value != "__init__" for method, _ in setters):
             return False
         here = Site(target, before)  # type: ignore[arg-type]
@@ -219,6 +238,8 @@ class Carrier:
         frame = next((frame for frame in way.target.chain() if frame.function is method), None)
         small = only_statement(unit)
         if frame is None or not isinstance(small, cst.Assign) or len(small.targets) != 1 or not is_pure(small.value):
+            raise _Unavailable
+        if not isinstance(small.targets[0].target, cst.Attribute):  # one of several: `self.a, self.b = both`
             raise _Unavailable
         order = frame.module.order
         begun = frame is source.frame and order[unit] < order[source.unit]
@@ -300,6 +321,9 @@ class _Substitution(ast.NodeTransformer):
             if node.value.id == _receiver(source.function) and not settled:
                 self.changed = True
                 return self._carrier.attribute_value(node.attr, self._source, self._way)
+            if node.value.id == _receiver(source.function) and source is not target:
+                if not self._carrier.attribute_is_untouched(node.attr, self._source, self._way):
+                    raise _Unavailable
         if not self._carrier.attribute_is_settled(text, target, before):
             raise _Unavailable
         self.generic_visit(node)
@@ -332,12 +356,47 @@ def _setters(cls: ClassValue, name: str) -> Iterator[tuple[cst.FunctionDef, Unit
                 yield method, unit
 
 
+def _kept_as(owners: Iterable[ClassValue], name: str) -> str:
+    """The attribute that a property gives back as it is, or the name itself where it is no such property."""
+    for cls in owners:
+        method = cls.members.get(name)
+        node = method.node if isinstance(method, FunctionValue) else None
+        if not isinstance(node, cst.FunctionDef):
+            continue
+        properties = [decorator for decorator in node.decorators if dotted(decorator.decorator) == "property"]
+        lines = [unit for unit in units_of(node.body) if not is_docstring(only_statement(unit))]
+        small = only_statement(lines[0]) if len(lines) == 1 else None
+        found = small.value if isinstance(small, cst.Return) else None
+        if properties and isinstance(found, cst.Attribute) and dotted(found.value) == _receiver(node):
+            return found.attr.value
+    return name
+
+
+def _methods_that_set(owners: Iterable[ClassValue], name: str) -> set[str]:
+    """The methods of an object that set one of its attributes, themselves or through each other, but for __init__."""
+    methods = {method for cls in owners for method in units_of(cls.node.body) if isinstance(method, cst.FunctionDef)}
+    setting = {method for cls in owners for method, _ in _setters(cls, name)}
+    while True:
+        found = {method.name.value for method in setting} - {"__init__"}
+        more = {method for method in methods - setting if _calls(method.body, found)}
+        if not more:
+            return found
+        setting |= more
+
+
+def _calls(node: cst.CSTNode, methods: Set[str]) -> bool:
+    """Whether a method of one of these names is called on something."""
+    return bool(methods) and any(
+        isinstance(part, cst.Call) and isinstance(part.func, cst.Attribute) and part.func.attr.value in methods
+        for part in walk(node)
+    )
+
+
 def _assigns(unit: cst.CSTNode, text: str, module: Module) -> bool:
-    """Whether a unit assigns to an attribute written as `text`."""
+    """Whether a unit assigns to an attribute whose code ends in `text`, alone or with others: `self.a, self.b = c`."""
     return any(
-        isinstance(part, cst.AssignTarget)
-        and isinstance(part.target, cst.Attribute)
-        and module.code(part.target) == text
+        isinstance(part, cst.AssignTarget | cst.AugAssign | cst.AnnAssign)
+        and any(isinstance(one, cst.Attribute) and module.code(one).endswith(text) for one in walk(part.target))
         for part in walk(unit)
     )
 

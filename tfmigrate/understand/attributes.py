@@ -73,7 +73,7 @@ def _member(walker: Walker, module: Module, name: str) -> Value:
 
 
 def _of_instance(walker: Walker, owner: Instance | ModelObject, cls: ClassValue, name: str) -> Value:
-    found = walker.state.store.get((owner, name)) or cls.lookup(name)
+    found = walker.state.attribute(owner, name) or cls.lookup(name)
     if isinstance(found, FunctionValue) and found.owner is not None:
         kinds = {dotted(item.decorator) for item in decorators(found)}
         if "property" in kinds:
@@ -84,7 +84,7 @@ def _of_instance(walker: Walker, owner: Instance | ModelObject, cls: ClassValue,
 
 def _of_model(walker: Walker, value: ModelObject | Parallel, name: str) -> Value:
     if isinstance(value, ModelObject):
-        stored = walker.state.store.get((value, name))
+        stored = walker.state.attribute(value, name)
         if stored is not None:
             return stored
         if value.instance is not None and value.instance.cls.lookup(name) is not None:

@@ -11,6 +11,7 @@ from tfmigrate.understand.functions import call_function, name_of, positional
 from tfmigrate.understand.library import call_library
 from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Use
 from tfmigrate.understand.methods import call_method
+from tfmigrate.understand.program import Unit, only_statement
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.tensors import combined, layered
 from tfmigrate.understand.values import (
@@ -83,6 +84,12 @@ def _note(state: State, callee: Value, arguments: Arguments, node: cst.Call) -> 
             state.effects += 1
 
 
+def _is_for_its_own_sake(node: cst.Call, unit: Unit) -> bool:
+    """Whether nobody takes what a call returns."""
+    small = only_statement(unit)
+    return isinstance(small, cst.Expr) and small.value is node
+
+
 def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) -> Value:
     """What one thing returns that may be called here."""
     state = walker.state
@@ -98,6 +105,8 @@ def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) 
         return instantiate(walker, callee, arguments, node)
     if isinstance(callee, Method):
         return call_method(walker, callee, arguments, node)
+    if isinstance(callee, ModelObject | Parallel) and _is_for_its_own_sake(node, state.unit):
+        state.builds(models_of(callee))  # `model(tf.zeros((1, 4)))`
     if isinstance(callee, ModelObject | Parallel) or (isinstance(callee, Made) and callee.kind in ("layer", "tensor")):
         return layered(state, callee, arguments)
     values = tuple(value for _, value in arguments)

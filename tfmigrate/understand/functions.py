@@ -74,13 +74,15 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
     brings_model = any(holds_model(argument) for _, argument in arguments)
     objects = tuple(one for _, argument in arguments for one in in_order(argument) if isinstance(one, Instance))
     summary = state.summaries.get(function.node)
-    if summary is not None and not brings_model and summary.objects == objects:
+    if summary is not None and not brings_model and summary.objects == objects and state.still_reads(summary.read):
         return renewed(state, summary, arguments, node if node is not None else function.node)
-    before, models = _footprint(state), len(state.program_facts.models)
-    value = enter(walker, function, arguments, state.site, node)
+    before, models, here = _footprint(state), len(state.program_facts.models), state.site
+    with state.noting_reads() as read:
+        value = enter(walker, function, arguments, here, node)
     plain = _footprint(state) == before
     if plain and not brings_model:
-        state.summaries[function.node] = summarised(value, state.program_facts.models[models:], arguments, objects)
+        made = state.program_facts.models[models:]
+        state.summaries[function.node] = summarised(value, here, made, arguments, objects, read)
     return value
 
 

@@ -89,6 +89,8 @@ def _call_of_model(
         receiver.sites |= {state.site, *all_opaque_sites(values)}
         receiver.on |= all_models(values)
         return NOTHING
+    if name == "build":
+        state.builds(models_of(receiver))
     if name == "get_layer":
         template = template_by_name(state, receiver, arguments, node) if isinstance(receiver, Parallel) else None
         return template or Made("layer", "", sites_of(receiver), models_of(receiver))

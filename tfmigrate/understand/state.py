@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,7 +11,7 @@ import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts, Guard, ProgramFacts
 from tfmigrate.understand.program import Module, Program, Unit
-from tfmigrate.understand.store import Store
+from tfmigrate.understand.store import Key, Store
 from tfmigrate.understand.values import (
     ClassValue,
     Entered,
@@ -31,15 +31,27 @@ _MOST_WALKS = 100_000
 """So many in all, about ten seconds: a library with its callers is walked, but not in every combination of them."""
 
 
+Reads = Mapping[Key, Value | None]
+"""Attributes of objects, with what they were; None for one that was not set."""
+
+
 @dataclass(frozen=True)
 class Summary:
-    """What a function without effects returned when it was walked: the models it made, and those it was given."""
+    """What a function without effects returned when it was walked."""
 
     value: Value
+    call: Site
+    """Where it was called."""
     made: frozenset[ModelObject]
+    """The models it made."""
     given: frozenset[ModelObject]
+    """The models that stood behind what it was given."""
+    given_sites: Sites
+    """Where that was made."""
     objects: tuple[Instance, ...]
     """Those of the program's classes that it was given, a method's own first: of others a call returns other things."""
+    read: Reads
+    """What it read of them, and of others."""
 
 
 class State:
@@ -75,6 +87,7 @@ class State:
         self.entered_on: set[tuple[ClassValue, cst.CSTNode]] = set()
         """Methods that were walked, with each class that the object they were called on belongs to."""
         self.summaries: dict[cst.CSTNode, Summary] = {}
+        self._reads: dict[Key, Value | None] = {}
         self._globals: dict[Frame, set[str]] = {}
         self.stars: dict[Module, list[str]] = {}
         """The modules out of sight of which a module imports everything, in order."""
@@ -109,6 +122,29 @@ class State:
         if name in self._globals.get(frame, ()):
             frame = self.tops[frame.module]
         self.store[(frame, name)] = value
+
+    def attribute(self, owner: Instance | ModelObject, name: str) -> Value | None:
+        """What an attribute of an object was set to; None where nothing in sight set it."""
+        found = self.store.get((owner, name))
+        self._reads[(owner, name)] = found
+        return found
+
+    @contextmanager
+    def noting_reads(self) -> Iterator[Reads]:
+        """The attributes that are read in the block; the blocks round it read them too."""
+        outer, self._reads = self._reads, {}
+        try:
+            yield self._reads
+        finally:
+            outer.update(self._reads)
+            self._reads = outer
+
+    def still_reads(self, reads: Reads) -> bool:
+        """Whether all of these attributes are what they were; if so they count as read."""
+        if any(self.store.get(key) != value for key, value in reads.items()):
+            return False
+        self._reads.update(reads)
+        return True
 
     def declare_global(self, declared: Iterable[str]) -> None:
         self._globals.setdefault(self.frame, set()).update(declared)
@@ -154,6 +190,11 @@ class State:
         model = ModelObject(self.site, node, {self.site, *sites}, on, origin, maker)
         self.program_facts.models.append(model)
         return model
+
+    def builds(self, models: Iterable[ModelObject]) -> None:
+        """Note that variables of models may be made here: a Sequential without a shape has none before build()."""
+        for model in models:
+            model.sites.add(self.site)
 
 
 class Walker(Protocol):

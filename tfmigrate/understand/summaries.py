@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from tfmigrate.understand.state import State, Summary
+from tfmigrate.understand.state import Reads, State, Summary
 from tfmigrate.understand.values import (
     Arguments,
     Choice,
@@ -17,21 +17,33 @@ from tfmigrate.understand.values import (
     Method,
     ModelObject,
     Opaque,
+    Site,
+    Sites,
     Value,
     all_models,
+    all_opaque_sites,
     all_sites,
     join,
 )
 
 
 def summarised(
-    value: Value, made: Iterable[ModelObject], arguments: Arguments, objects: tuple[Instance, ...]
+    value: Value,
+    call: Site,
+    made: Iterable[ModelObject],
+    arguments: Arguments,
+    objects: tuple[Instance, ...],
+    read: Reads,
 ) -> Summary:
-    return Summary(value, frozenset(made), all_models(argument for _, argument in arguments), objects)
+    values = [argument for _, argument in arguments]
+    return Summary(value, call, frozenset(made), all_models(values), all_opaque_sites(values), objects, read)
 
 
 def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTNode) -> Value:
-    """What a summary says as if made by this call: the same kinds of things, built on each other alike, made here."""
+    """What a summary says as if made by this call: the same kinds of things, built on each other alike, made here.
+
+    What the function found and gave back is the same at each call.
+    """
     here = frozenset((state.site,))
     sites = all_sites(argument for _, argument in arguments)
     models = all_models(argument for _, argument in arguments)
@@ -49,7 +61,14 @@ def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTN
     def built_on(old: frozenset[ModelObject]) -> frozenset[ModelObject]:
         return models.union(model(one) for one in old if one in summary.made or one not in summary.given)
 
+    def is_renewed(sites: Sites) -> bool:
+        """Whether something was made by the call or given to it; an attribute, say, was there before."""
+        given = bool(sites & summary.given_sites)
+        return given or any(frame.call is summary.call for site in sites for frame in site.frame.chain())
+
     def value(old: Value) -> Value:
+        if isinstance(old, Made | Opaque) and not is_renewed(old.sites):
+            return old
         if isinstance(old, Made):
             return Made(old.kind, old.name, here | sites, built_on(old.models), old.config)
         if isinstance(old, ModelObject):
