@@ -107,3 +107,52 @@ def test_a_class_of_another_kind_keeps_its_period() -> None:
         Settings(),
     )
     assert not [f for file in (own, train) for f in file.findings if f.code in ("TFM209", "TFM205")]
+
+
+NETS = """
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+def net():
+    return Sequential([Dense(1, input_shape=(4,))])
+
+
+def resumed():
+    model = net()
+    model.load_weights("runs/last.h5")
+    return model
+
+
+def pretrained():
+    model = net()
+    model.load_weights("imagenet.h5")
+    return model
+"""
+WRITES = """
+import os
+from keras.utils import multi_gpu_model
+from nets import net, resumed
+
+model = resumed() if os.path.exists("runs/last.h5") else net()
+multi_gpu_model(model, 2).compile("sgd", "mse")
+model.save_weights("runs/last.h5")
+"""
+
+
+def test_a_file_has_its_new_name_in_every_module_of_the_program() -> None:
+    files = {file.path: file for file in migrate_sources({"nets.py": NETS, "train.py": WRITES}, Settings())}
+    nets, train = files["nets.py"], files["train.py"]
+    assert 'load_weights("runs/last.weights.h5")' in nets.after
+    assert 'load_weights("imagenet.h5")' in nets.after
+    assert 'save_weights("runs/last.weights.h5")' in train.after
+    told = [(finding.line, finding.action) for finding in train.findings if finding.code == "TFM205"]
+    assert told == [(6, "warn"), (8, "rewrite")]
+    assert 'os.path.exists("runs/last.h5")' in train.after
+
+
+def test_a_file_that_the_program_only_loads_keeps_its_name() -> None:
+    (nets,) = migrate_sources({"nets.py": NETS + "\n\nmulti_gpu_model(net(), 2).compile('sgd', 'mse')\n"}, Settings())
+    assert "TFM205" not in {finding.code for finding in nets.findings}
+    assert 'load_weights("runs/last.h5")' in nets.after

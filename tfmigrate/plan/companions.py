@@ -58,17 +58,22 @@ from tfmigrate.walk import walk
 
 
 def plan_companions(
-    draft: Draft, tables: Tables, modules: Mapping[Module, Facts], exported: Set[str] = frozenset()
+    draft: Draft,
+    tables: Tables,
+    modules: Mapping[Module, Facts],
+    exported: Set[str],
+    renamed: Mapping[str, str],
 ) -> None:
     """Add the edits and findings of every selected companion rule, imports last: they depend on what vanished.
 
-    `modules`: the facts of every module of the program; `exported`: names of this one that others import.
+    `modules`: the facts of every module of the program; `exported`: names of this one that others import; `renamed`:
+    see saving.renamed_files().
     """
     edits: list[Edit] = []
     revisions: list[Revision] = []
     gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
-    for change in _changes(draft, tables, modules, unread):
+    for change in _changes(draft, tables, modules, unread, renamed):
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
         if draft.wanted(change.code, change.node):
@@ -99,7 +104,11 @@ def imports_the_name(draft: Draft) -> bool:
 
 
 def _changes(
-    draft: Draft, tables: Tables, modules: Mapping[Module, Facts], unread: Set[cst.ImportAlias]
+    draft: Draft,
+    tables: Tables,
+    modules: Mapping[Module, Facts],
+    unread: Set[cst.ImportAlias],
+    renamed: Mapping[str, str],
 ) -> Iterator[CallChange]:
     facts, scopes, settings, tf = draft.facts, draft.scopes, draft.settings, draft.tf
     keys = changed_keys(facts) if codes.METRIC_KEYS in tables.wanted else {}
@@ -115,7 +124,7 @@ def _changes(
         *models_in_themselves(facts, draft.vanishing()),
         *metric_keys(facts, scopes, keys),
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
-        *(() if settings.over_workers else checkpoint_files(facts, scopes, keys)),
+        *(() if settings.over_workers else checkpoint_files(facts, scopes, keys, renamed)),
         *predicted_classes(facts),
         *predictions_on_batch(facts),
         *positional_arguments(facts),

@@ -21,6 +21,7 @@ from tfmigrate.plan.other_uses import say_other_uses
 from tfmigrate.plan.placement import Placement, make_strategy, placements_of, scope_far_places
 from tfmigrate.plan.remains import Remains, remains_of
 from tfmigrate.plan.rescope import plan_rescoping
+from tfmigrate.plan.saving import renamed_files
 from tfmigrate.plan.trail import story_of, trail_of
 from tfmigrate.rules import Rule
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
@@ -163,10 +164,14 @@ def _say_refused(refused: Mapping[cst.Call, Refusal], facts: ProgramFacts, draft
 def _plan_interfaces(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: tuple[Rule, ...]) -> None:
     """What else the old Keras had: all of it in the modules that leave it, names alone where they are asked for."""
     moved = moved_modules(facts, drafts)
+    renamed: dict[str, str] = {}
+    for draft in drafts.values():
+        if draft.module in moved:
+            renamed.update(renamed_files(draft.facts, draft.scopes))
     for draft in drafts.values():
         wanted = frozenset(rule.code for rule in rules if draft.settings.wants(rule.code))
         if draft.module in moved or (not has_uses(draft) and imports_the_name(draft)):
             exported = {name for module, name in facts.exported if module is draft.module}
-            plan_companions(draft, Tables.of(rules, wanted), facts.modules, exported)
+            plan_companions(draft, Tables.of(rules, wanted), facts.modules, exported, renamed)
         elif draft.settings.asks_for_names:
             plan_readiness(draft, Tables.of(rules, wanted))

@@ -21,38 +21,46 @@ _OLD_ENDINGS = (".hdf5", ".h5")
 _WEIGHTS = ".weights.h5"
 
 
-def checkpoint_files(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
+def renamed_files(facts: Facts, scopes: Scopes) -> dict[str, str]:
+    """The files that a module writes under a name that Keras 3 refuses, as far as that is written out, and the ending
+    that each needs."""
+    literals = [(ending_of(path, facts, scopes), ending) for path, ending in _writers(facts)]
+    texts = [(_text(literal), ending) for literal, ending in literals if literal is not None]
+    return {text: ending for text, ending in texts if text is not None and _is_old(text)}
+
+
+def checkpoint_files(
+    facts: Facts, scopes: Scopes, keys: Mapping[str, str], renamed: Mapping[str, str]
+) -> Iterator[CallChange]:
     """The file names of save_weights() and ModelCheckpoint(), and of loads of the same name.
 
-    `keys`: metrics that have another name now, which a checkpoint's file name may hold in braces.
+    `keys`: metrics that have another name now, which a checkpoint's file name may hold in braces; `renamed`: the
+    renamed_files() of all modules of the program.
     """
-    written: dict[str, str] = {}
     seen: set[cst.BaseExpression] = set()
     for path, new_ending in _writers(facts):
         literal = ending_of(path, facts, scopes)
         text = _text(literal) if literal is not None else None
-        ending = next((end for end in _OLD_ENDINGS if text is not None and text.endswith(end)), None)
-        if ending is None and not (text or "").endswith(new_ending) and path not in seen:
+        if literal is not None and text is not None and _is_old(text):
+            if literal not in seen:
+                seen.add(literal)
+                yield _change(literal, text, new_ending, keys)
+        elif not (text or "").endswith(new_ending) and path not in seen:
             seen.add(path)
             message = (
                 f"Keras 3 writes {_kind(new_ending)} only to files that end in {new_ending}: see that this path does"
             )
             yield CallChange(codes.WEIGHT_FILES, path, message, action="warn")
-        if literal is None or text is None or ending is None or text.endswith(_WEIGHTS) or literal in seen:
-            continue
-        seen.add(literal)
-        written[text] = new_ending
-        yield _change(literal, text, new_ending, keys)
     for call in facts.module.calls:
         if not call.args or not _loads(call, facts):
             continue
         literal = ending_of(call.args[0].value, facts, scopes)
         text = _text(literal) if literal is not None else None
-        if literal is None or text not in written:
+        if literal is None or text is None or text not in renamed:
             continue
         if literal not in seen:
             seen.add(literal)
-            yield _change(literal, text, written[text], keys)
+            yield _change(literal, text, renamed[text], keys)
         by_name = keywords(call).get("by_name")
         if by_name is not None and not is_false(by_name.value):
             message = (
@@ -60,6 +68,17 @@ def checkpoint_files(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> I
                 "as they were saved; a model with other layers than the one that was saved no longer loads"
             )
             yield CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
+    for node in facts.module.nodes:
+        text = _text(node) if isinstance(node, cst.SimpleString) and node not in seen else None
+        if text is not None and text in renamed:
+            message = (
+                f"the file of this name that Keras writes ends in {renamed[text]} now: change it here if it is meant"
+            )
+            yield CallChange(codes.WEIGHT_FILES, node, message, action="warn")
+
+
+def _is_old(path: str) -> bool:
+    return path.endswith(_OLD_ENDINGS) and not path.endswith(_WEIGHTS)
 
 
 def _loads(call: cst.Call, facts: Facts) -> bool:
