@@ -16,6 +16,16 @@ from tfmigrate.edit.align import realigned
         ),
         ("f(\n    a,\n)\n", "longer(\n    a,\n)\n", "longer(\n    a,\n)\n"),
         ("f(a)\n", "longer(a)\n", "longer(a)\n"),
+        (
+            "fit_generator(g(a,\n                b),\n              c)\n",
+            "fit(g(a,\n                b),\n              c)\n",
+            "fit(g(a,\n      b),\n    c)\n",
+        ),
+        (
+            "Adadelta(lr=1,\n         decay=d(a,\n                 b))\n",
+            "Adadelta(rate=d(a,\n                 b),\n         rho=1)\n",
+            "Adadelta(rate=d(a,\n                 b),\n         rho=1)\n",
+        ),
         ("x = f('(', a,\n      b)\n", "x = ff('(', a,\n      b)\n", "x = ff('(', a,\n       b)\n"),
     ],
 )

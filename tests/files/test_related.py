@@ -58,6 +58,35 @@ def test_a_package_that_holds_the_needle_itself_passes_a_name_on() -> None:
     assert sorted(related.with_importers(hits, NEEDLES, among)) == sorted(files)
 
 
+def test_a_function_that_calls_what_holds_the_needle_is_followed_too() -> None:
+    files = {
+        "train.py": b"def wrap(m):\n    multi_gpu_model(m)\n\ndef run(m):\n    wrap(m)\n\ndef wrapper():\n    pass\n",
+        "main.py": b"def main():\n    from train import run\n    run(1)\n",
+        "other.py": b"from train import wrapper\n",
+    }
+
+    def among(needles: Sequence[bytes]) -> Mapping[str, bytes]:
+        return {path: data for path, data in files.items() if any(needle in data for needle in needles)}
+
+    assert sorted(related.with_importers({"train.py": files["train.py"]}, NEEDLES, among)) == ["main.py", "train.py"]
+
+
+def test_what_the_modules_of_a_package_hold_is_reached_through_it() -> None:
+    files = {
+        "speech/__init__.py": b"from . import pipeline\n",
+        "speech/pipeline/__init__.py": b"from .ctc import Pipeline\n",
+        "speech/pipeline/ctc.py": b"class Pipeline:\n    wrap = multi_gpu_model\n",
+        "basic.py": b"import speech as s\n\ns.pipeline.Pipeline()\n",
+        "other.py": b"import speech as s\n\ns.features()\n",
+    }
+
+    def among(needles: Sequence[bytes]) -> Mapping[str, bytes]:
+        return {path: data for path, data in files.items() if any(needle in data for needle in needles)}
+
+    hits = {path: data for path, data in files.items() if b"multi_gpu_model" in data}
+    assert sorted(related.with_importers(hits, NEEDLES, among)) == sorted(files.keys() - {"other.py"})
+
+
 def test_what_a_program_imports_belongs_to_it_where_it_leads_to_keras() -> None:
     files = {
         "src/nets/__init__.py": b"from .resnet import build\n",

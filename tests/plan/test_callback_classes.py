@@ -133,6 +133,10 @@ parallel.fit(batches)
     [
         ("parallel.callback_model = model", "", ["rewrite"]),
         ("parallel.callback_model = parallel.layers[-2]", "", ["rewrite"]),
+        ("parallel.__setattr__('callback_model', model)", "", ["rewrite"]),
+        ("setattr(parallel, 'callback_model', model)", "", ["rewrite"]),
+        ("setattr(parallel, 'inner', model)", "setattr(model, 'inner', model)", ["warn"]),
+        ("setattr(parallel, 'inner', other)", "setattr(model, 'inner', other)", []),
         ("parallel.inner = model", "model.inner = model", ["warn"]),
         ("parallel.inner = other", "model.inner = other", []),
         ("parallel.stop_training = True", "model.stop_training = True", []),

@@ -557,3 +557,39 @@ def test_a_caller_on_one_gpu_alone_keeps_what_wraps_on_several_from_its_wrap() -
     assert (
         "    strategy = tf.distribute.MirroredStrategy()\n    with strategy.scope():\n        if begun:\n" in file.after
     )
+
+
+STAR = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+{before}
+model = Sequential([Dense(1, input_shape=(4,))])
+{after}
+if gpus > 1:
+    model = multi_gpu_model(model, gpus=gpus)
+model.compile("sgd", "mse")
+model.fit(batches)
+"""
+
+
+def test_a_number_that_a_star_brings_is_known_after_it() -> None:
+    settings = "from settings import *"
+    early, _ = migrate_sources(
+        {"train.py": STAR.format(before=settings, after=""), "settings.py": "gpus = 2\n"}, Settings()
+    )
+    assert 'devices=[f"/gpu:{i}" for i in range(gpus)])' in early.after
+    late, _ = migrate_sources(
+        {"train.py": STAR.format(before="", after=settings), "settings.py": "gpus = 2\n"}, Settings()
+    )
+    assert [finding.code for finding in late.findings if finding.action == "refuse"] == ["TFM103"]
+
+
+@pytest.mark.parametrize(
+    ("guard", "devices"),
+    [("if gpus is not None:\n    ", "devices=[f'/gpu:{i}' for i in range(gpus)]"), ("", "")],
+)
+def test_a_number_that_is_none_while_nothing_is_wrapped_stays_the_number(guard: str, devices: str) -> None:
+    code = f"gpus = None\nmodel = net()\n{guard}model = multi_gpu_model(model, gpus=gpus)\nmodel.compile('sgd')\n"
+    (file,) = migrate_sources({"train.py": dedent(NET).lstrip("\n") + code}, Settings())
+    assert f"tf.distribute.MirroredStrategy({devices})" in file.after

@@ -261,3 +261,16 @@ def test_a_loss_that_is_made_of_a_function_is_read_through(made: str, loss: str,
     imports = "from functools import partial\nfrom keras.losses import Loss\n"
     file = migrated(f"{functions}{made}parallel.compile('sgd', {loss})\n", imports)
     assert actions(file) == ([action] if action else [])
+
+
+def test_a_model_that_no_strategy_has_to_do_with_keeps_its_loss() -> None:
+    body = "def batches():\n    yield data\n\nalone = Sequential([Dense(1, input_shape=(4,))])\n"
+    body += "alone.compile('sgd', dice)\nalone.fit_generator(batches(), steps_per_epoch=2)\n"
+    file = migrated(body + "parallel.compile('sgd', 'mse')\nparallel.fit(data)\n")
+    assert "alone.compile('sgd', dice)\nalone.fit(batches(), steps_per_epoch=2)\n" in file.after
+    assert not {"TFM402", "TFM403"} & {finding.code for finding in file.findings}
+
+
+def test_a_model_that_may_be_the_parallel_one_is_given_the_whole_batch() -> None:
+    body = "alone = Sequential([Dense(1, input_shape=(4,))])\nchosen = parallel if several else alone\n"
+    assert "whole_batch(dice)" in migrated(body + "chosen.compile('sgd', dice)\n").after

@@ -121,6 +121,12 @@ def test_an_import_fails_whatever_guards_what_it_imports() -> None:
     assert codes("try:\n    from tensorflow import set_random_seed\nexcept ImportError:\n    pass\n") == []
 
 
+def test_a_name_that_may_be_of_a_module_out_of_sight_takes_any_keyword() -> None:
+    head = "from tensorflow import keras\n"
+    code = "if mine:\n    from .own import Dense\nelse:\n    from tensorflow.keras.layers import Dense\n"
+    assert codes(code + "Dense(3, anything=1)\n", head=head) == []
+
+
 def test_the_target_decides() -> None:
     code = "model = keras.Sequential([])\nmodel.fit(x, workers=2)\ntf.estimator.Estimator\n"
     assert codes(code, "2.9") == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 
@@ -9,10 +11,11 @@ def realigned(
     original: cst.SimpleStatementLine, updated: cst.SimpleStatementLine, tree: cst.Module
 ) -> cst.SimpleStatementLine:
     """`updated` with its continuation lines shifted as far as the bracket moved that they stood under in `original`."""
-    before, after = _open_bracket(_first_line(original, tree)), _open_bracket(_first_line(updated, tree))
-    if before is None or after is None or before == after:
+    before, after = _open_brackets(_first_line(original, tree)), _open_brackets(_first_line(updated, tree))
+    moved = list(zip(before, after, strict=False))
+    if all(old == new for old, new in moved):
         return updated
-    shifted = updated.visit(_Shift(before, after - before))
+    shifted = updated.visit(_Shift(moved))
     assert isinstance(shifted, cst.SimpleStatementLine)
     return shifted
 
@@ -23,8 +26,8 @@ def _first_line(line: cst.SimpleStatementLine, tree: cst.Module) -> str:
     return head if newline else ""
 
 
-def _open_bracket(text: str) -> int | None:
-    """The column behind the innermost bracket that a line leaves open, where something stands behind it."""
+def _open_brackets(text: str) -> list[int]:
+    """The column behind each bracket that a line leaves open, outermost first, where something stands behind it."""
     opened: list[int] = []
     quote = ""
     for column, sign in enumerate(text):
@@ -38,19 +41,20 @@ def _open_bracket(text: str) -> int | None:
             opened.append(column + 1)
         elif sign in ")]}" and opened:
             opened.pop()
-    return opened[-1] if opened and text[opened[-1] :].strip() else None
+    return [column for column in opened if text[column:].strip()]
 
 
 class _Shift(cst.CSTTransformer):
-    def __init__(self, column: int, distance: int) -> None:
+    def __init__(self, moved: Sequence[tuple[int, int]]) -> None:
+        """`moved`: where each bracket stood, outermost first, and where it stands now."""
         super().__init__()
-        self._column = column
-        self._distance = distance
+        self._moved = moved
 
     def leave_ParenthesizedWhitespace(
         self, original_node: cst.ParenthesizedWhitespace, updated_node: cst.ParenthesizedWhitespace
     ) -> cst.ParenthesizedWhitespace:
         width = len(updated_node.last_line.value)
-        if not updated_node.indent or width < self._column or updated_node.last_line.value.strip(" "):
+        distance = next((new - old for old, new in reversed(self._moved) if old <= width), 0)
+        if not updated_node.indent or not distance or updated_node.last_line.value.strip(" "):
             return updated_node
-        return updated_node.with_changes(last_line=cst.SimpleWhitespace(" " * (width + self._distance)))
+        return updated_node.with_changes(last_line=cst.SimpleWhitespace(" " * (width + distance)))

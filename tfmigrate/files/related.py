@@ -41,10 +41,13 @@ def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: 
             offered.setdefault(module_name(path).encode(), set()).update(concerned)
         fresh = {}
         for path, data in search(sorted(stems)).items():
-            names = _imported_from(data, offered)
+            package = PurePath(path).stem == "__init__"
+            names = _offered_to(data, offered) if package else _imported_from(data, offered)
             if names:
-                # A file with a hit may pass on what another one makes of its own: an __init__.py does.
-                fresh[path] = _concerned(data, sorted(names)) - told.get(path, frozenset())
+                # A file with a hit may pass on what another one makes of its own: an __init__.py does, and what its
+                # modules hold is reached through it.
+                passed = _concerned(data, sorted(names)) | (names if package else frozenset())
+                fresh[path] = passed - told.get(path, frozenset())
                 told[path] = told.get(path, frozenset()) | fresh[path]
                 known[path] = data
         wanted = fresh
@@ -114,17 +117,24 @@ def module_name(path: str) -> str:
 
 
 def _concerned(data: bytes, needles: Sequence[bytes]) -> frozenset[bytes]:
-    """The names that a module's top level binds in statements that hold a needle, or import all there is."""
+    """The names that a module's top level binds in statements that hold a needle, or import all there is, and in those
+    that use one of these names."""
     found: set[bytes] = set()
+    left: list[tuple[bytes, bytes]] = []
     for statement in _STATEMENT.split(data):
-        passed_on = _IMPORT.match(statement)
+        passed_on, defined = _IMPORT.match(statement), _DEFINED.match(statement)
         if passed_on:
             words = re.findall(rb"\w+|\*", passed_on[2] or b"")
             found.update(needles if b"*" in words else _bound(words, needles))
-        elif any(needle in statement for needle in needles):
-            match = _DEFINED.match(statement)
-            if match:
-                found.add(match[1] or match[2])
+        elif defined and any(needle in statement for needle in needles):
+            found.add(defined[1] or defined[2])
+        elif defined:
+            left.append((defined[1] or defined[2], statement))
+    fresh = found.difference(needles)
+    while fresh:
+        uses = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(fresh)))
+        fresh = {name for name, statement in left if uses.search(statement)} - found
+        found |= fresh
     return frozenset(found)
 
 
@@ -138,11 +148,17 @@ def _bound(words: Sequence[bytes], needles: Sequence[bytes]) -> Iterator[bytes]:
 def _imported_from(data: bytes, offered: Mapping[bytes, Set[bytes]]) -> set[bytes]:
     """Those of the names offered by each module (by its last word) that a file seems to import, or reach through it."""
     words = _imported_words(data)
-    modules = offered.keys() & words
-    if not modules:
-        return set()
-    names = set().union(*(offered[module] for module in modules))
+    names = _of_modules(words, offered)
     return names if b"*" in words else names & set(re.findall(rb"\w+", data))
+
+
+def _offered_to(data: bytes, offered: Mapping[bytes, Set[bytes]]) -> set[bytes]:
+    """The names offered by each module that a file imports, or imports from."""
+    return _of_modules(_imported_words(data), offered)
+
+
+def _of_modules(words: Set[bytes], offered: Mapping[bytes, Set[bytes]]) -> set[bytes]:
+    return set().union(*(offered[module] for module in offered.keys() & words))
 
 
 def _imported_words(data: bytes) -> set[bytes]:

@@ -7,13 +7,13 @@ from collections.abc import Container, Iterator
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import named_arguments
+from tfmigrate.plan.calls import named_arguments, text_of
 from tfmigrate.plan.checkpoints import CHECKPOINT, PARAMETERS, passed_on
 from tfmigrate.plan.edits import Insert, Remove
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Unit, only_statement
+from tfmigrate.understand.program import Unit, dotted, only_statement
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, options
 from tfmigrate.walk import walk
 
@@ -47,31 +47,43 @@ def callback_attributes(facts: Facts) -> Iterator[CallChange]:
 
 
 def models_in_themselves(facts: Facts, gone: Container[cst.CSTNode]) -> Iterator[CallChange]:
-    """`parallel.callback_model = model`, which would hang a model into itself now that there is one.
+    """`parallel.callback_model = model`, also by setattr(), which would hang a model into itself now that it is one.
 
     `gone`: the nodes of the module that vanish; a wrap that stays is refused, and its model is two still.
     """
-    for node in facts.module.nodes:
-        if not isinstance(node, cst.Assign) or len(node.targets) != 1:
-            continue
+    for node in (one for one in facts.module.nodes if isinstance(one, cst.Assign | cst.Expr)):
+        for holder, name, value in _attribute_set(node):
+            held = facts.options(value)
+            wraps = [one.wrap for one in facts.options(holder) if isinstance(one, Parallel)]
+            wraps = [wrap for wrap in wraps if held & options(wrap.template)]
+            own = [wrap.call for wrap in wraps if wrap.site.frame.module is facts.module]
+            if not wraps or any(not _vanishes(call.func, gone) for call in own):
+                continue
+            if name == "callback_model":
+                message = "`callback_model` said which model the callbacks of fit() get: there is one model now"
+                yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, Remove(node))
+            else:
+                message = (
+                    "the parallel model held the template here, and the model would hold itself now, which Keras fails "
+                    f"on: take the line out, and read the model itself instead of `.{name}`"
+                )
+                yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, action="warn")
+
+
+def _attribute_set(node: cst.Assign | cst.Expr) -> Iterator[tuple[cst.BaseExpression, str, cst.BaseExpression]]:
+    """(object, attribute, value) of `x.name = value`, `setattr(x, "name", value)`, `x.__setattr__("name", value)`."""
+    if isinstance(node, cst.Assign):
         target = node.targets[0].target
-        if not isinstance(target, cst.Attribute):
-            continue
-        holders = facts.options(target.value)
-        held = facts.options(node.value)
-        wraps = [one.wrap for one in holders if isinstance(one, Parallel) and held & options(one.wrap.template)]
-        stay = (one for one in wraps if one.site.frame.module is facts.module and not _vanishes(one.call.func, gone))
-        if not wraps or any(stay):
-            continue
-        if target.attr.value == "callback_model":
-            message = "`callback_model` said which model the callbacks of fit() get: there is one model now"
-            yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, Remove(node))
-        else:
-            message = (
-                "the parallel model held the template here, and the model would hold itself now, which Keras fails on: "
-                f"take the line out, and read the model itself instead of `.{target.attr.value}`"
-            )
-            yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, action="warn")
+        if len(node.targets) == 1 and isinstance(target, cst.Attribute):
+            yield target.value, target.attr.value, node.value
+    elif isinstance(node.value, cst.Call):
+        func, args = node.value.func, [arg.value for arg in node.value.args]
+        if isinstance(func, cst.Attribute) and func.attr.value == "__setattr__":
+            args.insert(0, func.value)
+        elif dotted(func) != "setattr":
+            return
+        if len(args) == 3 and (name := text_of(args[1])) is not None:
+            yield args[0], name, args[2]
 
 
 def _vanishes(node: cst.CSTNode, gone: Container[cst.CSTNode]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import libcst as cst
 
@@ -17,8 +17,6 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import walk
-
-_KEYS = {"acc": "accuracy", "val_acc": "val_accuracy"}
 
 
 def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
@@ -50,7 +48,35 @@ def changed_keys(facts: Facts) -> Mapping[str, str]:
 
     TensorFlow 2 logs a metric under the very name that compile() gives, so `metrics=['acc']` still logs `acc`.
     """
-    return _KEYS if _logs_accuracy(facts) else {}
+    metrics = _metrics(facts)
+    named = {text_of(node) for value in metrics for node in _strings(value)}
+    if "accuracy" not in named or "acc" in named:
+        return {}
+    return {
+        f"{when}{output}acc": f"{when}{output}accuracy" for output in ("", *_outputs(metrics)) for when in ("", "val_")
+    }
+
+
+def _metrics(facts: Facts) -> list[cst.BaseExpression]:
+    """metrics= of every compile() in the module that has one."""
+    return [
+        keywords(call)["metrics"].value
+        for call in facts.module.calls
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile" and "metrics" in keywords(call)
+    ]
+
+
+def _outputs(metrics: Iterable[cst.BaseExpression]) -> Iterator[str]:
+    """`out_` for each output of `{'out': 'accuracy'}`, as the keys of a model with several begin."""
+    for value in metrics:
+        for element in value.elements if isinstance(value, cst.Dict) else ():
+            if isinstance(element, cst.DictElement) and (name := text_of(element.key)) is not None:
+                if "accuracy" in map(text_of, _strings(element.value)):
+                    yield f"{name}_"
+
+
+def _strings(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
+    return (part for part in walk(node) if isinstance(part, cst.SimpleString))
 
 
 def renamed_keys(text: str, keys: Mapping[str, str]) -> str:
@@ -58,17 +84,6 @@ def renamed_keys(text: str, keys: Mapping[str, str]) -> str:
     for old, new in keys.items():
         text = text.replace("{" + old + ":", "{" + new + ":").replace("{" + old + "}", "{" + new + "}")
     return text
-
-
-def _logs_accuracy(facts: Facts) -> bool:
-    """Whether metrics= of every compile() in the module that has one names 'accuracy', and none 'acc'."""
-    metrics = [
-        keywords(call)["metrics"].value
-        for call in facts.module.calls
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile" and "metrics" in keywords(call)
-    ]
-    named = {text_of(node) for value in metrics for node in walk(value) if isinstance(node, cst.SimpleString)}
-    return "accuracy" in named and "acc" not in named
 
 
 class _Keys:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
 
 import libcst as cst
 
@@ -54,6 +55,7 @@ from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of, is_docstring, only_statement, units_of
+from tfmigrate.understand.values import ModelObject, options
 from tfmigrate.walk import walk
 
 
@@ -63,17 +65,18 @@ def plan_companions(
     modules: Mapping[Module, Facts],
     exported: Set[str],
     renamed: Mapping[str, str],
+    single: Set[ModelObject],
 ) -> None:
     """Add the edits and findings of every selected companion rule, imports last: they depend on what vanished.
 
     `modules`: the facts of every module of the program; `exported`: names of this one that others import; `renamed`:
-    see saving.renamed_files().
+    see saving.renamed_files(); `single`: models that no strategy has to do with.
     """
     edits: list[Edit] = []
     revisions: list[Revision] = []
     gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
-    for change in _changes(draft, tables, modules, unread, renamed):
+    for change in _changes(draft, tables, modules, unread, renamed, single):
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
         if draft.wanted(change.code, change.node):
@@ -109,8 +112,10 @@ def _changes(
     modules: Mapping[Module, Facts],
     unread: Set[cst.ImportAlias],
     renamed: Mapping[str, str],
+    single: Set[ModelObject],
 ) -> Iterator[CallChange]:
     facts, scopes, settings, tf = draft.facts, draft.scopes, draft.settings, draft.tf
+    spread = replace(facts, uses=[use for use in facts.uses if not options(use.receiver) <= single])
     keys = changed_keys(facts) if codes.METRIC_KEYS in tables.wanted else {}
     handled = [
         *generator_calls(facts, tables),
@@ -126,7 +131,7 @@ def _changes(
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
         *(() if settings.over_workers else checkpoint_files(facts, scopes, keys, renamed)),
         *predicted_classes(facts),
-        *predictions_on_batch(facts),
+        *predictions_on_batch(spread),
         *positional_arguments(facts),
         *class_weight_words(facts),
         *target_tensors(facts, scopes),
@@ -148,8 +153,8 @@ def _changes(
     yield from outside_tensors(facts, modules, scopes)
     yield from metrics_names(facts)
     yield from stateful_layers(facts)
-    yield from python_generators(facts, modules, scopes, tf)
-    yield from batch_losses(facts, modules, scopes, tf)
+    yield from python_generators(spread, modules, scopes, tf)
+    yield from batch_losses(spread, modules, scopes, tf)
     if any(code.startswith(NAMES) for code in tables.wanted):
         yield from missing_names(facts, settings, tables, handled, unread)
 

@@ -11,7 +11,7 @@ import libcst as cst
 
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.folding import folded
-from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, units_of
+from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, is_star_import, only_statement, units_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
 from tfmigrate.walk import walk
@@ -57,7 +57,7 @@ class Carrier:
         scope = scopes.by_node[frame.function or frame.module.tree]
         owner = scopes.owner(name, scope)
         if owner is None:
-            if hasattr(builtins, name):
+            if hasattr(builtins, name) or self._comes_with_a_star(frame.module, way):
                 return None
             raise _Unavailable
         bindings = [mention for mention in scopes.of_variable(name, scope) if mention.binds]
@@ -71,6 +71,14 @@ class Carrier:
             return self._written(name, bindings[0], frame, way)
         earlier = self._earlier(bindings, source)
         return folded(self._chosen(name, earlier, dict(frame.module.arms(source.unit)), frame, way))
+
+    @staticmethod
+    def _comes_with_a_star(module: Module, way: _Way) -> bool:
+        """Whether a name that a module does not bind can be one of `from somewhere import *`, and is there by then."""
+        stars = [unit for unit in module.order if is_star_import(only_statement(unit))]
+        if not stars or module is not way.target.module:
+            return False
+        return way.target.function is not None or all(module.order[s] < module.order[way.before] for s in stars)
 
     def _chosen(
         self,

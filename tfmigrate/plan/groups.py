@@ -139,7 +139,7 @@ def template_problem(wrap: Wrap) -> str | None:
     """What keeps a template from being followed, in words; None where it can be."""
     for option in options(wrap.template):
         if isinstance(option, Parameter):
-            return f"the model is the parameter `{option.name}`, and nothing in this file calls the function"
+            return f"the model is the parameter `{option.name}`, and no call in sight gives it one"
         if isinstance(option, Opaque) and not option.sites:
             return f"the model is {option.origin}, whose construction is not in sight"
         if isinstance(option, Method):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 
 import libcst as cst
 
@@ -26,7 +26,7 @@ from tfmigrate.plan.trail import story_of, trail_of
 from tfmigrate.rules import Rule
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import ClassValue, Frame
+from tfmigrate.understand.values import ClassValue, Frame, ModelObject
 
 
 def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Iterable[Rule]) -> dict[Module, Plan]:
@@ -42,7 +42,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         from tfmigrate.plan.estimator import plan_estimators  # Late: a dozen modules that few programs need.
 
         estimators = plan_estimators(facts, drafts)
-    _plan_interfaces(facts, drafts, tuple(rules))
+    _plan_interfaces(facts, drafts, tuple(rules), _single_models(placements, facts))
     making = {placement.home.module for placement in placements if placement.over_workers}
     for module in making | saving:
         workers.begin(drafts[module], makes=module in making, saves=module in saving)
@@ -161,8 +161,21 @@ def _say_refused(refused: Mapping[cst.Call, Refusal], facts: ProgramFacts, draft
                 drafts[wrap.dress.closure.module].say(refusal.code, call, message, "refuse")
 
 
-def _plan_interfaces(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: tuple[Rule, ...]) -> None:
-    """What else the old Keras had: all of it in the modules that leave it, names alone where they are asked for."""
+def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> frozenset[ModelObject]:
+    """The models that no strategy has to do with, where every strategy of the program is one that is made here."""
+    if not placements or facts.entered or facts.scopes_elsewhere:
+        return frozenset()
+    groups = (group for placement in placements for group in placement.home.groups)
+    return frozenset(facts.models).difference(*(group.models for group in groups))
+
+
+def _plan_interfaces(
+    facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: tuple[Rule, ...], single: Set[ModelObject]
+) -> None:
+    """What else the old Keras had: all of it in the modules that leave it, names alone where they are asked for.
+
+    `single`: models that no strategy has to do with.
+    """
     moved = moved_modules(facts, drafts)
     renamed: dict[str, str] = {}
     for draft in drafts.values():
@@ -172,6 +185,6 @@ def _plan_interfaces(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules:
         wanted = frozenset(rule.code for rule in rules if draft.settings.wants(rule.code))
         if draft.module in moved or (not has_uses(draft) and imports_the_name(draft)):
             exported = {name for module, name in facts.exported if module is draft.module}
-            plan_companions(draft, Tables.of(rules, wanted), facts.modules, exported, renamed)
+            plan_companions(draft, Tables.of(rules, wanted), facts.modules, exported, renamed, single)
         elif draft.settings.asks_for_names:
             plan_readiness(draft, Tables.of(rules, wanted))

@@ -131,10 +131,10 @@ class _Reader:
     def _keywords(self) -> Iterator[_Lack]:
         calls: dict[cst.Call, tuple[str, ...]] = {}
         for call in self._facts.module.calls:
-            if self._facts.symbols.get(call.func, "").split(".", 1)[0] in LIBRARIES and self._means_a_library(
-                call.func
-            ):
-                calls[call] = tuple(sorted(symbol.name for symbol in self._symbols(call.func)))
+            if call.func in self._facts.symbols and self._means_a_library(call.func):
+                called = tuple(sorted(symbol.name for symbol in self._symbols(call.func)))
+                if all(name.split(".", 1)[0] in LIBRARIES for name in called):
+                    calls[call] = called
         for use, methods in self._model_calls():
             calls.setdefault(use.call, methods)
         for call, candidates in calls.items():

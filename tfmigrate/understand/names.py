@@ -38,6 +38,8 @@ _MOVED = {
     "keras.engine.topology.Input": "keras.layers.Input",
     "keras.Model": "keras.models.Model",
     "keras.Sequential": "keras.models.Sequential",
+    # TensorFlow 2 gives its Keras optimizers this place too; TensorFlow 1 had nothing there.
+    "tensorflow.optimizers": "keras.optimizers",
     "keras.Input": "keras.layers.Input",
     "keras.models.Input": "keras.layers.Input",
 }

@@ -185,6 +185,11 @@ def is_docstring(statement: cst.CSTNode | None) -> bool:
     return isinstance(statement, cst.Expr) and isinstance(statement.value, cst.SimpleString | cst.ConcatenatedString)
 
 
+def is_star_import(statement: cst.CSTNode | None) -> bool:
+    """Whether a statement is `from somewhere import *`."""
+    return isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar)
+
+
 def imports_of(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str, str]]:
     """(alias node, bound name, qualified name) for each name an import binds; relative ones start with dots."""
     if isinstance(statement, cst.Import):

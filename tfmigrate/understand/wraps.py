@@ -21,6 +21,7 @@ from tfmigrate.understand.values import (
     join,
     options,
 )
+from tfmigrate.walk import walk
 
 WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
 
@@ -47,13 +48,14 @@ def wrap(
         key = WRAP_PARAMETERS[place] if place < 2 else parameters[place]
         nodes[key], values[key] = argument.value, value
     relocation = values.get("cpu_relocation")
+    omitted = values.get("gpus", NOTHING) == NOTHING and not _asked_for(state, nodes.get("gpus"))
     found = Wrap(
         call=node,
         site=state.site,
         template=_as_model(state, values.get("model", NOTHING), node),
         template_node=nodes.get("model"),
-        gpus=nodes.get("gpus") if values.get("gpus") != NOTHING else None,
-        gpus_value=values.get("gpus") if values.get("gpus") != NOTHING else None,
+        gpus=None if omitted else nodes.get("gpus"),
+        gpus_value=None if omitted else values.get("gpus"),
         guards=state.guards,
         cpu_relocation=isinstance(relocation, Literal) and bool(relocation.value),
         dress=dress,
@@ -62,6 +64,14 @@ def wrap(
     state.facts.wraps.append(found)
     state.program_facts.wraps.append(found)
     return Parallel(found)
+
+
+def _asked_for(state: State, gpus: cst.BaseExpression | None) -> bool:
+    """Whether a guard asks for the very name that is `gpus`: None is what it has when nothing is wrapped."""
+    name = dotted(gpus)
+    tests = [guard.node.test for guard in state.guards if not isinstance(guard.node, cst.Try)]
+    asked = (dotted(part) for test in tests for part in walk(test))
+    return name not in ("", "None") and name in asked
 
 
 def _as_model(state: State, value: Value, node: cst.Call) -> Value:
