@@ -146,11 +146,10 @@ def throughput(scratch: Path, modern: Runtime, old: Runtime | None, epochs: int,
 
 def pipelines(modern: Runtime, times: int) -> None:
     print("\n## The pipeline\n")
-    print(
-        "`fit` on arrays under MirroredStrategy with Keras 3: the arrays themselves (`arrays`), what tfmigrate writes,"
-    )
-    print("`from_tensor_slices().shuffle(n).batch()` (`slices`), and row numbers shuffled and gathered (`rows`). The")
-    print("processor seconds an epoch, the least of the runs, and resident memory above that before, the most.\n")
+    print("`fit` on arrays under MirroredStrategy with Keras 3: the arrays themselves (`arrays`), the usual pipeline,")
+    print("`from_tensor_slices().shuffle(n).batch()` (`slices`), and what tfmigrate writes, row numbers shuffled and")
+    print("rows gathered by them (`rows`). The processor seconds an epoch, the least of the runs, and resident memory")
+    print("above that before, the most.\n")
     print("| data | arrays | slices | rows | arrays, MiB | slices, MiB | rows, MiB |")
     print("|---|---|---|---|---|---|---|")
     for count, columns in ((100_000, 1000), (300_000, 20)):
@@ -168,10 +167,9 @@ def pipelines(modern: Runtime, times: int) -> None:
                 extra[idiom] = max(memory, extra.get(idiom, memory))
         row = [f"{value:.2f}" for value in cpu.values()] + [f"{value:,.0f}" for value in extra.values()]
         print(f"| {count:,} x {columns} float32, {size:,.0f} MiB | {' | '.join(row)} |", flush=True)
-    print("\nWhat tfmigrate writes is `slices`, the form that TensorFlow's guides use and everybody reads. It costs")
-    print("processor time for each batch, which `prefetch` hides wherever a processor is free, and a second copy of")
-    print("the rows in memory. Where that is too much, `tfmigrate fix --ignore TFM002` leaves `fit` its arrays, which")
-    print("cost the least here and are cut into global batches too; `rows` is in `benchmarks/programs/pipelines.py`.")
+    print("\n`slices` is the form of TensorFlow's guides; it handles each row by itself, and its shuffle holds a")
+    print("second copy of them all. `tfmigrate fix --ignore TFM002` leaves `fit` its arrays, which are cut into global")
+    print("batches too.")
 
 
 def probe(scratch: Path, modern: Runtime, epochs: int, times: int) -> None:

@@ -1373,7 +1373,7 @@ def test_models_that_only_share_their_training_have_a_strategy_each() -> None:
     found = one(TWO_BUILDERS.format(compiled, compiled, ""))
     assert codes(found, "refuse") == []
     assert (found.after or "").count("MirroredStrategy(devices=[") == 2
-    assert (found.after or "").count("from_tensor_slices") == 1
+    assert (found.after or "").count(" = shuffled_batches(") == 1
     assert "num_replicas_in_sync" not in (found.after or "")
 
 

@@ -67,6 +67,27 @@ class Dataset:
     def from_tensor_slices(cls, columns: Any) -> Dataset:
         return cls(columns)
 
+    @classmethod
+    def range(cls, count: int) -> Dataset:
+        return cls(np.arange(count))
+
+    @classmethod
+    def from_tensors(cls, columns: Any) -> Dataset:
+        """One element, the columns themselves: whatever takes rows of them tells which."""
+        return cls(columns)
+
+    @classmethod
+    def zip(cls, both: tuple[Dataset, Dataset]) -> Dataset:
+        numbers, arrays = both
+        return cls((numbers.columns, arrays.columns), batch=numbers.size, shuffle=numbers.shuffle_buffer)
+
+    def repeat(self) -> Dataset:
+        return self
+
+    def map(self, function: Any, **_: Any) -> Dataset:
+        """Of zipped columns, all batches at once."""
+        return Dataset(function(*self.columns), batch=self.size, shuffle=self.shuffle_buffer)
+
     def shuffle(self, buffer: int) -> Dataset:
         if self.size is not None:
             raise Untrue("shuffled after batch(): whole batches change places")
@@ -100,6 +121,10 @@ def leaves(columns: Any) -> list[Any]:
     if isinstance(columns, tuple | list):
         return [leaf for column in columns for leaf in leaves(column)]
     return [] if columns is None else [columns]
+
+
+def mapped(function: Any, columns: Any) -> Any:
+    return tuple(mapped(function, one) for one in columns) if isinstance(columns, tuple) else function(columns)
 
 
 def seen(columns: Any) -> tuple[Any, ...]:
@@ -307,9 +332,15 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
     inner = keras("tensorflow.keras")
     distribute = module("tensorflow.distribute", get_strategy=lambda: run.strategy, MirroredStrategy=mirrored)
     config = module("tensorflow.config", list_physical_devices=lambda kind: list(range(GPUS)) if kind == "GPU" else [0])
-    data = module("tensorflow.data", Dataset=Dataset, AUTOTUNE=-1)
     tensorflow = module(
-        "tensorflow", keras=inner["tensorflow.keras"], distribute=distribute, config=config, data=data, device=device
+        "tensorflow",
+        keras=inner["tensorflow.keras"],
+        distribute=distribute,
+        config=config,
+        data=module("tensorflow.data", Dataset=Dataset, AUTOTUNE=-1),
+        nest=module("tensorflow.nest", map_structure=mapped),
+        gather=lambda column, numbers: column[numbers],
+        device=device,
     )
     modules = {"tensorflow": tensorflow, **inner}
     return {**modules, **keras("keras")} if world == "old" else {**modules, "keras": None}, run  # type: ignore[dict-item]

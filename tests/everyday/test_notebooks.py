@@ -42,6 +42,9 @@ def test_fix(training: Path, tfmigrate: Tfmigrate) -> None:
     assert [new[0], new[1], new[-2], new[-1]] == [old[0], old[1], old[-2], old[-1]]
     scoped = [number for number, source in enumerate(new, 1) if "with strategy.scope():" in source]
     assert scoped == [7, 8]
+    (defined,) = [source for source in new if "def shuffled_batches(" in source]
+    assert defined.startswith("def shuffled_batches(")
+    assert "\n\n\nHERE = os.path." in defined
     after = json.loads(training.read_text())["cells"]
     assert [{**cell, "source": 0} for cell in after] == [{**cell, "source": 0} for cell in before]
     assert tfmigrate("fix", training.name).text == "1 file looked at, nothing to migrate.\n"

@@ -87,6 +87,31 @@ def test_all_controls_are_tested_above() -> None:
     assert len(of_script(SCRIPT)) == len(CONTROLS) == 19
 
 
+OF_A_FUNCTION = """
+def pipeline(arrays, count):
+    columns = tf.data.Dataset.from_tensors(arrays).repeat()
+    return tf.data.Dataset.zip((tf.data.Dataset.range(count).shuffle(count).batch(64), columns)).map(rows)
+
+
+model.fit(pipeline((x, y, w), len(x)))
+other((x, y, w))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("batch x4", ".batch((64) * 4)"),
+        ("shuffle lost", "range(count).batch(64)"),
+        ("class or sample weights dropped", "pipeline((x, y), len(x)))\nother((x, y, w))"),
+    ],
+)
+def test_mistakes_in_the_pipeline_that_the_migration_writes(name: str, there: str) -> None:
+    found = mutant(OF_A_FUNCTION, name)
+    assert found is not None
+    assert there in found.source
+
+
 def test_no_mistake_that_cannot_be_made() -> None:
     assert of_script("print('hello')\n") == {}
     assert mutant(SCRIPT.replace("0.01", "0.02"), "changed default left unwritten") is None

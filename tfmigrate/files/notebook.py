@@ -92,6 +92,8 @@ class Notebook:
         changes: list[tuple[_Value, str]] = []
         for cell, body in zip(self.cells, bodies[::2], strict=True):
             body = body.removesuffix("\n")
+            if not cell.body.startswith("\n"):
+                body = body.lstrip("\n")  # A function at the top needs no lines between it and the cell before.
             if body != cell.body:
                 changes.append((cell.members["source"], self._source_value(cell, cell.head + _put_back(cell, body))))
             if clear_outputs:

@@ -124,9 +124,15 @@ def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTN
     for unit in module.tree.body:
         smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
         skipped = smalls and all(isinstance(small, cst.Import | cst.ImportFrom | cst.Expr) for small in smalls)
-        if not (skipped or _imports_only(unit)) or any(node in used for node in walk(unit)):
+        if not (skipped or _imports_only(unit) or _is_seam(unit)) or any(node in used for node in walk(unit)):
             return unit
     raise AssertionError("a node of this module stands in one of its statements")
+
+
+def _is_seam(unit: cst.CSTNode) -> bool:
+    """Whether a statement does nothing: `class name: pass`, which parts the cells of a notebook."""
+    suite = unit.body if isinstance(unit, cst.ClassDef) else None
+    return isinstance(suite, cst.SimpleStatementSuite) and all(isinstance(small, cst.Pass) for small in suite.body)
 
 
 def _imports_only(unit: cst.CSTNode) -> bool:

@@ -18,7 +18,7 @@ from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import NOTHING, Choice, Dataset, Items, Made, Mapping, Parameter, Value
 
 _DEFAULT_BATCH = 32
-_WIDTH = 110
+_WIDTH = 90
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,9 @@ class Names:
     validation: str
     batch: str
     split: str
+    arrays: str
+    shuffled: str
+    """For the function that shuffles, see shuffling_function()."""
     sharding: str | None = None
     """For the options that say how several workers share the data; None for one machine."""
 
@@ -42,6 +45,32 @@ class Pipeline:
 
     insert: Insert
     arguments: Arguments
+    shuffles: bool
+    """Whether it calls the function of shuffling_function()."""
+
+
+def shuffling_function(name: str, tf: str, indent: str, quote: str, seeded: bool) -> str:
+    """The definition of the function that a pipeline calls.
+
+    `from_tensor_slices(...).shuffle(n)` holds all rows a second time and takes twice the time (SEMANTICS.md, end of
+    section 3; docs/throughput.md). Tensors are made on the first GPU unless told otherwise (TensorFlow's issue 71744).
+    `seeded`: in the same order everywhere, since each of several workers keeps its part of what it reads.
+    """
+    order = "count, seed=0" if seeded else "count"
+    lines = [
+        f"def {name}(arrays, count, batch_size):",
+        f'{indent}"""Batches of all rows, in a new order each epoch; only the numbers of the rows are shuffled."""',
+        f"{indent}numbers = {tf}.data.Dataset.range(count).shuffle({order}).batch(batch_size)",
+        f"{indent}with {tf}.device({quote}/cpu:0{quote}):  # or the first GPU is given all rows",
+        f"{indent * 2}columns = {tf}.data.Dataset.from_tensors(arrays).repeat()",
+        "",
+        f"{indent}def rows(numbers, columns):",
+        f"{indent * 2}return {tf}.nest.map_structure(lambda column: {tf}.gather(column, numbers), columns)",
+        "",
+        f"{indent}auto = {tf}.data.AUTOTUNE",
+        f"{indent}return {tf}.data.Dataset.zip((numbers, columns)).map(rows, num_parallel_calls=auto).prefetch(auto)",
+    ]
+    return "\n".join(lines)
 
 
 _OLD_NAMES = ("nb_epoch",)
@@ -117,6 +146,12 @@ class _Data:
     @property
     def length(self) -> str:
         return f"len({self.parts[0]})"
+
+    def length_in(self, name: str) -> str:
+        """The same, where all columns were bound to a name and this is the first of them."""
+        if self.keys is not None:
+            return f"len({name}[0][{self.keys[0]}])"
+        return f"len({name}[0])" if self.code == self.parts[0] else f"len({name}[0][0])"
 
     def sliced(self, bounds: str) -> str:
         parts = [f"{part}[{bounds}]" for part in self.parts]
@@ -211,13 +246,18 @@ class _Builder:
             new.update(found[1])
         else:
             lines_after = ""
-        shuffle = None if self._never_shuffles() else (length if inputs.simple else "")
+        shuffles = not self._never_shuffles()
+        if shuffles and not inputs.simple:
+            lines.append(f"{self._names.arrays} = {rows}")
+            rows, length = self._names.arrays, inputs.length_in(self._names.arrays)
         if self._names.sharding is not None:
             lines.extend(self._sharding(self._names.sharding))
-        lines.append(self._dataset(self._names.train, rows, shuffle, batch, self._value("steps_per_epoch")))
+        count = length if shuffles else None
+        lines.append(self._dataset(self._names.train, rows, count, batch, self._value("steps_per_epoch")))
         if lines_after:
             lines.append(lines_after)
-        return Pipeline(Insert(use.site.unit, "\n".join(lines), (use.site.unit,)), self._call(use.call, new))
+        insert = Insert(use.site.unit, "\n".join(lines), (use.site.unit,))
+        return Pipeline(insert, self._call(use.call, new), shuffles)
 
     def _sharding(self, name: str) -> list[str]:
         """Each of several workers reads all the data and keeps its part of it."""
@@ -263,29 +303,25 @@ class _Builder:
         lines.append(f"{self._names.batch} = {self._module.code(node)}")
         return self._names.batch
 
-    def _dataset(self, name: str, rows: str, shuffle: str | None, batch: str, steps: cst.BaseExpression | None) -> str:
-        source = f"{self._names.tf}.data.Dataset.from_tensor_slices({rows})"
-        before = ""
-        chain = []
-        # Each worker keeps its part of what it reads, so all must read in one order.
-        seed = ", seed=0" if self._names.sharding is not None else ""
-        if shuffle == "":
-            before = f"{name} = {source}\n"
-            source = name
-            chain.append(f".shuffle({name}.cardinality(){seed})")
-        elif shuffle is not None:
-            chain.append(f".shuffle({shuffle}{seed})")
-        chain.append(f".batch({batch})")
+    def _dataset(self, name: str, rows: str, count: str | None, batch: str, steps: cst.BaseExpression | None) -> str:
+        """`count`: how many rows are to be shuffled; None keeps their order."""
+        tf, chain, indent = self._names.tf, [], self._module.tree.default_indent
         if steps is not None:
             chain.append(f".take({self._module.code(steps)})")
         if self._names.sharding is not None:
             chain.append(f".with_options({self._names.sharding})")
-        chain.append(f".prefetch({self._names.tf}.data.AUTOTUNE)")
-        indent = self._module.tree.default_indent
-        one_line = f"{name} = {source}{''.join(chain)}"
-        if len(one_line) <= _WIDTH - 20:
-            return before + one_line
-        return before + f"{name} = (\n{indent}{source}\n" + "".join(f"{indent}{link}\n" for link in chain) + ")"
+        if count is not None:
+            arguments = (rows, count, batch)
+            source = f"{self._names.shuffled}({', '.join(arguments)})"
+            if len(f"{name} = {source}{''.join(chain)}") > _WIDTH:
+                source = f"{self._names.shuffled}(\n" + "".join(f"{indent}{one},\n" for one in arguments) + ")"
+            return f"{name} = {source}{''.join(chain)}"
+        links = [f"{tf}.data.Dataset.from_tensor_slices({rows})", f".batch({batch})", *chain]
+        links.append(f".prefetch({tf}.data.AUTOTUNE)")
+        one_line = f"{name} = {''.join(links)}"
+        if len(one_line) <= _WIDTH:
+            return one_line
+        return f"{name} = (\n" + "".join(f"{indent}{link}\n" for link in links) + ")"
 
     def _call(self, call: cst.Call, new: dict[str, str]) -> Arguments:
         """fit(dataset, ...) with what the dataset does not already carry, every argument after it by name."""

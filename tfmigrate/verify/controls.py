@@ -344,6 +344,12 @@ def compile_outside_scope(module: cst.Module, replicas: int) -> cst.Module:
 
 def weights_dropped(module: cst.Module, replicas: int) -> cst.Module:
     """class_weight, sample_weight or the third part of a dataset's elements forgotten."""
+    own = [
+        unit.name.value
+        for unit in module.body
+        if isinstance(unit, cst.FunctionDef) and m.findall(unit, m.Attribute(attr=m.Name("from_tensors")))
+    ]
+    pipeline = m.OneOf(m.Attribute(attr=m.Name("from_tensor_slices")), *map(m.Name, own))
 
     def change(call: cst.Call) -> cst.BaseExpression:
         if _is_fit(call):
@@ -351,7 +357,7 @@ def weights_dropped(module: cst.Module, replicas: int) -> cst.Module:
                 index = _keyword(call, name)
                 if index is not None and not m.matches(call.args[index].value, m.Name("None")):
                     call = _without(call, index)
-        elif m.matches(call.func, m.Attribute(attr=m.Name("from_tensor_slices"))) and len(call.args) == 1:
+        elif call.args and m.matches(call.func, pipeline):
             value = call.args[0].value
             if isinstance(value, cst.Tuple) and len(value.elements) == 3:
                 x, y = value.elements[:2]
