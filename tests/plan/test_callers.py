@@ -593,3 +593,51 @@ def test_a_number_that_is_none_while_nothing_is_wrapped_stays_the_number(guard: 
     code = f"gpus = None\nmodel = net()\n{guard}model = multi_gpu_model(model, gpus=gpus)\nmodel.compile('sgd')\n"
     (file,) = migrate_sources({"train.py": dedent(NET).lstrip("\n") + code}, Settings())
     assert f"tf.distribute.MirroredStrategy({devices})" in file.after
+
+
+def test_each_parallel_model_has_a_template_of_its_own() -> None:
+    file = one(
+        """
+    class Agent:
+        def __init__(self, two):
+            self.two = two
+            self.model = net()
+            if self.two:
+                self.parallel = multi_gpu_model(self.model, gpus=2)
+                self.parallel.compile("sgd", "mse")
+            else:
+                self.model.compile("sgd", "mse")
+            self.target = net()
+            if self.two:
+                self.parallel_target = multi_gpu_model(self.target, gpus=2)
+                self.parallel_target.compile("sgd", "mse")
+            else:
+                self.target.compile("sgd", "mse")
+
+        def step(self, x, y):
+            (self.parallel if self.two else self.model).train_on_batch(x, y)
+    """
+    )
+    assert file.status == "migrated"
+    assert "self.parallel_target = self.target\n" in file.after
+
+
+def test_a_try_whose_arms_have_become_one_is_one_path() -> None:
+    file = one(
+        """
+    class Gan:
+        def critic(self):
+            return net()
+
+        def compile(self):
+            try:
+                self.critic = multi_gpu_model(self.critic(), gpus=2)
+            except ValueError:
+                self.critic = self.critic()
+            self.critic.compile("sgd", "mse")
+    """
+    )
+    scope = "        with strategy.scope():\n"
+    first, second = "            self.critic = self.critic()\n", '            self.critic.compile("sgd", "mse")\n'
+    assert file.after.endswith(scope + first + second)
+    assert 'list_physical_devices("GPU")) >= 2' in file.after

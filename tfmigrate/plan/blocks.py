@@ -174,6 +174,9 @@ class Blocks:
         if self._empty(unit.body) and self._empty(handler):
             self.edits.append(Unwrap(unit, None))
             self.gone.add(unit)
+        elif not self._empty(unit.body) and self.sense(unit.body) == self.sense(handler):
+            self.edits.append(Unwrap(unit, unit.body))
+            self.transparent.add(unit)
         elif self._only_talks(unit.body) and self._only_talks(handler):
             replicas = f"{self._strategies[unit]}.num_replicas_in_sync"
             if self._empty(unit.body):
@@ -199,7 +202,7 @@ class Blocks:
         for unit in units_of(suite):
             if unit in self.gone:
                 continue
-            if unit in self.transparent and isinstance(unit, cst.With | cst.If):
+            if unit in self.transparent and isinstance(unit, cst.With | cst.If | cst.Try):
                 found.extend(self.sense(unit.body))
                 continue
             code = self._module.code(unit)

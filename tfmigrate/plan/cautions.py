@@ -12,16 +12,16 @@ from tfmigrate.plan.groups import concerns
 from tfmigrate.plan.homes import Home
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
-from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Parallel, Site, opaque_sites, options
+from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.values import Parallel, Site, Value, opaque_sites, options
 
 
 def say_trainable_toggles(home: Home, drafts: Mapping[Module, Draft]) -> None:
     """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead."""
-    compiled = [opaque_sites(use.receiver) for group in home.groups for use in group.compiles]
+    compiled = [_places(use.receiver) for group in home.groups for use in group.compiles]
     for draft in drafts.values():
         for node, value in draft.facts.toggles:
-            toggled = opaque_sites(value)
+            toggled = _places(value)
             if toggled and toggled in compiled and any(toggled < whole for whole in compiled):
                 draft.say(
                     codes.TRAINABLE_TOGGLE,
@@ -30,6 +30,11 @@ def say_trainable_toggles(home: Home, drafts: Mapping[Module, Draft]) -> None:
                     "each step, not at compile(); set it before every train_on_batch() of either",
                     "warn",
                 )
+
+
+def _places(model: Value) -> frozenset[tuple[Module, Unit]]:
+    """Where a model is built, whoever calls the function: a getter that builds it at its first call has many."""
+    return frozenset((site.frame.module, site.unit) for site in opaque_sites(model))
 
 
 def say_shared_optimizers(home: Home, drafts: Mapping[Module, Draft]) -> None:

@@ -8,18 +8,18 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.groups import Group, Refusal
-from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.lifecycle import Use, Wrap
 from tfmigrate.understand.program import Module, Unit, units_of
 from tfmigrate.understand.values import ModelObject, Parallel, options
 
 
 def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
     """The template compiled after the parallel model, which then trains: as one object the wrong one wins."""
-    for group in groups:
-        parallel = [use for use in group.compiles if _is_parallel(use, group)]
-        trained = [use for use in group.trainings if _is_parallel(use, group)]
+    for group, wrap in [(one, wrap) for one in groups for wrap in one.wraps]:
+        parallel = [use for use in group.compiles if _is_parallel(use, wrap)]
+        trained = [use for use in group.trainings if _is_parallel(use, wrap)]
         for use in group.compiles:
-            if not _is_template(use, group):
+            if not _is_template(use, wrap):
                 continue
             earlier = any(_follows(use, other) for other in parallel)
             recompiled = [other for other in parallel if _follows(other, use)]
@@ -57,10 +57,10 @@ def _leaves(block: cst.IndentedBlock) -> bool:
     return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return | cst.Raise)
 
 
-def _is_parallel(use: Use, group: Group) -> bool:
-    return any(isinstance(option, Parallel) and option.wrap in group.wraps for option in options(use.receiver))
+def _is_parallel(use: Use, wrap: Wrap) -> bool:
+    return any(isinstance(option, Parallel) and option.wrap is wrap for option in options(use.receiver))
 
 
-def _is_template(use: Use, group: Group) -> bool:
-    templates = {option for wrap in group.wraps for option in options(wrap.template) if isinstance(option, ModelObject)}
-    return not _is_parallel(use, group) and bool(templates & options(use.receiver))
+def _is_template(use: Use, wrap: Wrap) -> bool:
+    templates = {option for option in options(wrap.template) if isinstance(option, ModelObject)}
+    return not _is_parallel(use, wrap) and bool(templates & options(use.receiver))

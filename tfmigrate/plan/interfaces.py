@@ -361,13 +361,19 @@ def _clipping(call: cst.Call, flavour: str, arguments: list[Argument], settings:
             arguments[position] = replace(argument, keyword="global_clipnorm")
             message = "`clipnorm` bounded all gradients together, which `global_clipnorm` does now"
             yield CallChange(codes.GRADIENT_CLIPPING, call, message)
-        if argument.keyword in ("clipnorm", "clipvalue", "global_clipnorm"):
-            yield CallChange(codes.GRADIENT_CLIPPING, call, _CLIPPING, action="warn")
+    clipped = [argument.keyword for argument in arguments if argument.keyword in _CLIPS]
+    if clipped:
+        yield CallChange(codes.GRADIENT_CLIPPING, call, _CLIPPING if len(clipped) == 1 else _TWO_CLIPS, action="warn")
 
 
+_CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
 _CLIPPING = (
     "Keras 3 clips the gradients of each replica, and adds them up after: under a strategy they are clipped less than "
     "those of one model were; Keras 2 adds them up first"
+)
+_TWO_CLIPS = (
+    "Keras 3 raises ValueError where more than one of clipnorm, clipvalue and global_clipnorm is given, even as 0: "
+    "keep one; it clips the gradients of each replica, which Keras 2 adds up first"
 )
 
 _NADAM = (
