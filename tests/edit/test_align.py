@@ -26,6 +26,11 @@ from tfmigrate.edit.align import realigned
             "Adadelta(rate=d(a,\n                 b),\n         rho=1)\n",
             "Adadelta(rate=d(a,\n                 b),\n         rho=1)\n",
         ),
+        (
+            "fit_generator(a,\n              # b=1,\n              c\n              # d=2\n              )\n",
+            "fit(a,\n              # b=1,\n              c\n              # d=2\n              )\n",
+            "fit(a,\n    # b=1,\n    c\n    # d=2\n    )\n",
+        ),
         ("x = f('(', a,\n      b)\n", "x = ff('(', a,\n      b)\n", "x = ff('(', a,\n       b)\n"),
     ],
 )

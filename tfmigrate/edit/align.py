@@ -48,13 +48,22 @@ class _Shift(cst.CSTTransformer):
     def __init__(self, moved: Sequence[tuple[int, int]]) -> None:
         """`moved`: where each bracket stood, outermost first, and where it stands now."""
         super().__init__()
-        self._moved = moved
+        self._columns = moved
 
     def leave_ParenthesizedWhitespace(
         self, original_node: cst.ParenthesizedWhitespace, updated_node: cst.ParenthesizedWhitespace
     ) -> cst.ParenthesizedWhitespace:
-        width = len(updated_node.last_line.value)
-        distance = next((new - old for old, new in reversed(self._moved) if old <= width), 0)
-        if not updated_node.indent or not distance or updated_node.last_line.value.strip(" "):
-            return updated_node
-        return updated_node.with_changes(last_line=cst.SimpleWhitespace(" " * (width + distance)))
+        lines = [self._moved_line(line) for line in updated_node.empty_lines]
+        last = self._shifted(updated_node.last_line) if updated_node.indent else updated_node.last_line
+        return updated_node.with_changes(empty_lines=lines, last_line=last)
+
+    def _moved_line(self, line: cst.EmptyLine) -> cst.EmptyLine:
+        """A line with a comment alone, which stands under the bracket like the arguments round it."""
+        if line.comment is None or not line.indent:
+            return line
+        return line.with_changes(whitespace=self._shifted(line.whitespace))
+
+    def _shifted(self, space: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
+        width = len(space.value)
+        distance = next((new - old for old, new in reversed(self._columns) if old <= width), 0)
+        return space if not distance or space.value.strip(" ") else cst.SimpleWhitespace(" " * (width + distance))

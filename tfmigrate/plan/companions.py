@@ -278,6 +278,7 @@ def _place_for_import(draft: Draft) -> Unit | None:
             first = first or unit
         if any(root in ("keras", "tensorflow") for root in roots):
             keras = keras or unit
-        if not imports and first is not None:
+        # Settings stand between imports: a script sets os.environ before it imports Keras, which brings TensorFlow.
+        if keras is not None or isinstance(unit, cst.FunctionDef | cst.ClassDef | cst.With | cst.For | cst.While):
             break
     return keras or first or standing

@@ -26,7 +26,7 @@ from tfmigrate.rules import Default, Rename, Rule
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module, dotted, imports_of, root_name
+from tfmigrate.understand.program import Module, dotted, imports_of, only_statement, root_name
 from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_order, options
 from tfmigrate.walk import walk
 
@@ -119,14 +119,20 @@ def with_function(
 
 
 def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTNode:
-    """The statement before which a function stands that `users` call: the first that is no import, or theirs."""
+    """The statement before which a function stands that `users` call: behind the imports that stand above the first
+    function and the first of them, and what is called for its own sake there; or theirs."""
     used = set(users)
-    for unit in module.tree.body:
-        smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
-        skipped = smalls and all(isinstance(small, cst.Import | cst.ImportFrom | cst.Expr) for small in smalls)
-        if not (skipped or _imports_only(unit) or _is_seam(unit)) or any(node in used for node in walk(unit)):
-            return unit
-    raise AssertionError("a node of this module stands in one of its statements")
+    body = module.tree.body
+    end = next(
+        n
+        for n, unit in enumerate(body)
+        if (isinstance(unit, cst.FunctionDef | cst.ClassDef) and not _is_seam(unit))
+        or any(node in used for node in walk(unit))
+    )
+    place = max((n + 1 for n, unit in enumerate(body[:end]) if _imports_only(unit)), default=0)
+    while place < end and (isinstance(only_statement(body[place]), cst.Expr) or _is_seam(body[place])):
+        place += 1
+    return body[place]
 
 
 def _is_seam(unit: cst.CSTNode) -> bool:
@@ -136,9 +142,9 @@ def _is_seam(unit: cst.CSTNode) -> bool:
 
 
 def _imports_only(unit: cst.CSTNode) -> bool:
-    """Whether a compound statement (`try`, `if`) does nothing but import."""
+    """Whether a statement, also a `try` or `if`, does nothing but import."""
     lines = [line for line in walk(unit) if isinstance(line, cst.SimpleStatementLine)]
-    return isinstance(unit, cst.Try | cst.If) and all(
+    return isinstance(unit, cst.SimpleStatementLine | cst.Try | cst.If) and all(
         isinstance(small, cst.Import | cst.ImportFrom) for line in lines for small in line.body
     )
 
