@@ -15,6 +15,7 @@ from tfmigrate.plan.edits import Insert, Scope
 from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.groups import Refusal, sites_to_cover
 from tfmigrate.plan.homes import Home
+from tfmigrate.plan.own_loops import trained_by_hand
 from tfmigrate.plan.remains import Remains
 from tfmigrate.plan.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy import ALL_WORKERS, Strategy, strategy_for
@@ -52,7 +53,7 @@ def placements_of(
     for home in homes:
         near, far = _covered(home)
         runs = _runs(home, near, remains.get(home.module))
-        problem = compiled_apart(home.groups)
+        problem = compiled_apart(home.groups) or trained_by_hand(home, drafts)
         if problem is None and not runs:
             problem = Refusal(codes.MADE_ELSEWHERE, "no statement was found that builds the model")
         if problem is None:

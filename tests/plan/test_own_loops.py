@@ -1,0 +1,60 @@
+"""Loops of the program's own round a parallel model: refused, and what only looks like one is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """\
+import tensorflow as tf
+from scipy import optimize
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+other = Sequential([Dense(1, input_shape=(4,))])
+net = multi_gpu_model(model, gpus=2)
+optimizer = tf.keras.optimizers.SGD(0.1)
+"""
+FITTED = "net.compile(optimizer, 'mse')\nnet.fit(batches)\n"
+
+
+def refused(code: str, **others: str) -> list[str]:
+    texts = {"train.py": HEAD + code, **{f"{name}.py": text for name, text in others.items()}}
+    file = migrate_sources(texts, Settings())[0]
+    return [finding.code for finding in file.findings if finding.action == "refuse"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "optimizer.apply_gradients(zip(gradients, net.trainable_variables))\n",
+        FITTED + "optimizer.apply_gradients(zip(gradients, net.trainable_variables))\n",
+        FITTED + "net.optimizer.apply_gradients(zip(gradients, model.trainable_weights))\n",
+        "weights = net.trainable_weights\nupdates = optimizer.get_updates(loss, weights)\n",
+        "train = tf.train.AdamOptimizer().minimize(tf.reduce_mean(net(x) - y))\n",
+    ],
+)
+def test_a_step_by_hand_is_refused(code: str) -> None:
+    assert refused(code) == ["TFM119"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        FITTED + "optimizer.apply_gradients(zip(gradients, other.trainable_variables))\n",
+        "net.predict(x)\noptimizer.apply_gradients(zip(gradients, other.trainable_variables))\n",
+        "optimize.minimize(cost, start)\n",
+        "print(sum(weight.shape[0] for weight in net.trainable_weights))\n",
+        "gradients = tf.gradients(net.output, net.input)\n",
+        "class Slow(tf.keras.optimizers.SGD):\n    def get_updates(self, loss, params):\n"
+        "        return self.inner.get_updates(loss, params)\n",
+        FITTED + "class Own(tf.keras.Model):\n    def train_step(self, data):\n"
+        "        self.optimizer.apply_gradients(zip(data, self.trainable_variables))\n",
+    ],
+)
+def test_what_only_looks_like_a_loop_is_migrated(code: str) -> None:
+    assert refused(code) == []
