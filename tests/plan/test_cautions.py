@@ -61,3 +61,22 @@ def test_two_bounds_for_the_gradients_are_told_once(clips: str, told: str) -> No
     warned = [finding.message for finding in file.findings if finding.code == "TFM310" and finding.action == "warn"]
     assert len(warned) == (1 if told else 0)
     assert all(told in message for message in warned)
+
+
+@pytest.mark.parametrize(
+    ("choice", "arguments", "told"),
+    [
+        ("CuDNNLSTM if fast else LSTM", "8", "this may be LSTM,"),
+        ("GRU if small else LSTM", "8, recurrent_activation='tanh'", "this may be GRU,"),
+        ("Dense if flat else Conv1D", "8, 1", ""),
+        ("CuDNNLSTM if fast else LSTM", "8, recurrent_activation='tanh'", ""),
+    ],
+)
+def test_a_class_of_layers_that_is_chosen_late_is_told(choice: str, arguments: str, told: str) -> None:
+    code = "from keras.layers import GRU, LSTM, Conv1D, CuDNNLSTM, Dense\nfrom keras.models import Sequential\n"
+    code += f"from keras.utils import multi_gpu_model\nkind = {choice}\nmodel = Sequential([kind({arguments})])\n"
+    code += "model = multi_gpu_model(model, 2)\nmodel.compile('sgd', 'mse')\nmodel.fit(batches)\n"
+    (file,) = migrate_sources({"train.py": code}, Settings())
+    warned = [finding.message for finding in file.findings if finding.code == "TFM303"]
+    assert len(warned) == (1 if told else 0)
+    assert all(message.startswith(told) for message in warned)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import libcst as cst
 
@@ -12,6 +12,7 @@ from tfmigrate.plan.interfaces import CallChange, with_function
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.values import Symbol
 
 _GATED = frozenset(f"keras.layers.{name}" for name in ("LSTM", "GRU", "ConvLSTM2D", "LSTMCell", "GRUCell"))
 _ACTIVATIONS = ("activation", "recurrent_activation")
@@ -31,6 +32,10 @@ def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[Ca
         if not known.startswith("keras.layers.") or has_stars(call):
             continue
         present = keywords(call)
+        choice = sorted(option.name for option in facts.options(call.func) if isinstance(option, Symbol))
+        if len(choice) > 1:
+            yield from _say_choice(call, choice, present, settings)
+            continue
         named = tuple(key for key in _ACTIVATIONS if key in present and text_of(present[key].value) == "hard_sigmoid")
         if named:
             written.append((call, present[named[0]], named))
@@ -52,6 +57,26 @@ def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[Ca
             before = "Keras 2.3" if flavour == "keras" else "TensorFlow 2.0"
             yield _ask(call, flavour, "recurrent_activation", f"'hard_sigmoid' before {before}")
     yield from _hard_sigmoids(facts, written, tf)
+
+
+def _say_choice(
+    call: cst.Call, choice: Sequence[str], present: Collection[str], settings: Settings
+) -> Iterator[CallChange]:
+    """A class that is chosen when the script runs: what one of them takes is an error for another."""
+    changed = []
+    for real in choice:
+        known, flavour = names.canonical(real), names.flavour(real)
+        old = real.startswith(_FIRST_CLASSES) or _is_old(settings, flavour)
+        gru = known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present
+        if known in _GATED and ((old is not False and "recurrent_activation" not in present) or gru):
+            changed.append(known.rpartition(".")[2])
+    if changed:
+        message = (
+            f"this may be {' or '.join(dict.fromkeys(changed))}, whose defaults are others now (recurrent_activation "
+            "was 'hard_sigmoid', a GRU's reset_after False), and which it is shows when it runs: write them out where "
+            "the class is chosen"
+        )
+        yield CallChange(codes.RECURRENT_DEFAULTS, call, message, action="warn")
 
 
 _ALWAYS_HARD = frozenset({"keras.layers.ConvLSTM2D"})
