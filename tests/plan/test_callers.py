@@ -152,6 +152,41 @@ def test_a_number_that_hangs_on_a_condition_is_written_as_a_choice(later: str, n
     assert f"for i in range({number})]" in file.after
 
 
+def test_a_condition_that_is_a_choice_stands_in_parentheses() -> None:
+    file = one("""
+    def train(data, args):
+        many = False
+        model = net()
+        if args.gpus is not None:
+            number = len(args.gpus.split(","))
+            many = number > 1
+        if many:
+            model = multi_gpu_model(model, number)
+        model.compile("sgd", "mse")
+    """)
+    assert file.status == "migrated"
+    assert "if (len(args.gpus.split(',')) > 1 if args.gpus is not None else False)\n        else tf." in file.after
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [("gpus = 2 if gpus is None else gpus", "(2 if gpus is None else gpus)"), ("gpus = gpus or 2", "(gpus or 2)")],
+)
+def test_a_number_that_is_a_choice_is_compared_in_parentheses(number: str, written: str) -> None:
+    file = one(f"""
+    def train(data, gpus=None):
+        model = net()
+        {number}
+        try:
+            model = multi_gpu_model(model, gpus)
+        except ValueError:
+            pass
+        model.compile("sgd", "mse")
+    """)
+    assert file.status == "migrated"
+    assert f" >= {written}\n" in file.after
+
+
 @pytest.mark.parametrize(
     "later",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -48,10 +49,12 @@ class Strategy:
         if () in self.conditions:
             return None
         ways = [
-            " and ".join(f"({part})" if len(way) > 1 and " or " in part else part for part in way)
+            " and ".join(f"({part})" if len(way) > 1 and (" or " in part or _is_choice(part)) else part for part in way)
             for way in self.conditions
         ]
-        return ways[0] if len(ways) == 1 else " or ".join(f"({way})" for way in ways)
+        if len(ways) == 1:
+            return f"({ways[0]})" if _is_choice(ways[0]) else ways[0]
+        return " or ".join(f"({way})" for way in ways)
 
     def statement(self, name: str, tf: str, indent: str) -> str:
         """The assignment, broken over lines where it is long."""
@@ -63,6 +66,16 @@ class Strategy:
         if len(line) <= _LINE:
             return line
         return f"{name} = (\n{indent}{mirrored}\n{indent}if {self.condition}\n{indent}else {default}\n)"
+
+
+def _is_choice(code: str) -> bool:
+    """Whether an expression is an `a if b else c`, which must have parentheses where it stands in another one."""
+    return isinstance(ast.parse(code.strip(), mode="eval").body, ast.IfExp)
+
+
+def _binds_weakly(code: str) -> bool:
+    """Whether a comparison would tear an expression apart: `a if b else c`, `a or b`."""
+    return isinstance(ast.parse(code.strip(), mode="eval").body, ast.IfExp | ast.BoolOp | ast.UnaryOp | ast.Compare)
 
 
 ALL_WORKERS = Strategy("", ((),), "MultiWorkerMirroredStrategy")
@@ -183,5 +196,5 @@ def _enough_devices(
     count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
         return count
-    wanted = f"len({count})" if is_list(wrap) else count
+    wanted = f"len({count})" if is_list(wrap) else f"({count})" if _binds_weakly(count) else count
     return f"len({tf}.config.list_physical_devices({quote}GPU{quote})) >= {wanted}"
