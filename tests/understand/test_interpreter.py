@@ -42,6 +42,32 @@ def test_the_parts_of_a_functional_model_are_found_and_nothing_else() -> None:
     assert lines(found) == [2, 4, 6]
 
 
+@pytest.mark.parametrize(
+    ("imported", "made", "found"),
+    [
+        ("configparser", "configparser.ConfigParser()", []),
+        ("json", "json.load(open('settings.json'))", []),
+        ("settings", "settings.Settings()", [7]),
+    ],
+)
+def test_what_the_standard_library_reads_of_a_file_is_made_nowhere(imported: str, made: str, found: list[int]) -> None:
+    program = facts(f"""
+        import {imported}
+        class Job:
+            def __init__(self):
+                config = {made}
+                self.name = config.get("training", "optimizer")
+                self.units = 1
+        job = Job()
+        model = Sequential([Dense(job.units)])
+        model.compile(job.name, "mse")
+    """)
+    (compiled,) = program.uses
+    offset = HEAD.count("\n")
+    outermost = [list(site.chain())[-1].unit for site in compiled.parts]
+    assert [compiled.site.frame.module.position(unit)[0] - offset for unit in outermost] == [line + 1 for line in found]
+
+
 def test_layers_added_in_a_loop_belong_to_the_model() -> None:
     found = facts("""
         model = Sequential()

@@ -50,7 +50,8 @@ def call_library(state: State, name: str, arguments: Arguments, node: cst.Call) 
         return made
     if any(is_keras(value) for value in values):
         return combined(state, values, node)
-    return Opaque(f"a call of {name}", frozenset((state.site,)), node)
+    settings = names.reads_settings(name)
+    return Opaque(f"a call of {name}", frozenset() if settings else frozenset((state.site,)), node, settings)
 
 
 def _made_by_keras(state: State, name: str, arguments: Arguments, node: cst.Call) -> Value | None:

@@ -31,6 +31,7 @@ from tfmigrate.understand.values import (
     Visible,
     all_models,
     all_opaque_sites,
+    is_keras,
     join,
     models_of,
     sites_of,
@@ -63,7 +64,10 @@ def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.
         return layered(state, receiver, arguments)
     if name == "list_devices" and isinstance(receiver, Opaque) and not arguments:
         return Visible("devices")  # of a session
-    return combined(state, (receiver, *(value for _, value in arguments)), node)
+    values = (receiver, *(value for _, value in arguments))
+    if isinstance(receiver, Opaque) and receiver.settings and not any(map(is_keras, values)):
+        return Opaque("a setting", node=node, settings=True)
+    return combined(state, values, node)
 
 
 def _call_own(walker: Walker, receiver: Value, function: FunctionValue, arguments: Arguments, node: cst.Call) -> Value:

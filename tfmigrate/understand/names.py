@@ -120,6 +120,11 @@ def makes_dataset(name: str) -> bool:
     return of_data or parts[-1].endswith("_dataset_from_directory")
 
 
+def reads_settings(name: str) -> bool:
+    """A class or function of the standard library that gives text and numbers, or an object that gives only these."""
+    return name.startswith(("argparse.", "configparser.", "ConfigParser.", "json."))
+
+
 _STRATEGIES = frozenset(
     {
         "MirroredStrategy",

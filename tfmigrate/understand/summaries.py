@@ -82,7 +82,7 @@ def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTN
         if isinstance(old, Method):
             return Method(value(old.receiver), old.name, old.function)
         if isinstance(old, Opaque):
-            return Opaque(old.origin, here | sites, node)
+            return old if old.settings else Opaque(old.origin, here | sites, node)
         return old
 
     return value(summary.value)

@@ -86,12 +86,14 @@ class Literal:
 class Opaque:
     """Something that is not followed further. `origin` says what it is the result of, in words for the user.
 
-    `sites` is where it was called into being, for the result of a call; empty for plain data.
+    `sites` is where it was called into being, for the result of a call; empty for plain data. `settings` is what the
+    standard library reads of files, or of the command line: what its methods return is plain data too.
     """
 
     origin: str
     sites: Sites = frozenset()
     node: cst.CSTNode | None = None
+    settings: bool = False
 
 
 def unbound(name: str) -> Opaque:
