@@ -195,7 +195,7 @@ def test_a_number_that_is_a_choice_is_compared_in_parentheses(number: str, writt
         "for gpus in args.tried:\n            pass",
         "try:\n            gpus = args.many\n        except AttributeError:\n            gpus = 2",
         "for number in args.tried:\n            if number > 1:\n                gpus = number",
-        "if gpus is None:\n            gpus = 2\n        gpus += 1",
+        "if gpus is None:\n            gpus = 2\n        gpus += args.more",
     ],
 )
 def test_a_number_whose_choice_cannot_be_asked_early_is_refused(later: str) -> None:

@@ -21,6 +21,7 @@ from tfmigrate.plan.edits import (
     ImportNames,
     ImportPart,
     Insert,
+    Move,
     Remove,
     Replace,
     Scope,
@@ -57,6 +58,7 @@ class _Editor(cst.CSTTransformer):
         for edit in edits:
             if isinstance(edit, Insert):
                 self._inserts.setdefault(edit.before, []).append(edit)
+        self._moves = [edit for edit in edits if isinstance(edit, Move)]
         self._moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
         self._parts = {part for edit in self._replaced.values() for _, part in edit.parts} | {
             argument.value
@@ -245,7 +247,10 @@ class _Editor(cst.CSTTransformer):
 
     def _rebuilt(self, block: _Block) -> tuple[_Pieces, list[cst.EmptyLine]]:
         """The block's new statements, and comment lines left over at its end."""
-        units = (block,) if isinstance(block, cst.SimpleStatementSuite) else block.body
+        units: Sequence[cst.CSTNode] = (block,) if isinstance(block, cst.SimpleStatementSuite) else block.body
+        blank = self._blank_above(units)
+        for move in self._moves:
+            units = move.applied(units)
         out: _Pieces = []
         orphans: list[cst.EmptyLine] = []
         scope: Scope | None = None
@@ -255,9 +260,13 @@ class _Editor(cst.CSTTransformer):
         for unit in units:
             pieces = list(self._pieces[unit])
             inserted = self._inserts.get(unit, [])
+            leading = list(getattr(unit, "leading_lines", ()))
+            own = _comment_lines(leading)
+            if unit in blank:
+                leading = [*blank[unit], *own]
+                if pieces:
+                    pieces[0] = _led(pieces[0], [*blank[unit], *_comment_lines(pieces[0].leading_lines)])  # type: ignore[attr-defined]
             if inserted:
-                leading = list(getattr(unit, "leading_lines", ()))
-                own = _comment_lines(leading)
                 moved = dict.fromkeys(gone for edit in inserted for gone in edit.comments_of)
                 for gone in moved:
                     orphans.extend(own if gone is unit and pieces else self._orphaned(gone))
@@ -281,9 +290,8 @@ class _Editor(cst.CSTTransformer):
                 scope, inner = self._scopes[unit], []
             if pieces:
                 if orphans:
-                    own = list(getattr(pieces[0], "leading_lines", ()))
-                    blank = own[: next((i for i, line in enumerate(own) if line.comment is not None), len(own))]
-                    pieces[0] = _led(pieces[0], [*blank, *orphans, *own[len(blank) :]])
+                    above = getattr(pieces[0], "leading_lines", ())
+                    pieces[0] = _led(pieces[0], [*_blank_lines(above), *orphans, *_comment_lines(above)])
                     orphans = []
                 (inner if scope is not None else out).extend(pieces)
             elif unit not in self._moved_comments:
@@ -293,6 +301,19 @@ class _Editor(cst.CSTTransformer):
                     out.append(self._with(scope, [_without_trailing_space(piece) for piece in inner]))
                 scope = None
         return out, orphans
+
+    def _blank_above(self, units: Sequence[cst.CSTNode]) -> dict[cst.CSTNode, list[cst.EmptyLine]]:
+        """The blank lines above units of a block that a move gives other ones: paragraphs stay apart."""
+        found = {}
+        for move in self._moves:
+            if move.before in units:
+                first = move.units[0]
+                place = units.index(first)
+                follower = next(unit for unit in units[place:] if unit not in move.units)
+                above, below = (_blank_lines(getattr(unit, "leading_lines", ())) for unit in (first, follower))
+                found[follower] = above if not place or len(above) > len(below) else below
+                found[first] = _blank_lines(getattr(move.before, "leading_lines", ()))
+        return found
 
     def _orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         return [cst.EmptyLine(comment=cst.Comment(text)) for text in comments_in(unit)]
@@ -316,6 +337,8 @@ def _edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:
             yield from edit.units
         elif isinstance(edit, Insert):
             yield from (edit.before, *edit.comments_of)
+        elif isinstance(edit, Move):
+            yield from (*edit.units, edit.before)
         elif isinstance(edit, Unwrap | Branch):
             yield edit.unit
         elif isinstance(edit, Signature):
@@ -413,6 +436,11 @@ def _comment_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
     """The lines from the first comment on: blank lines above it belong to what stands before."""
     first = next((number for number, line in enumerate(lines) if line.comment is not None), len(lines))
     return list(lines[first:])
+
+
+def _blank_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """The lines above the first comment."""
+    return list(lines[: len(lines) - len(_comment_lines(lines))])
 
 
 def _keep_comments(original: cst.CSTNode, pieces: _Pieces) -> _Pieces:

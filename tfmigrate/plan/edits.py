@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import libcst as cst
 
 from tfmigrate.result import Finding
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,23 @@ class ImportNames:
     parts: tuple[ImportPart, ...] = ()
 
 
-Edit = Scope | Insert | Remove | Unwrap | Branch | Replace | Arguments | Signature | ImportNames
+@dataclass(frozen=True)
+class Move:
+    """Let units go down to just before another one of their block, their comments with them."""
+
+    units: tuple[cst.CSTNode, ...]
+    before: cst.CSTNode
+
+    def applied(self, block: Sequence[_Node]) -> list[_Node]:
+        """The units of a block in their new order."""
+        if self.before not in block:
+            return list(block)
+        staying = [unit for unit in block if unit not in self.units]
+        place = staying.index(self.before)  # type: ignore[arg-type]
+        return [*staying[:place], *(unit for unit in block if unit in self.units), *staying[place:]]
+
+
+Edit = Scope | Insert | Move | Remove | Unwrap | Branch | Replace | Arguments | Signature | ImportNames
 
 
 @dataclass(frozen=True)

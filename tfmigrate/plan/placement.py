@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import libcst as cst
@@ -11,15 +11,17 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.aliases import Merge
 from tfmigrate.plan.compiles import compiled_apart
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Insert, Scope
+from tfmigrate.plan.edits import Insert, Move, Scope
 from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.groups import Refusal, sites_to_cover
 from tfmigrate.plan.homes import Home
+from tfmigrate.plan.lowering import WayDown, is_before_choice_of_devices, ways_down
 from tfmigrate.plan.own_loops import trained_by_hand
 from tfmigrate.plan.remains import Remains
 from tfmigrate.plan.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy import ALL_WORKERS, Strategy, strategy_for
 from tfmigrate.plan.workers import devices_problem, place_of_strategy
+from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.values import Site
 
@@ -34,6 +36,8 @@ class Placement:
     """What the strategy is made before."""
     runs: tuple[Run, ...]
     """What stands in its scope."""
+    move: WayDown | None
+    """Of what builds the model, to where the strategy can be made; `before` is the first of it."""
     far: tuple[tuple[Site, cst.BaseExpression], ...]
     """Places that stand under their model's own strategy instead, each with the expression that is the model there."""
 
@@ -43,9 +47,16 @@ class Placement:
 
 
 def placements_of(
-    homes: Iterable[Home], remains: Mapping[Module, Remains], drafts: Mapping[Module, Draft]
+    homes: Iterable[Home],
+    remains: Mapping[Module, Remains],
+    drafts: Mapping[Module, Draft],
+    lowering: Container[cst.Call],
+    facts: ProgramFacts,
 ) -> tuple[list[Placement], dict[cst.Call, Refusal]]:
-    """The homes whose strategy can be written, and the calls in those where it cannot."""
+    """The homes whose strategy can be written, and the calls in those where it cannot.
+
+    `lowering`: those whose models may be built further down, because their number of GPUs comes too late otherwise.
+    """
     placements: list[Placement] = []
     refused: dict[cst.Call, Refusal] = {}
     cluster: Module | None = None
@@ -58,13 +69,21 @@ def placements_of(
             problem = Refusal(codes.MADE_ELSEWHERE, "no statement was found that builds the model")
         if problem is None:
             before = first_common_unit(home.module, runs, home.body)
+            move: WayDown | None = None
             if drafts[home.module].settings.over_workers:
                 cluster = cluster or home.module
                 before, strategy = _before_all_else(home, before, drafts[home.module], cluster)
             else:
-                before, strategy = _outside_loops(home, before, drafts)
+                start = before
+                before, strategy = _outside_loops(home, start, drafts)
+                if _is_early(home, start, strategy, drafts, lowering):
+                    down = _lowered(home, start, near, drafts, facts)
+                    if down is not None:
+                        move, strategy = down
+                        before = move.move.units[0]  # type: ignore[assignment]
+                        runs = _runs(home, near, remains.get(home.module), move.move)
             if isinstance(strategy, Strategy):
-                placements.append(Placement(home, strategy, before, runs, far))
+                placements.append(Placement(home, strategy, before, runs, move, far))
             else:
                 problem = strategy
         if problem is not None:
@@ -99,16 +118,20 @@ def _covered(home: Home) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseExp
     return frozenset(near), tuple((site, model) for site, model in far.items() if site.unit not in near)
 
 
-def _runs(home: Home, near: frozenset[Unit], left: Remains | None) -> tuple[Run, ...]:
+def _runs(home: Home, near: frozenset[Unit], left: Remains | None, move: Move | None = None) -> tuple[Run, ...]:
     """The `with` blocks of a home."""
-    training = frozenset(
+    gone, transparent = (left.blocks.gone, left.blocks.transparent) if left is not None else ((), ())
+    return tuple(Cover(home.module, near, _training(home) - near, gone, transparent, move).runs(home.body))
+
+
+def _training(home: Home) -> frozenset[Unit]:
+    """The units of a home under which its models are trained."""
+    return frozenset(
         lifted.unit
         for group in home.groups
         for use in group.trainings
         if (lifted := use.site.lifted(group.home)) is not None
     )
-    gone, transparent = (left.blocks.gone, left.blocks.transparent) if left is not None else ((), ())
-    return tuple(Cover(home.module, near, training - near, gone, transparent).runs(home.body))
 
 
 def _outside_loops(home: Home, before: Unit, drafts: Mapping[Module, Draft]) -> tuple[Unit, Strategy | Refusal]:
@@ -120,6 +143,31 @@ def _outside_loops(home: Home, before: Unit, drafts: Mapping[Module, Draft]) -> 
             break
         before, found = loop, outside
     return before, found
+
+
+def _is_early(
+    home: Home,
+    start: Unit,
+    strategy: Strategy | Refusal,
+    drafts: Mapping[Module, Draft],
+    lowering: Container[cst.Call],
+) -> bool:
+    """Whether a strategy made before `start` would come before what it needs: its number of GPUs, or their choice."""
+    if isinstance(strategy, Refusal):
+        return strategy.code == codes.GPUS_TOO_LATE and any(wrap.call in lowering for wrap in home.wraps)
+    return is_before_choice_of_devices(home, start, drafts[home.module])
+
+
+def _lowered(
+    home: Home, start: Unit, near: frozenset[Unit], drafts: Mapping[Module, Draft], facts: ProgramFacts
+) -> tuple[WayDown, Strategy] | None:
+    """The shortest way down for what a home builds to where its strategy can be made, and that strategy."""
+    draft = drafts[home.module]
+    for way in ways_down(home, start, near, _training(home), drafts, facts.exported):
+        strategy = _strategy(home, way.move.before, drafts)  # type: ignore[arg-type]
+        if isinstance(strategy, Strategy) and way.binds.isdisjoint(strategy.names):
+            return (way, strategy) if draft.wanted(codes.GPUS_TOO_LATE, way.move.units[0]) else None
+    return None
 
 
 def _before_all_else(home: Home, before: Unit, draft: Draft, cluster: Module) -> tuple[Unit, Strategy | Refusal]:
@@ -162,6 +210,11 @@ def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> N
     else:
         made = Insert(placement.before, code, _moved_comments(home, left))
     draft.edits.append(made)
+    if placement.move is not None:
+        draft.edits.append(placement.move.move)
+        line, _ = home.module.position(placement.move.last)
+        message = f"the model is built below line {line} now, where it is known how many GPUs there are"
+        draft.say(codes.GPUS_TOO_LATE, placement.move.move.units[0], message, "rewrite")
     draft.edits.extend(Scope(run.units, f"{home.name}.scope()") for run in placement.runs)
 
 

@@ -59,22 +59,27 @@ def _settled(
 ) -> tuple[list[Placement], dict[Module, Remains]]:
     """The strategies that can be written, and what remains of the modules then. The other wraps join the refused.
 
-    A call refused in one home is refused in all, which changes what remains, so this repeats.
+    A call refused in one home is refused in all, which changes what remains, so this repeats. One whose number of GPUs
+    comes too late is tried at its callers first, and then where it was, with its model built further down.
     """
     callers: dict[Wrap, Frame] = {}
     late: dict[cst.Call, Refusal] = {}
+    lowering: set[cst.Call] = set()
     while True:
         left = (wrap for wrap in followed if wrap.call not in refused)
         homes, homeless = homes_of(left, facts, drafts, callers)
         refused.update(homeless)
         remains = remains_of(homes, refused, facts, drafts)
-        placements, unplaced = placements_of(homes, remains, drafts)
+        placements, unplaced = placements_of(homes, remains, drafts, lowering, facts)
         for call, refusal in unplaced.items():
             late.setdefault(call, refusal)
         raised = _to_callers(homes, unplaced)
         callers.update(raised)
         tried = {wrap.call for wrap in raised}
-        refused.update((call, late[call]) for call in unplaced if call not in tried)
+        again = {call for call in unplaced.keys() - tried - lowering if late[call].code == codes.GPUS_TOO_LATE}
+        lowering |= again
+        callers = {wrap: frame for wrap, frame in callers.items() if wrap.call not in again}
+        refused.update((call, late[call]) for call in unplaced if call not in tried | again)
         if not homeless and not unplaced:
             return placements, remains
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from tfmigrate.plan.edits import Move
 from tfmigrate.understand.program import Module, Unit, suites_of, units_of
 
 _BRIDGE = 3
@@ -20,7 +21,7 @@ _BRIDGE = 3
 
 @dataclass(frozen=True)
 class Run:
-    """Neighbouring units of one block that share a `with`."""
+    """Neighbouring units of one block that share a `with`, after the move that was asked for."""
 
     units: tuple[Unit, ...]
 
@@ -35,18 +36,21 @@ class Cover:
         training: frozenset[cst.CSTNode],
         gone: Iterable[cst.CSTNode],
         transparent: Iterable[cst.CSTNode],
+        move: Move | None = None,
     ) -> None:
+        """`move`: of units that shall stand elsewhere in their block by then."""
         self._module = module
         self._needed = needed
         self._training = training
         self._gone = frozenset(gone)
         self._transparent = frozenset(transparent)
+        self._move = move
 
     def runs(self, block: cst.Module | cst.BaseSuite) -> Iterator[Run]:
         """The runs of a block and of the blocks inside it, in order."""
         current: list[Unit] = []
         gap: list[Unit] = []
-        for unit in units_of(block):
+        for unit in units_of(block) if self._move is None else self._move.applied(units_of(block)):
             if unit in self._gone and unit not in self._needed:
                 gap.append(unit)
             elif self._whole(unit) or (current and self._bridgeable(gap) and self._guarded(unit)):

@@ -56,6 +56,12 @@ class Strategy:
             return f"({ways[0]})" if _is_choice(ways[0]) else ways[0]
         return " or ".join(f"({way})" for way in ways)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name in its devices and conditions."""
+        tree = ast.parse(self.statement("_", "_", ""))
+        return frozenset(part.id for part in ast.walk(tree) if isinstance(part, ast.Name))
+
     def statement(self, name: str, tf: str, indent: str) -> str:
         """The assignment, broken over lines where it is long."""
         mirrored = f"{tf}.distribute.{self.name}({self.devices and f'devices={self.devices}'})"
