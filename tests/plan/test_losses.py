@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
 
 from tfmigrate.result import FileResult
@@ -274,3 +276,29 @@ def test_a_model_that_no_strategy_has_to_do_with_keeps_its_loss() -> None:
 def test_a_model_that_may_be_the_parallel_one_is_given_the_whole_batch() -> None:
     body = "alone = Sequential([Dense(1, input_shape=(4,))])\nchosen = parallel if several else alone\n"
     assert "whole_batch(dice)" in migrated(body + "chosen.compile('sgd', dice)\n").after
+
+
+def test_a_model_that_a_builder_makes_beside_the_parallel_one_is_on_the_strategy_too() -> None:
+    """Keras 3 returns each row of predict_on_batch() once per replica, whichever model of the scope predicts."""
+    code = dedent(
+        """
+        from keras.layers import Dense, Input
+        from keras.models import Model
+        from keras.utils import multi_gpu_model
+
+
+        def build():
+            rows = Input((4,))
+            hidden = Dense(3)(rows)
+            return Model(rows, Dense(1)(hidden)), Model(rows, Dense(2)(hidden))
+
+
+        trained, used = build()
+        parallel = multi_gpu_model(trained, 2)
+        parallel.compile("sgd", "mse")
+        parallel.fit_generator(data)
+        used.predict_on_batch(batch)
+        """
+    )
+    (file,) = migrate_sources({"train.py": code}, Settings())
+    assert "used.predict(batch, verbose=0)" in file.after

@@ -26,7 +26,7 @@ from tfmigrate.plan.trail import story_of, trail_of
 from tfmigrate.rules import Rule
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import ClassValue, Frame, ModelObject
+from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Site
 
 
 def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Iterable[Rule]) -> dict[Module, Plan]:
@@ -167,11 +167,26 @@ def _say_refused(refused: Mapping[cst.Call, Refusal], facts: ProgramFacts, draft
 
 
 def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> frozenset[ModelObject]:
-    """The models that no strategy has to do with, where every strategy of the program is one that is made here."""
+    """The models that no strategy has to do with, where every strategy of the program is one that is made here.
+
+    One that a builder makes beside a parallel one is made in the scope too.
+    """
     if not placements or facts.entered or facts.scopes_elsewhere:
         return frozenset()
     groups = (group for placement in placements for group in placement.home.groups)
-    return frozenset(facts.models).difference(*(group.models for group in groups))
+    others = frozenset(facts.models).difference(*(group.models for group in groups))
+    return frozenset(one for one in others if not any(_is_inside(placement, one.sites) for placement in placements))
+
+
+def _is_inside(placement: Placement, sites: Iterable[Site]) -> bool:
+    """Whether one of some places stands in the scope of a strategy."""
+    units = {unit for run in placement.runs for unit in run.units}
+    lifted = (site.lifted(group.home) for site in sites for group in placement.home.groups)
+    return any(
+        not units.isdisjoint((site.unit, *placement.home.module.ancestors(site.unit)))
+        for site in lifted
+        if site is not None
+    )
 
 
 def _plan_interfaces(
