@@ -180,12 +180,12 @@ def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> fr
 
 def _is_inside(placement: Placement, sites: Iterable[Site]) -> bool:
     """Whether one of some places stands in the scope of a strategy."""
-    units = {unit for run in placement.runs for unit in run.units}
+    module, units = placement.home.module, {unit for run in placement.runs for unit in run.units}
     lifted = (site.lifted(group.home) for site in sites for group in placement.home.groups)
     return any(
-        not units.isdisjoint((site.unit, *placement.home.module.ancestors(site.unit)))
+        not units.isdisjoint((site.unit, *module.ancestors(site.unit)))
         for site in lifted
-        if site is not None
+        if site is not None and site.unit in module.places  # a default value's stands nowhere
     )
 
 
