@@ -352,12 +352,14 @@ def _receiver(function: cst.CSTNode | None) -> str | None:
     return parameters[0].name.value if parameters else None
 
 
+def _methods(cls: ClassValue) -> Iterator[cst.FunctionDef]:
+    return (unit for unit in units_of(cls.node.body) if isinstance(unit, cst.FunctionDef))
+
+
 def _setters(cls: ClassValue, name: str) -> Iterator[tuple[cst.FunctionDef, Unit]]:
     """The methods of a class that assign to an attribute of their object, and the statements that do."""
     module = cls.closure.module
-    for method in units_of(cls.node.body):
-        if not isinstance(method, cst.FunctionDef):
-            continue
+    for method in _methods(cls):
         text = f"{_receiver(method)}.{name}"
         for unit in module.inside(method):
             if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) and _assigns(unit, text, module):
@@ -382,7 +384,7 @@ def _kept_as(owners: Iterable[ClassValue], name: str) -> str:
 
 def _methods_that_set(owners: Iterable[ClassValue], name: str) -> set[str]:
     """The methods of an object that set one of its attributes, themselves or through each other, but for __init__."""
-    methods = {method for cls in owners for method in units_of(cls.node.body) if isinstance(method, cst.FunctionDef)}
+    methods = {method for cls in owners for method in _methods(cls)}
     setting = {method for cls in owners for method, _ in _setters(cls, name)}
     while True:
         found = {method.name.value for method in setting} - {"__init__"}

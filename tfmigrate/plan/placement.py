@@ -42,6 +42,11 @@ class Placement:
     """Places that stand under their model's own strategy instead, each with the expression that is the model there."""
 
     @property
+    def covered(self) -> frozenset[Unit]:
+        """The units that stand in its scope."""
+        return frozenset(unit for run in self.runs for unit in run.units)
+
+    @property
     def over_workers(self) -> bool:
         return self.strategy is ALL_WORKERS
 
@@ -235,7 +240,7 @@ def scope_far_places(
     placements: Iterable[Placement], remains: Mapping[Module, Remains], drafts: Mapping[Module, Draft]
 ) -> None:
     """The edits that put `with model.distribute_strategy.scope():` round what no strategy variable reaches."""
-    near = {unit for placement in placements for run in placement.runs for unit in run.units}
+    near = {unit for placement in placements for unit in placement.covered}
     far = {site.unit: (site, model) for placement in placements for site, model in placement.far}
     apart: dict[tuple[Module, cst.CSTNode, str], list[Unit]] = {}
     for unit, (site, model) in far.items():

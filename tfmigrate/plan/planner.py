@@ -180,7 +180,7 @@ def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> fr
 
 def _is_inside(placement: Placement, sites: Iterable[Site]) -> bool:
     """Whether one of some places stands in the scope of a strategy."""
-    module, units = placement.home.module, {unit for run in placement.runs for unit in run.units}
+    module, units = placement.home.module, placement.covered
     lifted = (site.lifted(group.home) for site in sites for group in placement.home.groups)
     return any(
         not units.isdisjoint((site.unit, *module.ancestors(site.unit)))
