@@ -494,3 +494,36 @@ def test_a_generator_that_comes_by_its_old_name_through_stars_is_told(call: str,
 def test_a_rate_that_comes_by_its_old_name_through_stars_is_told(settings: str, told: int) -> None:
     file = migrated(f"{settings}parallel_model.compile(Adam(**settings), 'mse')\n")
     assert [f.action for f in file.findings if f.code == "TFM202"] == ["warn"] * told
+
+
+@pytest.mark.parametrize(
+    ("metrics", "old", "new"),
+    [
+        ('["mse"]', "val_mean_squared_error", "val_mse"),
+        ('{"out": ["mae", "mape"]}', "out_mean_absolute_error", "out_mae"),
+        ('["mean_squared_error"]', "val_mean_squared_error", "val_mean_squared_error"),
+        ('["mse", losses.mean_squared_error]', "val_mean_squared_error", "val_mean_squared_error"),
+        ('["accuracy", acc]', "val_acc", "val_acc"),
+    ],
+)
+def test_a_key_is_what_compile_calls_the_metric(metrics: str, old: str, new: str) -> None:
+    file = migrated(
+        f'parallel_model.compile("sgd", "mse", metrics={metrics})\nhistory = parallel_model.fit(batches)\n'
+        f'print(history.history["{old}"], "{old}")\n'
+    )
+    assert f'print(history.history["{new}"], "{old}")\n' in file.after
+
+
+@pytest.mark.parametrize("named", ["acc", "accuracy"])
+def test_keys_follow_the_compile_of_another_module_where_theirs_has_none(named: str) -> None:
+    train = (
+        "from keras.callbacks import EarlyStopping\nfrom keras.utils import multi_gpu_model\nfrom net import ready\n\n"
+        'model = multi_gpu_model(ready(), gpus=2)\nmodel.fit(batches, callbacks=[EarlyStopping("val_acc")])\n'
+    )
+    net = (
+        "from keras.layers import Dense\nfrom keras.models import Sequential\n\n\ndef ready():\n"
+        "    model = Sequential([Dense(1, input_shape=(4,))])\n"
+        f'    model.compile("sgd", "mse", metrics=["{named}"])\n    return model\n'
+    )
+    after = {file.path: file.after for file in migrate_sources({"train.py": train, "net.py": net}, Settings())}
+    assert f'EarlyStopping("val_{named}")' in after["train.py"]

@@ -175,3 +175,20 @@ def test_a_fixed_seed_of_the_scripts_own_follows_the_runs() -> None:
         assert random.random() != first
         drawn[run] = first
     assert drawn[1] != drawn[2]
+
+
+def test_the_restored_callbacks_take_from_a_name_what_is_better() -> None:
+    class Callback:
+        def __init__(self, monitor: str = "val_loss", patience: int = 0, mode: str = "auto", **more: object) -> None:
+            self.made = (monitor, patience, mode, more)
+
+    class Checkpoint(Callback):
+        pass
+
+    Checkpoint.__init__ = restored.judging_by_name(Callback.__init__, ("fmeasure",))  # type: ignore[method-assign]
+    Callback.__init__ = restored.judging_by_name(Callback.__init__, ())  # type: ignore[method-assign]
+    assert Callback().made == ("val_loss", 0, "min", {})
+    assert Callback("val_auc", 3).made == ("val_auc", 3, "min", {})
+    assert Callback("my_acc", mode="anything", epsilon=1).made == ("my_acc", 0, "max", {"epsilon": 1})
+    assert Callback("val_auc", 3, "max").made == ("val_auc", 3, "max", {})
+    assert [cls("fmeasure").made[2] for cls in (Callback, Checkpoint)] == ["min", "max"]

@@ -18,6 +18,15 @@ from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import walk
 
+_LOGGED = {
+    "acc": "accuracy",
+    "mean_squared_error": "mse",
+    "mean_absolute_error": "mae",
+    "mean_absolute_percentage_error": "mape",
+    "mean_squared_logarithmic_error": "msle",
+}
+"""What a metric was logged as -> what compile() calls it, as TensorFlow 2 logs it."""
+
 
 def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
     """`'acc'` and `'val_acc'` in monitor=, logs[...], history.history[...] and file names of checkpoints.
@@ -39,21 +48,26 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
 
 
 def _renamed(literal: cst.SimpleString, new: str, old: str, key: str) -> CallChange:
-    message = f"TensorFlow 2 logs the metric under its full name: {old!r} is {key!r} now"
+    message = f"TensorFlow 2 logs the metric under the name that compile() gives: {old!r} is {key!r} now"
     return CallChange(codes.METRIC_KEYS, literal, message, Replace(literal, new))
 
 
-def changed_keys(facts: Facts) -> Mapping[str, str]:
+def changed_keys(facts: Facts, modules: Iterable[Facts]) -> Mapping[str, str]:
     """Old metric key -> new one, where every compile() that names its metrics says 'accuracy' and none 'acc'.
 
-    TensorFlow 2 logs a metric under the very name that compile() gives, so `metrics=['acc']` still logs `acc`.
+    TensorFlow 2 logs a metric under the very name that compile() gives, so `metrics=['acc']` still logs `acc`, and
+    'mse' is no longer written out. `modules`: the facts of the whole program, which are asked where this module
+    compiles nothing.
     """
-    metrics = _metrics(facts)
+    metrics = _metrics(facts) or [value for known in modules for value in _metrics(known)]
     named = {text_of(node) for value in metrics for node in _strings(value)}
-    if "accuracy" not in named or "acc" in named:
-        return {}
+    functions = {node.value for value in metrics for node in walk(value) if isinstance(node, cst.Name)}
     return {
-        f"{when}{output}acc": f"{when}{output}accuracy" for output in ("", *_outputs(metrics)) for when in ("", "val_")
+        f"{when}{output}{old}": f"{when}{output}{new}"
+        for old, new in _LOGGED.items()
+        if new in named and not {old} & (named | functions)
+        for output in ("", *_outputs(metrics, new))
+        for when in ("", "val_")
     }
 
 
@@ -66,13 +80,13 @@ def _metrics(facts: Facts) -> list[cst.BaseExpression]:
     ]
 
 
-def _outputs(metrics: Iterable[cst.BaseExpression]) -> Iterator[str]:
+def _outputs(metrics: Iterable[cst.BaseExpression], name: str) -> Iterator[str]:
     """`out_` for each output of `{'out': 'accuracy'}`, as the keys of a model with several begin."""
     for value in metrics:
         for element in value.elements if isinstance(value, cst.Dict) else ():
-            if isinstance(element, cst.DictElement) and (name := text_of(element.key)) is not None:
-                if "accuracy" in map(text_of, _strings(element.value)):
-                    yield f"{name}_"
+            if isinstance(element, cst.DictElement) and (output := text_of(element.key)) is not None:
+                if name in map(text_of, _strings(element.value)):
+                    yield f"{output}_"
 
 
 def _strings(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:

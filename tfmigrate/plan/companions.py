@@ -40,6 +40,7 @@ from tfmigrate.plan.methods import (
     predictions_on_batch,
     target_tensors,
 )
+from tfmigrate.plan.monitors import monitor_directions
 from tfmigrate.plan.outside_tensors import outside_tensors
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
 from tfmigrate.plan.readiness import missing_names, taken_out
@@ -116,7 +117,7 @@ def _changes(
 ) -> Iterator[CallChange]:
     facts, scopes, settings, tf = draft.facts, draft.scopes, draft.settings, draft.tf
     spread = replace(facts, uses=[use for use in facts.uses if not options(use.receiver) <= single])
-    keys = changed_keys(facts) if codes.METRIC_KEYS in tables.wanted else {}
+    keys = changed_keys(facts, modules.values()) if codes.METRIC_KEYS in tables.wanted else {}
     handled = [
         *generator_calls(facts, tables),
         *handed_on(facts, tables),
@@ -128,6 +129,7 @@ def _changes(
         *callback_attributes(facts),
         *models_in_themselves(facts, draft.vanishing()),
         *metric_keys(facts, scopes, keys),
+        *monitor_directions(facts, modules.values(), keys, settings, draft.quote),
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
         *(() if settings.over_workers else checkpoint_files(facts, scopes, keys, renamed)),
         *predicted_classes(facts),

@@ -346,6 +346,9 @@ def with_defaults(original, values):
 
 
 def restore_callbacks(flavour):
+    for name, beginnings in (("EarlyStopping", ()), ("ReduceLROnPlateau", ()), ("ModelCheckpoint", ("fmeasure",))):
+        for cls in flavours.classes(flavour, "callbacks", [name]):
+            cls.__init__ = judging_by_name(cls.__init__, beginnings)
     for cls in flavours.classes(flavour, "callbacks", ["ModelCheckpoint"]):
         original = cls.__init__
 
@@ -356,21 +359,24 @@ def restore_callbacks(flavour):
             _original(self, new_name(str(filepath), weights_only, flavour), *args, **kwargs)
 
         cls.__init__ = __init__
-    if flavour.is_keras3:
-        for cls in flavours.classes(flavour, "callbacks", ["EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau"]):
-            cls._set_monitor_op = judging_by_name(cls._set_monitor_op)
 
 
-def judging_by_name(original):
-    """Keras 2.3.1 took from the monitor's name what is better; Keras 3 asks the metrics and fails where none has it."""
+def judging_by_name(original, beginnings):
+    """Keras 2.3.1 took from the monitor's name what is better; Keras 3 asks the metrics and fails where none has it.
+
+    `beginnings`: of names of which more is better, beside those with `acc` in them.
+    """
+    signature = inspect.signature(original)
 
     @functools.wraps(original)
-    def _set_monitor_op(self):
-        if self.mode == "auto":
-            self.mode = "max" if "acc" in self.monitor or self.monitor.startswith("fmeasure") else "min"
-        return original(self)
+    def __init__(self, *args, **kwargs):
+        given = signature.bind_partial(self, *args, **kwargs)
+        monitor = given.arguments.get("monitor", "val_loss")
+        if given.arguments.get("mode") not in ("min", "max"):
+            given.arguments["mode"] = "max" if "acc" in monitor or monitor.startswith(beginnings) else "min"
+        return original(*given.args, **given.kwargs)
 
-    return _set_monitor_op
+    return __init__
 
 
 def new_name(path, weights_only, flavour):
