@@ -123,3 +123,32 @@ def test_a_cell_that_does_not_parse_is_named(training: Path, tfmigrate: Tfmigrat
     done = tfmigrate("check")
     assert done.code == 2
     assert "train.ipynb: error: cell 3, line 2: looks like Python 2" in done.text
+
+
+KERAS = "from keras.layers import Dense\nfrom keras.models import Sequential\nfrom keras.utils import multi_gpu_model"
+WRAPPED = "model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), 2)"
+
+
+@pytest.mark.parametrize(
+    ("cells", "with_import"),
+    [
+        (["!pip install tensorflow==1.15", KERAS, WRAPPED], 1),
+        (["%pip install tensorflow", "# Settings\nimport os\nos.environ['X'] = '1'", KERAS, WRAPPED], 2),
+        (["import sys", "!{sys.executable} -m pip install keras", "import numpy as np", KERAS, WRAPPED], 3),
+        (["!pip install keras\n" + KERAS, WRAPPED], 0),
+        (["import sys\n!pip install keras", "from nets import *\nfrom wrapping import multi_gpu_model", WRAPPED], 1),
+        (["!pip install keras", "def scaled(rows):\n    return rows / 255", KERAS, WRAPPED], 1),
+        (["import numpy as np\nfrom nets import *\nfrom wrapping import multi_gpu_model", "%time", WRAPPED], 2),
+    ],
+)
+def test_tensorflow_is_imported_below_what_installs_it(
+    cells: list[str], with_import: int, project: Path, tfmigrate: Tfmigrate
+) -> None:
+    (project / "nets.py").write_text("from keras.layers import Dense\nfrom keras.models import Sequential\n")
+    (project / "wrapping.py").write_text("from keras.utils import multi_gpu_model\n")
+    (project / "train.ipynb").write_text(written(*map(lines, cells)), encoding="utf-8")
+    assert tfmigrate("fix").code == 0
+    new = sources(project / "train.ipynb")[1:]
+    assert [number for number, source in enumerate(new) if "import tensorflow as tf" in source] == [with_import]
+    assert "!pip install keras\nimport tensorflow" in new[0] or "pip" not in new[with_import]
+    assert all(cell in new for cell in cells if "pip" in cell and "import keras" not in cell and "keras." not in cell)

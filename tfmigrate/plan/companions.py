@@ -55,7 +55,16 @@ from tfmigrate.plan.unread import drop_unread, unread_imports
 from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, Unit, dotted, imports_of, is_docstring, only_statement, units_of
+from tfmigrate.understand.program import (
+    Module,
+    Unit,
+    dotted,
+    imports_of,
+    is_docstring,
+    is_seam,
+    only_statement,
+    units_of,
+)
 from tfmigrate.understand.values import ModelObject, options
 from tfmigrate.walk import walk
 
@@ -267,13 +276,16 @@ def _drop_conditional(draft: Draft, statement: cst.Import | cst.ImportFrom, unit
 
 
 def _place_for_import(draft: Draft) -> Unit | None:
-    keras, first, standing = None, None, None
+    keras, first, standing, above = None, None, None, None
     for unit in units_of(draft.module.tree):
         smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
         imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
         roots = [full.split(".")[0] for small in imports for _, _, full in imports_of(small)]
         roots += [dotted(small.module).split(".")[0] for small in imports if isinstance(small, cst.ImportFrom)]
-        if "__future__" in roots or is_docstring(only_statement(unit)):
+        if "__future__" in roots or is_docstring(only_statement(unit)) or is_seam(unit):
+            continue
+        if _is_magic(unit, draft):  # It may install TensorFlow.
+            above, first, standing = first or standing or above, None, None
             continue
         standing = standing or unit
         if imports:
@@ -283,4 +295,13 @@ def _place_for_import(draft: Draft) -> Unit | None:
         # Settings stand between imports: a script sets os.environ before it imports Keras, which brings TensorFlow.
         if keras is not None or isinstance(unit, cst.FunctionDef | cst.ClassDef | cst.With | cst.For | cst.While):
             break
-    return keras or first or standing
+    return keras or first or standing or above
+
+
+def _is_magic(unit: Unit, draft: Draft) -> bool:
+    """Whether a line is `name()` of a name that nothing binds, as a magic or shell line of a notebook stands here."""
+    statement = only_statement(unit)
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name) or call.args:
+        return False
+    return not any(mention.binds for mention in draft.scopes.of_variable(call.func.value, draft.scopes.module))

@@ -26,7 +26,7 @@ from tfmigrate.rules import Default, Rename, Rule
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module, dotted, imports_of, only_statement, root_name
+from tfmigrate.understand.program import Module, dotted, imports_of, is_seam, only_statement, root_name
 from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_order, options
 from tfmigrate.walk import walk
 
@@ -126,19 +126,13 @@ def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTN
     end = next(
         n
         for n, unit in enumerate(body)
-        if (isinstance(unit, cst.FunctionDef | cst.ClassDef) and not _is_seam(unit))
+        if (isinstance(unit, cst.FunctionDef | cst.ClassDef) and not is_seam(unit))
         or any(node in used for node in walk(unit))
     )
     place = max((n + 1 for n, unit in enumerate(body[:end]) if _imports_only(unit)), default=0)
-    while place < end and (isinstance(only_statement(body[place]), cst.Expr) or _is_seam(body[place])):
+    while place < end and (isinstance(only_statement(body[place]), cst.Expr) or is_seam(body[place])):
         place += 1
     return body[place]
-
-
-def _is_seam(unit: cst.CSTNode) -> bool:
-    """Whether a statement does nothing: `class name: pass`, which parts the cells of a notebook."""
-    suite = unit.body if isinstance(unit, cst.ClassDef) else None
-    return isinstance(suite, cst.SimpleStatementSuite) and all(isinstance(small, cst.Pass) for small in suite.body)
 
 
 def _imports_only(unit: cst.CSTNode) -> bool:

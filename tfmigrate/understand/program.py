@@ -180,6 +180,12 @@ def only_statement(unit: cst.CSTNode) -> cst.BaseSmallStatement | None:
     return unit.body[0] if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1 else None
 
 
+def is_seam(unit: cst.CSTNode) -> bool:
+    """Whether a statement does nothing: `class name: pass`, which parts the cells of a notebook."""
+    suite = unit.body if isinstance(unit, cst.ClassDef) else None
+    return isinstance(suite, cst.SimpleStatementSuite) and all(isinstance(small, cst.Pass) for small in suite.body)
+
+
 def is_docstring(statement: cst.CSTNode | None) -> bool:
     """Whether a statement is a string and nothing else."""
     return isinstance(statement, cst.Expr) and isinstance(statement.value, cst.SimpleString | cst.ConcatenatedString)
