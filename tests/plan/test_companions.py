@@ -288,6 +288,37 @@ def test_an_epsilon_in_a_name_is_squared_in_place() -> None:
     assert "RMSprop(epsilon=(small) ** 2)" in migrated("optimizer = RMSprop(epsilon=small)\n").after
 
 
+@pytest.mark.parametrize("momentum", ["momentum=0.9", "momentum=m", "momentum=0.9, centered=True"])
+def test_an_epsilon_that_stood_under_the_root_stays(momentum: str) -> None:
+    head = HEAD.replace("from keras", "from tensorflow.keras")
+    for given, kept in (("", ""), (", epsilon=1e-6", ", epsilon=1e-6")):
+        text = f"{head}{TAIL}parallel_model.compile(RMSprop(0.01, {momentum}{given}), 'mse')\n"
+        file = migrate_bytes(text.encode(), "example.py", Settings())
+        assert f"RMSprop(0.01, {momentum}{kept})" in file.after
+    text = f"{head}{TAIL}parallel_model.compile(RMSprop(0.01, momentum=0.0), 'mse')\n"
+    assert "momentum=0.0, epsilon=1e-14)" in migrate_bytes(text.encode(), "example.py", Settings()).after
+
+
+def test_an_epsilon_of_adagrad_is_squared_where_its_sum_started_at_nothing() -> None:
+    assert "Adagrad(epsilon=1e-16," in migrated("optimizer = Adagrad(epsilon=1e-8)\n").after
+    text = HEAD.replace("from keras", "from tensorflow.keras") + TAIL + "optimizer = Adagrad(epsilon=1e-8)\n"
+    assert "Adagrad(epsilon=1e-8)" in migrate_bytes(text.encode(), "example.py", Settings()).after
+
+
+@pytest.mark.parametrize(("epsilon", "told"), [("1e-7", []), ("1e-3", ["warn"])])
+def test_a_large_epsilon_is_told(epsilon: str, told: list[str]) -> None:
+    file = migrated(f"optimizer = RMSprop(epsilon={epsilon})\n")
+    assert [f.action for f in file.findings if f.code == "TFM304" and f.action == "warn"] == told
+
+
+def test_a_list_of_any_length_is_not_taken_for_one_array() -> None:
+    file = migrated("x = [read(name) for name in names]\nparallel_model.fit(x, y, batch_size=64, epochs=2)\n")
+    assert "model.fit(x, y, batch_size=64, epochs=2)" in file.after
+    assert [f.action for f in file.findings if f.code == "TFM002"] == ["warn"]
+    starred = migrated("x = [first, *others]\nparallel_model.fit(x, y, batch_size=64)\n")
+    assert "model.fit(x, y, batch_size=64)" in starred.after
+
+
 def test_the_second_run_changes_nothing() -> None:
     body = (
         "layer = GRU(4, recurrent_activation='hard_sigmoid')\n"

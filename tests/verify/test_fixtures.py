@@ -19,8 +19,6 @@ from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import compare
 from tfmigrate.verify.controls import CONTROLS, PREDICTION_CONTROLS, mutants, program_of
 from tfmigrate.verify.experiment import (
-    OLD_KERAS_DEFAULTS,
-    OLD_TF_KERAS_DEFAULTS,
     Kind,
     Limits,
     World,
@@ -164,12 +162,12 @@ def test_the_right_migration_is_equivalent(program: Program, judge: Callable[...
 @pytest.mark.runs_tensorflow
 @each(program for program in PROGRAMS.values() if not program.full)
 def test_a_shape_trains_as_before(program: Program, runtime_for: Callable[[str], Runtime], tmp_path: Path) -> None:
-    defaults = OLD_KERAS_DEFAULTS if program.flavour == "keras" else OLD_TF_KERAS_DEFAULTS
+    standalone = program.flavour == "keras"
 
     def world(kind: Kind, python: Runtime, keras: int = 0) -> World:
         script = program.new if kind == "migrated" else program.old
         place = (script.parent, script.name, program.args, program.gpus)
-        return World(f"{kind} {keras}", kind, python, *place, legacy_keras=keras == 2, defaults=defaults)
+        return World(f"{kind} {keras}", kind, python, *place, legacy_keras=keras == 2, standalone=standalone)
 
     old = run(world("genuine", runtime_for(KINDS[program.genuine[0]])), LIMITS, folder=tmp_path / "old")
     assert old.ok, old.message

@@ -12,7 +12,7 @@ import pytest
 
 from tfmigrate.verify import experiment
 from tfmigrate.verify.compare import compare
-from tfmigrate.verify.experiment import OLD_KERAS_DEFAULTS, OLD_TF_KERAS_DEFAULTS, Limits, Run, World
+from tfmigrate.verify.experiment import Limits, Run, World
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.trace import Moment, Trace
 
@@ -300,7 +300,7 @@ def run_worlds(
     scripts: tuple[str, str],
     genuine: Runtime,
     modern: Runtime,
-    defaults: Mapping[str, Mapping[str, object]],
+    standalone: bool,
     wrong: Mapping[str, str],
 ) -> Program:
     folder = factory.mktemp("program")
@@ -310,8 +310,8 @@ def run_worlds(
         World("genuine", "genuine", genuine, folder, "old.py"), Limits(seconds=300), folder=factory.mktemp("genuine")
     )
     worlds = [
-        World("restored keras 3", "restored", modern, folder, "old.py", defaults=defaults),
-        World("restored keras 2", "restored", modern, folder, "old.py", defaults=defaults, legacy_keras=True),
+        World("restored keras 3", "restored", modern, folder, "old.py", standalone=standalone),
+        World("restored keras 2", "restored", modern, folder, "old.py", standalone=standalone, legacy_keras=True),
         World("migrated keras 3", "migrated", modern, folder, "new.py"),
         World("migrated keras 2", "migrated", modern, folder, "new.py", legacy_keras=True),
         World("genuine, one thread", "genuine", genuine, folder, "old.py", threads=1),
@@ -340,7 +340,7 @@ def dense(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str],
         (DENSE_OLD, DENSE_NEW),
         runtime_for("genuine keras"),
         runtime_for("keras 2"),
-        OLD_KERAS_DEFAULTS,
+        True,
         wrong,
     )
 
@@ -352,7 +352,7 @@ def conv(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], 
         (CONV_OLD, CONV_NEW),
         runtime_for("genuine tf.keras"),
         runtime_for("keras 2"),
-        OLD_TF_KERAS_DEFAULTS,
+        False,
         {},
     )
 
@@ -364,7 +364,7 @@ def branches(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[st
         (BRANCHES_OLD, BRANCHES_NEW),
         runtime_for("genuine keras"),
         runtime_for("keras 2"),
-        OLD_KERAS_DEFAULTS,
+        True,
         {},
     )
 
@@ -376,7 +376,7 @@ def predicted(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[s
         (PREDICT_OLD, PREDICT_NEW),
         runtime_for("genuine tf.keras"),
         runtime_for("keras 2"),
-        OLD_TF_KERAS_DEFAULTS,
+        False,
         {},
     )
 

@@ -12,8 +12,8 @@ from tfmigrate.verify.experiment import Limits, Run, World
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.verdict import VerifyOptions, flavour_of, replicas_written, verify
 
-from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Laboratory, broken, usual
-from .simulated import Training, migrated
+from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Behaviour, Laboratory, broken, usual
+from .simulated import Predicting, Training, migrated
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_worlds_are_what_their_roles_say(lab: Laboratory) -> None:
     assert worlds["genuine"].runtime is LEGACY
     assert worlds["restored on Keras 2"].legacy_keras
     assert not worlds["restored on Keras 3"].legacy_keras
-    assert worlds["restored on Keras 3"].defaults["Adadelta"]["learning_rate"] == 1.0
+    assert worlds["restored on Keras 3"].standalone
     assert worlds["migrated on Keras 3"].script == "new.py"
     assert {w.replicas for w in worlds.values()} == {2}
     assert {w.args for w in worlds.values()} == {("--gpus", "2")}
@@ -187,6 +187,54 @@ def test_weights_without_gradient_may_drift_further_than_losses(lab: Laboratory)
     assert lab.verify().verdict == "EQUIVALENT"
     lab.behaviour = broken(migrated=replace(migrated(OLD), idle_weight=0.5))
     assert lab.verify().verdict == "DIFFERENT"
+
+
+OTHER_STEPS = replace(OLD, step_scale=1.2)
+"""As the optimizers of another Keras take them."""
+
+
+def with_old_optimizers(shown: Training = OTHER_STEPS, **parts: Training | str) -> Behaviour:
+    """The genuine run's steps are others; `shown`: those of the old script restored with the optimizers of its time."""
+    others = broken(**parts)
+
+    def behave(world: World, limits: Limits) -> Training | tuple[Training, ...] | Predicting | str:
+        return shown if world.old_optimizers else others(world, limits)
+
+    return behave
+
+
+def test_the_optimizers_of_another_keras_are_no_fault_of_the_migration(lab: Laboratory) -> None:
+    lab.behaviour = with_old_optimizers(genuine=OTHER_STEPS)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "optimizers of today's Keras alone" in report.reason
+    ((name, what, size),) = report.known
+    assert name == "optimizer of another Keras"
+    assert "sgd(learning_rate=0.5) of TensorFlow 1.15.0" in what
+    assert size > 1e-2
+    assert [pair.remark for pair in report.pairs] == ["but for a known difference, optimizer of another Keras"] * 2 + [
+        ""
+    ] * 2
+    assert all(control.detected for control in report.controls)
+
+
+def test_another_optimizer_is_no_excuse_unless_a_run_shows_it(lab: Laboratory) -> None:
+    lab.behaviour = with_old_optimizers(OLD, genuine=OTHER_STEPS)
+    assert lab.verify().verdict == "DIFFERENT"
+    lab.behaviour = with_old_optimizers(genuine=OTHER_STEPS, migrated=replace(migrated(OLD), learning_rate=1.0))
+    assert lab.verify().verdict == "DIFFERENT"
+    lab.behaviour = with_old_optimizers(genuine=OTHER_STEPS, restored_on_Keras_2="ValueError (old.py:1)")
+    assert lab.verify().verdict == "DIFFERENT"
+
+
+def test_what_is_shown_on_one_keras_does_not_excuse_the_other(lab: Laboratory) -> None:
+    leak = replace(OLD, step_scale=1.1)
+    lab.behaviour = with_old_optimizers(
+        genuine=OTHER_STEPS, restored_on_Keras_3=leak, migrated_on_Keras_3=migrated(leak)
+    )
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert [pair.equivalent for pair in report.pairs if pair.decides] == [False, True]
 
 
 def test_controls_are_held_to_the_narrow_band_beside_a_drift(lab: Laboratory) -> None:

@@ -157,7 +157,7 @@ def test_two_workers_train_as_one_machine_did(
     shutil.copytree(old, new)
     migrate.fix([str(new)], Settings(strategy="multi-worker", jobs=1))
     one = World("old", "restored", runtime_for("keras 2"), old, "train.py", replicas=2, legacy_keras=True)
-    one = replace(one, defaults=experiment.OLD_KERAS_DEFAULTS)
+    one = replace(one, standalone=True)
     alone = experiment.run(one, Limits(seconds=120), folder=tmp_path / "one")
     assert alone.ok, alone.message
     several = replace(one, role="new", kind="migrated", source=new, workers=2)

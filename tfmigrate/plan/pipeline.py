@@ -202,7 +202,7 @@ class _Builder:
             )
         if isinstance(value, Items):
             count = len(value.values)
-            if value.kind != "tuple" and not _is_simple(node):
+            if not value.counted or (value.kind != "tuple" and not _is_simple(node)):
                 return None
             parts = tuple(f"{text}[{number}]" for number in range(count))
             return _Data(f"tuple({text})", parts) if count else None

@@ -144,7 +144,7 @@ def replicas(wrap: Wrap) -> int | None:
     value = wrap.gpus_value
     if isinstance(value, Literal) and isinstance(value.value, int):
         return value.value
-    return len(value.values) if isinstance(value, Items) and value.kind == "list" else None
+    return len(value.values) if isinstance(value, Items) and value.kind == "list" and value.counted else None
 
 
 def _condition(

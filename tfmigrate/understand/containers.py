@@ -33,7 +33,7 @@ def constructed(name: str, arguments: Arguments) -> Value | None:
         return Mapping(tuple(key for key, _ in arguments), values) if all(key for key, _ in arguments) else None
     if not values:
         return Items((), name)
-    return Items(values[0].values, name) if isinstance(values[0], Items) else None
+    return Items(values[0].values, name, values[0].counted) if isinstance(values[0], Items) else None
 
 
 def display(walker: Walker, node: cst.Tuple | cst.List | cst.Set) -> Value:
@@ -44,7 +44,8 @@ def display(walker: Walker, node: cst.Tuple | cst.List | cst.Set) -> Value:
         else walker.evaluate(element.value)
         for element in node.elements
     )
-    return Items(values, "tuple" if isinstance(node, cst.Tuple) else "list")
+    counted = not any(isinstance(element, cst.StarredElement) for element in node.elements)
+    return Items(values, "tuple" if isinstance(node, cst.Tuple) else "list", counted)
 
 
 def dict_display(walker: Walker, node: cst.Dict) -> Value:
@@ -61,7 +62,7 @@ def dict_display(walker: Walker, node: cst.Dict) -> Value:
 def concatenated(left: Value, right: Value) -> Items | None:
     """`left + right` of two lists or tuples, else None."""
     if isinstance(left, Items) and isinstance(right, Items):
-        return Items((*left.values, *right.values), left.kind)
+        return Items((*left.values, *right.values), left.kind, left.counted and right.counted)
     return None
 
 
@@ -86,7 +87,8 @@ def item_of(value: Value, index: Value | None) -> Value:
     found = []
     for option in _filled(value):
         position = index.value if isinstance(index, Literal) and isinstance(index.value, int) else None
-        if isinstance(option, Items) and position is not None and -len(option.values) <= position < len(option.values):
+        places = range(-len(option.values), len(option.values)) if isinstance(option, Items) else range(0)
+        if isinstance(option, Items) and option.counted and position is not None and position in places:
             found.append(option.values[position])
         elif isinstance(option, Items) and option.values:
             found.append(join(*option.values))

@@ -286,7 +286,7 @@ class Interpreter:
             return Mapping((None,), (self.evaluate(node.value),))
         assert isinstance(node, cst.BaseSimpleComp)
         element = self.evaluate(node.elt)
-        return Visible("gpus") if machine.keeps_gpus(node, run_over) else Items((element,), "list")
+        return Visible("gpus") if machine.keeps_gpus(node, run_over) else Items((element,), "list", counted=False)
 
     def _clause(self, clause: cst.CompFor) -> Value:
         """Binds the targets; the value that the outermost loop runs over."""

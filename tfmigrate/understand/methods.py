@@ -109,5 +109,5 @@ def _of_dict(receiver: Mapping, name: str, arguments: tuple[Value, ...]) -> Valu
     if name == "values":
         return Items(receiver.values, "list")
     if name == "items":
-        return Items((Items((Opaque("a key"), join(*receiver.values))),), "list")
+        return Items((Items((Opaque("a key"), join(*receiver.values))),), "list", counted=False)
     return join(item_of(receiver, arguments[0] if arguments else None), *arguments[1:])

@@ -74,7 +74,7 @@ def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTN
         if isinstance(old, ModelObject):
             return model(old)
         if isinstance(old, Items):
-            return Items(tuple(map(value, old.values)), old.kind)
+            return Items(tuple(map(value, old.values)), old.kind, old.counted)
         if isinstance(old, Mapping):
             return Mapping(old.keys, tuple(map(value, old.values)))
         if isinstance(old, Choice):

@@ -223,11 +223,14 @@ class Items:
 
     values: tuple[Value, ...]
     kind: str = "tuple"
+    counted: bool = True
+    """There are just so many elements; else any number, each like one of these."""
 
     def grown(self, more: Sequence[Value]) -> Items:
         """A list with more at its end. Of a long one no places are known, only what may stand at any of them."""
         values = (*self.values, *more)
-        return Items(values if len(values) <= _LONG else (join(*values),), "list")
+        short = self.counted and len(values) <= _LONG
+        return Items(values if short else (join(*values),), "list", short)
 
 
 @dataclass(frozen=True)
@@ -385,7 +388,7 @@ def join(*values: Value) -> Value:
     merged = frozenset().union(*(options(value) for value in values))
     lists = [option for option in merged if isinstance(option, Items)]
     if len(lists) > _MANY:
-        merged = merged.difference(lists) | {Items(_together(lists), "list")}
+        merged = merged.difference(lists) | {Items(_together(lists), "list", counted=False)}
     dicts = [option for option in merged if isinstance(option, Mapping)]
     if len(dicts) > _MANY:
         held = _together(dicts)

@@ -464,11 +464,27 @@ def _unknown(e: Evidence) -> Divergence:
             size = e.comparison.max_relative_difference
             what = f"losses part from {_where(first.epoch, first.step)} on ({change}), by up to {size:.2g}"
             what += "; the first loss and gradient agree" if e.row("first gradient") is None else ""
-            if (moved := _moved_epsilon(e)) is not None:
+            if (moved := _clipped(e) or _moved_epsilon(e)) is not None:
                 return Divergence("unknown", f"{what}; {moved}", first.epoch, first.step)
         return Divergence("unknown", f"unknown: {what}", first.epoch, first.step)
     what = ", ".join(row.what for row in e.comparison.broken) or "no step was taken by both"
     return Divergence("unknown", f"unknown: {what}")
+
+
+CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
+
+
+def _clipped(e: Evidence) -> str | None:
+    """Keras 3 clips before the replicas' gradients are added up (TFM310), which no setting shows."""
+    if e.new.start is None or not e.new.start.keras.startswith("3.") or all(m.replicas < 2 for m in e.new.models):
+        return None
+    given = {name for compiled in e.new.compiles for name in CLIPS if compiled.config.get(name)}
+    if not given:
+        return None
+    return (
+        f"{' and '.join(sorted(given))}: Keras 3 clips the gradients of each replica and adds them up after, which "
+        "clips less than the old model's one gradient was; Keras 2 adds them up first (TFM310)"
+    )
 
 
 def _moved_epsilon(e: Evidence) -> str | None:

@@ -25,6 +25,8 @@ class Comparison:
     tolerance: float
     predictions: tuple[PredictionPair, ...] = ()
     """Of an old script that trains nothing; they stand in the place of the steps."""
+    excused: str = ""
+    """The known difference that was shown to explain how far the losses lie apart, by name."""
 
     @property
     def common(self) -> tuple[StepPair, ...] | tuple[PredictionPair, ...]:
@@ -64,7 +66,7 @@ class Comparison:
 
     @property
     def equivalent(self) -> bool:
-        return self.losses_agree and not self.broken
+        return (self.losses_agree or bool(self.excused)) and not self.broken
 
 
 def compare(old: Trace, new: Trace, band: float) -> Comparison:

@@ -422,10 +422,13 @@ def _excuse(facts: Facts, difference: float) -> str | None:
 
 
 def _validation_difference(epochs: tuple[EpochPair, ...]) -> float | None:
-    """Largest relative difference of the validation losses; None when a run logged one where the other did not."""
+    """Largest relative difference of the validation losses, over 1% of the old run's largest loss at least, as those of
+    training are: what rounding does to a loss that has become small is no smaller for it. None when a run logged one
+    where the other did not."""
     logged = [(e.old_validation, e.new_validation) for e in epochs]
     pairs = [(x, y) for x, y in logged if x is not None or y is not None]
-    scale = 0.01 * max((abs(x) for x, _ in pairs if x is not None), default=0.0)
+    largest = (abs(x) for e in epochs for x in (e.old, e.old_validation) if x is not None and math.isfinite(x))
+    scale = 0.01 * max(largest, default=0.0)
     both = [relative_difference(x, y, scale) for x, y in pairs if x is not None and y is not None]
     return max(both) if both and len(both) == len(pairs) else None
 

@@ -53,17 +53,13 @@ SEED = 20200401
 
 OLD_KERAS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "Adadelta": {"learning_rate": 1.0},
-    "Adagrad": {"learning_rate": 0.01, "initial_accumulator_value": 0.0, "epsilon": 1e-14},
+    "Adagrad": {"learning_rate": 0.01, "initial_accumulator_value": 0.0},
     "Adamax": {"learning_rate": 0.002},
     "Nadam": {"learning_rate": 0.002},
-    "RMSprop": {"epsilon": 1e-14},
     "GRU": {"reset_after": False},
 }
-"""Standalone Keras 2.3.1, as its constructors have them (keras/optimizers.py, keras/layers/recurrent.py). Its RMSprop
-and Adagrad add epsilon outside the square root, where 1e-7 is what 1e-14 is inside it."""
-
-OLD_TF_KERAS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {"RMSprop": {"epsilon": 1e-14}}
-"""tf.keras up to TensorFlow 2.10: the place of epsilon alone."""
+"""Standalone Keras 2.3.1, as its constructors have them (keras/optimizers.py, keras/layers/recurrent.py). Those of
+tf.keras are today's. What epsilon is where it stands now, the probe knows."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +102,10 @@ class World:
     seed: int = SEED
     shares_evenly: bool = False
     """An old script's batch that does not divide is shared among the replicas as MirroredStrategy shares it."""
-    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Old default values for the restored world, by class name."""
+    old_optimizers: bool = False
+    """Restored on Keras 2: its optimizers are those of TensorFlow 2.10, whose arithmetic is that of 1.15 and 2.3."""
+    standalone: bool = False
+    """The script trains with standalone Keras, whose defaults were not tf.keras's."""
     environment: Mapping[str, str] = field(default_factory=dict)
     workers: int = 1
     """Processes that train together over loopback, each told by TF_CONFIG which it is; the replicas are shared out."""
@@ -425,7 +423,9 @@ def _config(
         "aligned": world.aligned,
         "shares_evenly": world.shares_evenly,
         "seed": world.seed,
-        "defaults": world.defaults if world.kind == "restored" else {},
+        "defaults": OLD_KERAS_DEFAULTS if world.standalone and world.kind == "restored" else {},
+        "old_optimizers": world.old_optimizers,
+        "standalone": world.standalone,
     }
 
 

@@ -26,6 +26,13 @@ _BOOKKEEPING = {
 # Old Keras adds epsilon outside the square root, today's inside it: the old one squared is the same arithmetic (1e-5).
 EPSILON_MOVED = {"rmsprop", "adagrad"}
 
+WRITTEN_ANEW = frozenset({"nadam"})
+"""Those whose steps Keras 2 and 3 of today do not agree on: 2e-2 after 190 steps, measured."""
+
+
+OLD_NAMES = {"lr": "learning_rate", "schedule_decay": "decay"}
+"""Of settings; Nadam's `schedule_decay` is kept as its `decay` in TensorFlow 1.15 to 2.10."""
+
 
 def optimizer_name(compiled: Compile) -> str:
     """Class name in lower case, without what versions add to it (`optimizer_v2.SGD`, `LegacyAdam`)."""
@@ -41,8 +48,7 @@ def settings(compiled: Compile) -> dict[str, Any]:
     for key, value in compiled.config.items():
         if key in _BOOKKEEPING:
             continue
-        if key == "lr":
-            key = "learning_rate"
+        key = OLD_NAMES.get(key, key)
         if key == "learning_rate" and isinstance(value, Mapping):
             inner = value.get("config", {})
             if value.get("class_name") == "InverseTimeDecay" and inner.get("decay_steps") == 1:
@@ -63,7 +69,7 @@ def changed_settings(old: Compile, new: Compile) -> dict[str, tuple[Any, Any]]:
     return {
         key: (a.get(key), b.get(key))
         for key in sorted({*a, *b})
-        if not _same(a.get(key), b.get(key)) and not _epsilon_moved(optimizer_name(old), key, a.get(key), b.get(key))
+        if not _same(a.get(key), b.get(key)) and not _epsilon_moved(old, key, a.get(key), b.get(key))
     }
 
 
@@ -75,6 +81,23 @@ def describe(compiled: Compile) -> str:
     """`adadelta(learning_rate=1, rho=0.95)`"""
     inside = ", ".join(f"{key}={number(value)}" for key, value in sorted(settings(compiled).items()))
     return f"{optimizer_name(compiled)}({inside})"
+
+
+def formula(old: Compile, new: Compile) -> str:
+    """What is known of how the steps of one optimizer became others, in words behind a colon; empty for nothing."""
+    name = optimizer_name(old)
+    if name != optimizer_name(new):
+        return ""
+    if name in EPSILON_MOVED and not settings(old).get("momentum"):
+        return ": epsilon stood beside the square root and stands under it, which small gradients feel (TFM304)"
+    if name == "nadam":
+        return ": its momentum warms up in tens of steps now, and took hundreds (TFM306)"
+    if settings(old).get("momentum") or name in ("adamax", "adadelta"):
+        return (
+            ": for the rows of an Embedding that a batch does not hold, tf.keras up to TensorFlow 2.10 left the "
+            "optimizer's memory as it was, which fades at every step now"
+        )
+    return ""
 
 
 def number(value: Any) -> str:
@@ -98,8 +121,10 @@ def _same(x: Any, y: Any) -> bool:
     return bool(x == y)
 
 
-def _epsilon_moved(name: str, key: str, old: Any, new: Any) -> bool:
-    return key == "epsilon" and name in EPSILON_MOVED and _is_number(old) and _same(old * old, new)
+def _epsilon_moved(compiled: Compile, key: str, old: Any, new: Any) -> bool:
+    """With momentum RMSprop had it under the root before (ResourceApplyRMSProp)."""
+    moved = optimizer_name(compiled) in EPSILON_MOVED and not settings(compiled).get("momentum")
+    return key == "epsilon" and moved and _is_number(old) and _same(old * old, new)
 
 
 def _is_number(value: Any) -> bool:

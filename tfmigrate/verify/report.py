@@ -72,6 +72,14 @@ class Pair:
     def equivalent(self) -> bool:
         return self.comparison is not None and self.comparison.equivalent and self.divergence is None
 
+    @property
+    def remark(self) -> str:
+        """Why the two are not the same, or for what known difference they are all the same taken for it."""
+        if self.divergence is not None:
+            return self.divergence.cause
+        excuse = self.comparison.excused if self.comparison else ""
+        return f"but for a known difference, {excuse}" if excuse else ""
+
 
 @dataclass(frozen=True)
 class ControlResult:

@@ -83,8 +83,8 @@ def pairs(report: Report) -> Table:
     for pair in report.pairs:
         comparison = pair.comparison
         answer = Text("yes", style="green") if pair.equivalent else Text("no", style="red")
-        if pair.divergence:
-            answer.append(f": {pair.divergence.cause}", style="default")
+        if pair.remark:
+            answer.append(f": {pair.remark}", style="default")
         table.add_row(
             pair.old,
             pair.new,

@@ -21,17 +21,8 @@ from .align import noise, pair_steps, tolerance
 from .cause import Divergence
 from .compare import Comparison, compare, same_run, through_epoch
 from .contract import CLASS_WEIGHTED, LAST_BATCH, NEEDED, REMAINDER, KnownDifference
-from .experiment import (
-    OLD_KERAS_DEFAULTS,
-    OLD_TF_KERAS_DEFAULTS,
-    Execute,
-    Initial,
-    Limits,
-    Run,
-    World,
-    run_all,
-    usual_jobs,
-)
+from .experiment import Execute, Initial, Limits, Run, World, run_all, usual_jobs
+from .optimizers import WRITTEN_ANEW, describe, formula, optimizer_name, pair_compiles
 from .report import CONTROL, ControlResult, Pair, Report, RunSummary, Verdict, summarize
 from .runtimes import Runtime
 from .trace import Trace
@@ -48,11 +39,16 @@ NO_WORKERS = (
     "convert a value (PerReplica...) with an unsupported type); Keras 2 does (TF_USE_LEGACY_KERAS=1)"
 )
 
+OLD_OPTIMIZERS = ", optimizers of its time"
+FORMULA = "optimizer of another Keras"
 DRIFT = "version drift"
 DRIFT_BAND = 1e-3
 """How far a genuine run may drift from a new one that agrees with the restored run. TF 1.15 and 2.3 take Adam's
 1 - beta_2 in float32 (1.3e-5 too small), Keras 3 in float64: 30 steps of a small network part by 4.9e-6 for that alone,
 and a run of thousands by a hundred times as much. A default that changed shows from 1e-2 on."""
+
+DRIFTING = frozenset({"unknown", "validation", "batch norm", "predictions"})
+"""Kinds of divergence that no setting and no data explain."""
 
 Keras = Literal[2, 3]
 Tell = Callable[[str], None]
@@ -205,7 +201,7 @@ class Plan:
             legacy_keras=keras == 2,
             synthetic_data=o.synthetic_data,
             workers=o.workers if kind == "migrated" else 1,
-            defaults=OLD_KERAS_DEFAULTS if self.flavour == "keras" else OLD_TF_KERAS_DEFAULTS,
+            standalone=self.flavour == "keras",
             environment=o.environment,
         )
 
@@ -393,6 +389,7 @@ def _judge(lab: Lab) -> Report:
     pairs = _pairs(lab, reference, band)
     if remainder is not None:
         pairs = tuple(_knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
+    pairs = _but_for_optimizers(lab, start, reference, pairs, band)
     apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
     doubt = _doubt(reference, own_noise, band)
     if doubt and not any(pair.divergence and pair.divergence.kind != "unknown" for pair in apart):
@@ -536,7 +533,7 @@ def _restored(lab: Lab, keras: int) -> Run | None:
 def _but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
     """The pair with what its versions' arithmetic makes of it known by name. Only for a new script that agrees, within
     the narrow band, with the old one restored on the same TensorFlow: then the migration itself is exact."""
-    if pair.divergence is None or pair.divergence.kind not in ("unknown", "validation", "batch norm", "predictions"):
+    if pair.divergence is None or pair.divergence.kind not in DRIFTING:
         return pair
     comparison = compare(genuine.trace, new.trace, DRIFT_BAND)
     # Adam and RMSprop move a weight without gradient by rounding noise, so weights drift far where losses hardly do;
@@ -557,7 +554,64 @@ def _but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
 
 
 def _drifts(pair: Pair) -> bool:
-    return pair.comparison is not None and any(known.name == DRIFT for known in pair.comparison.known)
+    return pair.comparison is not None and any(known.name in (DRIFT, FORMULA) for known in pair.comparison.known)
+
+
+def _but_for_optimizers(lab: Lab, start: Run, genuine: Run, pairs: tuple[Pair, ...], band: float) -> tuple[Pair, ...]:
+    """The pairs with what the optimizers of another Keras make of the training known by name, and its size.
+
+    Not by the optimizer's name, but by an experiment, made only where a new script trains as the restored one does and
+    not as the genuine one: the old script runs restored once more, on Keras 2 with the optimizers of its time, which
+    that package still has. If it then trains as the genuine run did, the optimizers alone make the difference.
+    """
+    if genuine.world.kind != "genuine":
+        return pairs
+    doubtful = [pair for pair in pairs if pair.decides and pair.divergence]
+    agree = {pair.new for pair in pairs if not pair.decides and pair.equivalent}
+    today = _restored(lab, 2) if 2 in lab.plan.modern else None
+    if today is None or not today.world.legacy_keras or not any(pair.new in agree for pair in doubtful):
+        return pairs
+    world = lab.plan.world("restored", 2)
+    world = replace(world, role=world.role + OLD_OPTIMIZERS, old_optimizers=True)
+    (run,) = lab.run(_sharing(world) if genuine.world.shares_evenly else world, start=start)
+    shown = run.ok and _but_for_drift(_pair(genuine, run, band, decides=False), genuine, run).divergence is None
+    if not shown:
+        return pairs
+    return tuple(
+        _of_optimizer(pair, genuine, lab.runs[pair.new])
+        if pair in doubtful and pair.new in agree and _same_but_for_optimizers(lab, today, pair.new, band)
+        else pair
+        for pair in pairs
+    )
+
+
+def _same_but_for_optimizers(lab: Lab, today: Run, new: str, band: float) -> bool:
+    """Whether what was shown on Keras 2 holds for the Keras of this run: restored on both, the old script trains the
+    same, or parts at a step of an optimizer that these two write differently."""
+    restored = _restored(lab, 2 if lab.runs[new].world.legacy_keras else 3)
+    if restored is None or restored is today:
+        return restored is today
+    _, divergence = _outcome(today, restored, band)
+    names = {optimizer_name(compiled) for compiled in restored.trace.compiles}
+    return divergence is None or (divergence.kind in DRIFTING and bool(names & WRITTEN_ANEW))
+
+
+def _of_optimizer(pair: Pair, genuine: Run, new: Run) -> Pair:
+    assert pair.comparison is not None
+    told = dict.fromkeys(
+        f"{describe(a)} of TensorFlow {genuine.trace.start.tensorflow if genuine.trace.start else '?'} and "
+        f"{describe(b)} of today's take other steps{formula(a, b)}"
+        for a, b in pair_compiles(genuine.trace, new.trace)
+    )
+    what = (
+        f"{'; '.join(told)}. Shown by a run: restored on today's TensorFlow with the optimizers of its time, the old "
+        "script trains as it did; with today's, as the new one does. So the versions of Keras make the difference, not "
+        "the migration; whether today's optimizer will do is for you to say. Relative loss difference"
+    )
+    known = KnownDifference(FORMULA, what, pair.comparison.max_relative_difference)
+    rows = tuple(replace(row, known=FORMULA) if row.broken else row for row in pair.comparison.contract)
+    comparison = replace(pair.comparison, contract=rows, known=(*pair.comparison.known, known), excused=FORMULA)
+    return replace(pair, comparison=comparison, divergence=None)
 
 
 def _pair(old: Run, new: Run, band: float, *, decides: bool, restored: Run | None = None) -> Pair:
@@ -686,7 +740,11 @@ def _conclude(pairs: tuple[Pair, ...], results: tuple[ControlResult, ...]) -> tu
         return "INCONCLUSIVE", f"the runs agree, but so does a wrong migration: {', '.join(missed)}"
     if len(results) < ENOUGH_CONTROLS:
         return "INCONCLUSIVE", f"the runs agree, but only {len(results)} wrong migrations could be made to compare with"
-    deciding = [pair.comparison for pair in pairs if pair.decides and pair.comparison]
+    counted = [pair.comparison for pair in pairs if pair.decides and pair.comparison]
+    # Where a known difference explains the losses, those of the restored run are what the migration is judged by.
+    deciding = [comparison for comparison in counted if not comparison.excused] or [
+        pair.comparison for pair in pairs if pair.comparison and pair.equivalent and not pair.decides
+    ]
     size = max(comparison.max_relative_difference for comparison in deciding)
     calls = deciding[0].predictions
     if calls:
@@ -698,7 +756,13 @@ def _conclude(pairs: tuple[Pair, ...], results: tuple[ControlResult, ...]) -> tu
         f"{what} differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); "
         f"{len(results)} wrong migrations were all told apart"
     )
-    known = {difference.name for comparison in deciding for difference in comparison.known}
+    apart = max((comparison.max_relative_difference for comparison in counted if comparison.excused), default=0.0)
+    if apart:
+        reason += (
+            f"; from those of the old TensorFlow they part by up to {apart:.2g}, for which the optimizers of today's "
+            "Keras alone were shown to be the cause"
+        )
+    known = {difference.name for comparison in counted for difference in comparison.known}
     if known:
         reason += f"; known differences of the two systems, listed apart: {', '.join(sorted(known))}"
     return "EQUIVALENT", reason

@@ -323,7 +323,9 @@ def one_step_at_a_time(model):
 def learning_rate(optimizer):
     """As a tensor, a variable or a number, for the step that `iterations` count to."""
     if hasattr(optimizer, "_decayed_lr"):
-        return optimizer._decayed_lr("float32")
+        # What Nadam keeps as its decay is that of its momentum (TensorFlow 1.15 to 2.10, optimizer_v2/nadam.py).
+        nadam = type(optimizer).__name__ == "Nadam"
+        return optimizer.learning_rate if nadam else optimizer._decayed_lr("float32")
     # Where a schedule is set, tf_keras answers `learning_rate` with the value of the step before.
     rate = getattr(optimizer, "_learning_rate", None)
     if rate is None or not callable(rate):

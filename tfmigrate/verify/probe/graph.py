@@ -147,7 +147,8 @@ class GraphKeras(object):
             if rate is None:
                 rate = optimizer.learning_rate
             value = float(self.backend.get_value(rate))
-            decay = getattr(optimizer, "decay", 0.0)
+            # What tf.keras's Nadam keeps as its decay is that of its momentum.
+            decay = 0.0 if type(optimizer).__name__ == "Nadam" else getattr(optimizer, "decay", 0.0)
             decay = float(decay) if isinstance(decay, (int, float)) else float(self.backend.get_value(decay))
             if decay:
                 value /= 1.0 + decay * float(self.backend.get_value(optimizer.iterations))

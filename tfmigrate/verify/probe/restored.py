@@ -38,16 +38,22 @@ MOVED = {
 """Old module path -> the modules whose names it had."""
 
 
-def install(tf, found, machine, defaults, evenly=False):
-    flavour = found[0]
+def install(tf, found, machine, config, evenly=False):
+    flavour, defaults = found[0], config.get("defaults") or {}
+    old, standalone = config.get("old_optimizers", False), config.get("standalone", False)
     restore_modules(flavour)
     restore_multi_gpu_model(tf, flavour, machine, evenly)
     restore_taken_over_models(flavour)
     restore_generators(tf, flavour)
-    restore_optimizers(flavour, defaults)
+    if old:
+        bring_old_optimizers(flavour)
+    restore_optimizers(flavour, defaults, old, standalone)
     restore_layer_defaults(flavour, defaults)
     restore_hard_sigmoid(tf, flavour)
-    restore_embedding_gradients(flavour)
+    if flavour.is_keras3 or (old and standalone):
+        restore_embedding_gradients(flavour)
+    if flavour.is_keras3:
+        restore_embedding_shapes(flavour)
     restore_callbacks(flavour)
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)
@@ -249,10 +255,22 @@ def as_tuples(batch):
 # -- defaults and arguments of their time
 
 
-def restore_optimizers(flavour, defaults):
+def bring_old_optimizers(flavour):
+    """Keras 2 still has the optimizers of TensorFlow 2.10 and before; they go where today's are."""
+    for name in OPTIMIZERS:
+        old, new = getattr(flavour.root.optimizers.legacy, name), getattr(flavour.root.optimizers, name)
+        if old is not new:
+            flavours.everywhere(new, old)
+
+
+def restore_optimizers(flavour, defaults, old, standalone):
+    """`old`: the classes add epsilon where they did, so it stays as it is. `standalone`: one norm clips all gradients
+    together (keras/optimizers.py of 2.3.1), which has a name of its own today."""
     for cls in flavours.classes(flavour, "optimizers", OPTIMIZERS):
         cls.__init__ = with_old_arguments(
-            cls.__init__, old_defaults(defaults, cls.__name__), flavour.root.optimizers.schedules)
+            cls.__init__, old_defaults(defaults, cls.__name__), flavour.root.optimizers.schedules, old, standalone)
+        if not old and (cls.__name__ == "RMSprop" or cls.__name__ == "Adagrad" and standalone):
+            with_epsilon_beside_root(cls)
 
 
 OPTIMIZERS = ("SGD", "RMSprop", "Adagrad", "Adadelta", "Adam", "Adamax", "Nadam", "Ftrl")
@@ -265,14 +283,17 @@ def old_defaults(defaults, name):
     return {}
 
 
-def with_old_arguments(original, defaults, schedules):
+def with_old_arguments(original, defaults, schedules, old, standalone):
     signature = inspect.signature(original)
 
     @flavours.standing_for(original)
     def __init__(self, *args, **kwargs):
         if "lr" in kwargs:
             kwargs["learning_rate"] = kwargs.pop("lr")
-        kwargs.pop("schedule_decay", None)
+        if not old:
+            kwargs.pop("schedule_decay", None)
+        if standalone and "clipnorm" in kwargs:
+            kwargs["global_clipnorm"] = kwargs.pop("clipnorm")
         decay = kwargs.pop("decay", None)
         if kwargs.get("epsilon", 0) is None:
             del kwargs["epsilon"]
@@ -287,6 +308,27 @@ def with_old_arguments(original, defaults, schedules):
             return original(*given.args, **given.kwargs)
         return original(self, *args, **kwargs)
     return __init__
+
+
+def with_epsilon_beside_root(cls):
+    """RMSprop and standalone Keras's Adagrad added epsilon to the square root and add it under the root today, where
+    its square does what it did. RMSprop with momentum had it under the root before (ResourceApplyRMSProp of TensorFlow
+    1.15 and 2.3); beside tf.keras's Adagrad, whose accumulator starts at 0.1, neither is felt."""
+    original, from_config = cls.__init__, cls.from_config.__func__
+
+    @flavours.standing_for(original)
+    def __init__(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        if not getattr(self, "momentum", 0):
+            self.epsilon **= 2
+
+    def squared_already(cls, config, *args, **kwargs):
+        made = from_config(cls, config, *args, **kwargs)
+        made.epsilon = config.get("epsilon", made.epsilon)
+        return made
+
+    cls.__init__ = __init__
+    cls.from_config = classmethod(functools.wraps(from_config)(squared_already))
 
 
 def restore_layer_defaults(flavour, defaults):
@@ -310,11 +352,15 @@ def restore_hard_sigmoid(tf, flavour):
 
 def restore_embedding_gradients(flavour):
     """Keras 3 squares the gradients of a row that occurs twice in a batch one by one; a regularizer of nothing makes
-    the gradient dense, as it was."""
-    if flavour.is_keras3:
-        regularizer = flavour.root.regularizers.L2(0.0)
-        for cls in flavours.classes(flavour, "layers", ["Embedding"]):
-            cls.__init__ = with_input_shape(with_defaults(cls.__init__, {"embeddings_regularizer": regularizer}))
+    the gradient dense, as it was. Standalone Keras's was dense for each of its optimizers, tf.keras's for none."""
+    regularizer = flavour.root.regularizers.L2(0.0)
+    for cls in flavours.classes(flavour, "layers", ["Embedding"]):
+        cls.__init__ = with_defaults(cls.__init__, {"embeddings_regularizer": regularizer})
+
+
+def restore_embedding_shapes(flavour):
+    for cls in flavours.classes(flavour, "layers", ["Embedding"]):
+        cls.__init__ = with_input_shape(cls.__init__)
 
 
 def with_input_shape(original):

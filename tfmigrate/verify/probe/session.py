@@ -52,7 +52,7 @@ def prepare(config, recorder):
         if recorder.shares_evenly:
             remainder.slice_evenly(tf)
     elif config["world"] == "restored":
-        restored.install(tf, found, machine, config.get("defaults") or {}, recorder.shares_evenly)
+        restored.install(tf, found, machine, config, recorder.shares_evenly)
     if config.get("synthetic_data"):
         synthetic.install()
     if recorder.aligned:
