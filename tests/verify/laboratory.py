@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tfmigrate.verify import runtimes
-from tfmigrate.verify.experiment import Initial, Limits, Run, World
+from tfmigrate.verify.experiment import Initial, Limits, Run, World, hint
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.trace import End, Trace
@@ -116,7 +116,7 @@ class Laboratory:
         out.write_text("")
         outcome = "timed out" if what == "no more time" else "trained nothing" if "never" in what else "crashed"
         end = End(False, what, 1.0, 0.0, None, None) if outcome == "crashed" else None
-        message = f"{world.role}: {world.script} died: {what}"
+        message = f"{world.role}: {world.script} died: {what}{hint(what, world)}"
         return Run(world, Trace(place, end=end), outcome, 1, out, place / "stderr.txt", 1.0, message)  # type: ignore[arg-type]
 
     def verify(self, **options: object) -> Report:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -701,7 +702,7 @@ def _outcome(world: World, recorded: Trace, ended: _Ended, limits: Limits, stder
         return "crashed", f"{who} {STOPPED}"
     error = recorded.end.error if recorded.end else None
     if error or ended.exit_code or recorded.end is None:
-        return "crashed", f"{who} {f'died: {error}{_hint(error)}' if error else _died(ended.exit_code, stderr)}"
+        return "crashed", f"{who} {f'died: {error}{hint(error, world)}' if error else _died(ended.exit_code, stderr)}"
     if recorded.predictions:
         return "predicted", ""
     if not recorded.steps:
@@ -710,8 +711,19 @@ def _outcome(world: World, recorded: Trace, ended: _Ended, limits: Limits, stder
     return "trained", ""
 
 
-def _hint(error: str) -> str:
-    """What an error may have to do with the place the script was run in."""
+PACKAGES = {"cv2": "opencv-python-headless", "sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml"}
+"""Packages whose module has another name."""
+
+
+def hint(error: str, world: World) -> str:
+    """What an error may have to do with the place the script was run in, and what to do about it."""
+    missing = re.match(r"(?:ModuleNotFound|Import)Error: No module named '([^'.]+)'?", error)
+    if missing and missing[1] not in ("keras", "tensorflow"):
+        package = PACKAGES.get(missing[1], missing[1])
+        return (
+            f"; where it is a package: uv pip install --python {world.runtime.python} {package}; where it is a file of "
+            "the program, name the folder that holds it with --cwd"
+        )
     if error.startswith(("PermissionError", "OSError: [Errno 30]")):
         return "; verify lets a script write only in its own copy of the program, a home folder and a /tmp of its own"
     if error.startswith("FileNotFoundError"):

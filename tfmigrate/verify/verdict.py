@@ -491,7 +491,7 @@ def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:
             continue
         missing = re.search(r"ModuleNotFoundError: No module named '([^'.]+)", run.message)
         if missing and missing[1] not in ("keras", "tensorflow"):
-            return "COULD NOT RUN", f"{run.message}; install {missing[1]} in {run.world.runtime.python}"
+            return "COULD NOT RUN", run.message
         if run.outcome == "missing runtime":
             return "COULD NOT RUN", run.message
         if run.outcome in ("timed out", "over a limit"):

@@ -5,7 +5,20 @@ import runpy
 import sys
 import traceback
 
-from . import aligned, calls, devices, estimators, flavours, genuine, remainder, restored, seeded, synthetic, towers
+from . import (
+    aligned,
+    calls,
+    devices,
+    estimators,
+    flavours,
+    genuine,
+    logs,
+    remainder,
+    restored,
+    seeded,
+    synthetic,
+    towers,
+)
 from .recorder import Recorder
 
 CRASHED = 1
@@ -53,6 +66,8 @@ def prepare(config, recorder):
             remainder.slice_evenly(tf)
     elif config["world"] == "restored":
         restored.install(tf, found, machine, config, recorder.shares_evenly)
+    if config["world"] != "migrated":
+        logs.install(found)
     if config.get("synthetic_data"):
         synthetic.install()
     if recorder.aligned:
