@@ -284,6 +284,20 @@ def test_a_kernel_in_variables_is_told() -> None:
     assert ("TFM207", "warn") in {(f.code, f.action) for f in file.findings}
 
 
+def test_a_variable_that_keeps_a_history_has_its_keys() -> None:
+    body = (
+        'parallel_model.compile("sgd", "mse", metrics=["accuracy"])\n'
+        "H = parallel_model.fit(x, y)\n"
+        "H = H.history\n"
+        'print(H["acc"], H.get("val_acc"))\n\n\n'
+        "def other(H):\n"
+        '    return H["acc"]\n'
+    )
+    file = migrated(body)
+    assert 'print(H["accuracy"], H.get("val_accuracy"))' in file.after
+    assert '    return H["acc"]\n' in file.after, "another variable"
+
+
 def test_an_epsilon_in_a_name_is_squared_in_place() -> None:
     assert "RMSprop(epsilon=(small) ** 2)" in migrated("optimizer = RMSprop(epsilon=small)\n").after
 

@@ -14,7 +14,7 @@ from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.paths import ending_of
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import walk
 
@@ -35,7 +35,7 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
     """
     if not keys:
         return
-    reader = _Keys(facts)
+    reader = _Keys(facts, scopes)
     for literal in reader.found:
         old = text_of(literal)
         if old is not None and old in keys:
@@ -100,13 +100,18 @@ def renamed_keys(text: str, keys: Mapping[str, str]) -> str:
     return text
 
 
+def _is_history(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Attribute) and node.attr.value == "history"
+
+
 class _Keys:
     """String literals that are certainly keys of a training log, and the paths of checkpoints."""
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
+    def __init__(self, facts: Facts, scopes: Scopes) -> None:
+        self._facts, self._scopes = facts, scopes
         self.found: list[cst.SimpleString] = []
         self.paths: list[cst.BaseExpression] = []
+        self._kept = set(self._histories())
         for node in facts.module.nodes:
             if isinstance(node, cst.Call):
                 self._call(node)
@@ -141,12 +146,23 @@ class _Keys:
         if len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index) and self._is_log(node.value):
             self._add(node.slice[0].slice.value)
 
-    @staticmethod
-    def _is_log(node: cst.BaseExpression) -> bool:
-        """`logs`, as every callback method calls its argument, or `anything.history`."""
+    def _histories(self) -> Iterator[tuple[str, LexicalScope | None]]:
+        """The variables to which a `.history` is assigned. A History, which one may hold before, takes no index."""
+        for node in self._facts.module.nodes:
+            if isinstance(node, cst.Assign) and _is_history(node.value):
+                for target in node.targets:
+                    if isinstance(target.target, cst.Name):
+                        yield self._variable(target.target)
+
+    def _variable(self, node: cst.Name) -> tuple[str, LexicalScope | None]:
+        scope = self._scopes.holding(node)
+        return node.value, scope and self._scopes.owner(node.value, scope)
+
+    def _is_log(self, node: cst.BaseExpression) -> bool:
+        """`logs`, as every callback method calls its argument, `anything.history`, or a variable that keeps one."""
         if isinstance(node, cst.Name):
-            return node.value == "logs"
-        return isinstance(node, cst.Attribute) and node.attr.value == "history"
+            return node.value == "logs" or (bool(self._kept) and self._variable(node) in self._kept)
+        return _is_history(node)
 
     def _add(self, node: cst.BaseExpression) -> None:
         if isinstance(node, cst.SimpleString):
