@@ -302,3 +302,14 @@ def test_a_model_that_a_builder_makes_beside_the_parallel_one_is_on_the_strategy
     )
     (file,) = migrate_sources({"train.py": code}, Settings())
     assert "used.predict(batch, verbose=0)" in file.after
+
+
+def test_a_loss_added_outside_of_a_layer_is_told_to_fail_on_keras_3() -> None:
+    def messages(body: str) -> list[str]:
+        return [finding.message for finding in migrated(body).findings if finding.code == "TFM407"]
+
+    (outside,) = messages("parallel.add_loss(K.mean(model.output))\nparallel.compile('sgd')\n")
+    assert "raises ValueError here" in outside
+    layer = "class Own(Dense):\n    def call(self, x):\n        self.add_loss(K.mean(x))\n        return x\n"
+    (inside,) = messages(layer)
+    assert "ValueError" not in inside

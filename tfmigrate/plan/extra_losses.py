@@ -17,6 +17,10 @@ _ADDS = (
     "1.15, and add_loss() of standalone Keras): under a strategy it counts once, so with N GPUs it weighs 1 / N or "
     "1 / (N + 1) of what it did"
 )
+_OUTSIDE = (
+    "; Keras 3 takes add_loss() only inside a layer's call(), and raises ValueError here, as it does for what is "
+    "computed of a model's tensors outside of its layers: move both into a layer of your own, or train on Keras 2"
+)
 _SUMS = (
     "standalone Keras took activity_regularizer as the sum over the batch, tf.keras divides it by the number of "
     "samples: to weigh what it did, its strength has to be multiplied by the batch size"
@@ -28,7 +32,8 @@ def extra_losses(facts: Facts) -> Iterator[CallChange]:
     for call in facts.module.calls:
         known = facts.symbols.get(call.func, "")
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_loss" and call.args and not known:
-            yield CallChange(codes.EXTRA_LOSSES, call, _ADDS, action="warn")
+            inside = isinstance(call.func.value, cst.Name) and call.func.value.value == "self"
+            yield CallChange(codes.EXTRA_LOSSES, call, _ADDS if inside else _ADDS + _OUTSIDE, action="warn")
         if not names.canonical(known).startswith("keras.layers."):
             continue
         regularizer = keywords(call).get("activity_regularizer")
