@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,6 +32,32 @@ def test_arrays_are_waited_for_while_the_other_run_goes_on(theirs: Recorder, our
     late.join()
     assert time.monotonic() - began >= 0.2
     assert [array.tolist() for array in found] == [[0.0, 1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "taken", "ends"),
+    [
+        ({"steps_per_epoch": 4}, [4, 3], False),
+        ({"steps_per_epoch": 4}, [8, 4], True),
+        ({"steps_per_epoch": 4}, [80, 1], True),
+        ({"steps_per_epoch": 4, "epochs": 3}, [8, 8], False),
+        ({"steps_per_epoch": 4, "epochs": 3}, [12, 12], True),
+        ({"epochs": 1}, [1000], False),
+        ({"steps_per_epoch": 4}, [], False),
+    ],
+)
+def test_a_loop_of_train_on_batch_ends_where_the_limits_say(
+    tmp_path: Path, limits: dict[str, int], taken: list[int], ends: bool
+) -> None:
+    recorder = Recorder({"output": str(tmp_path / "trace"), **limits})
+    recorder.batch_calls = {number: SimpleNamespace(step=steps) for number, steps in enumerate(taken)}
+    if not ends:
+        recorder.end_of_batches()
+        return
+    with pytest.raises(SystemExit) as leaving:
+        recorder.end_of_batches()
+    assert leaving.value.code == 0
+    assert "as --steps asks" in (tmp_path / "trace" / "trace.jsonl").read_text()
 
 
 def test_arrays_that_an_ended_run_never_wrote_are_not_there(theirs: Recorder, ours: Recorder) -> None:

@@ -691,7 +691,11 @@ def _outcome(world: World, recorded: Trace, ended: _Ended, limits: Limits, stder
         step = f"after {len(recorded.steps)} training steps" if recorded.steps else "before its first training step"
         if recorded.predictions:
             step = f"after {len(recorded.predictions)} calls that predict"
-        return "timed out", f"{who} was ended after {limits.seconds:g} seconds, {step}; allow more time or fewer epochs"
+        return (
+            "timed out",
+            f"{who} was ended after {limits.seconds:g} seconds, {step}; allow more time "
+            "(--timeout) or fewer steps (--steps, --epochs)",
+        )
     if ended.reason == "disk":
         return "over a limit", f"{who} wrote more than {limits.disk_bytes >> 20} MiB and was ended"
     if ended.reason == "memory":

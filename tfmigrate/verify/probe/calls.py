@@ -140,6 +140,7 @@ def batch_call(original, adapter, recorder):
             arguments = signature.bind(self, *args, **kwargs).arguments
         except TypeError:
             return original(self, *args, **kwargs)
+        recorder.end_of_batches()
         adapter.ensure_built(self, arguments.get("x"))
         call = recorder.batch_call(self, adapter, {
             "source": "arrays", "epochs": 1, "shuffle": "none",

@@ -17,6 +17,10 @@ from .content import fingerprint_of, sketch_of
 WAIT_SECONDS = 0.02
 
 
+ONE_OF_SEVERAL = 20
+"""So many times the limit of steps one model may take while another that was trained has not reached it."""
+
+
 class WeightsDiffer(ValueError):
     """The other run's initial weights do not fit this run's model."""
 
@@ -175,6 +179,16 @@ class Recorder(object):
             self.active.remove(call)
             self.batch_calls[id(model)] = call
         return call
+
+    def end_of_batches(self):
+        """Ends the script where a loop of `train_on_batch` has taken the steps that the limits allow: of each model
+        that it trained by now, or many times as many of one. No argument of such a loop could be made smaller."""
+        limit = (self.config.get("steps_per_epoch") or 0) * (self.config.get("epochs") or 1)
+        taken = [call.step for call in self.batch_calls.values()]
+        if limit and taken and (min(taken) >= limit or max(taken) >= ONE_OF_SEVERAL * limit):
+            self.note("ended after %d calls of train_on_batch on %d models, as --steps asks: what the script does "
+                      "after them was not run" % (sum(taken), len(taken)))
+            raise SystemExit(0)
 
     def entry(self, model, adapter):
         for entry in self.entries:
