@@ -706,7 +706,9 @@ def _outcome(world: World, recorded: Trace, ended: _Ended, limits: Limits, stder
         return "crashed", f"{who} {STOPPED}"
     error = recorded.end.error if recorded.end else None
     if error or ended.exit_code or recorded.end is None:
-        return "crashed", f"{who} {f'died: {error}{hint(error, world)}' if error else _died(ended.exit_code, stderr)}"
+        end = f"died: {error}{hint(error, world)}" if error else _died(ended.exit_code, stderr)
+        trained = f"; it had taken {len(recorded.steps)} training steps by then" if recorded.steps else ""
+        return "crashed", f"{who} {end}{trained}"
     if recorded.predictions:
         return "predicted", ""
     if not recorded.steps:
