@@ -189,6 +189,15 @@ def test_weights_without_gradient_may_drift_further_than_losses(lab: Laboratory)
     assert lab.verify().verdict == "DIFFERENT"
 
 
+def test_a_slow_drift_of_an_optimizer_has_its_name(lab: Laboratory) -> None:
+    old = replace(OLD, optimizer="rmsprop", config=(("epsilon", 1e-7),), step_scale=1.001)
+    today = replace(OLD, optimizer="rmsprop", config=(("epsilon", 1e-14),))
+    lab.behaviour = broken(genuine=old, restored=today, migrated=migrated(today))
+    (drift,) = lab.verify().known
+    assert drift[0] == "version drift"
+    assert "rmsprop: epsilon stood beside the square root" in drift[1]
+
+
 OTHER_STEPS = replace(OLD, step_scale=1.2)
 """As the optimizers of another Keras take them."""
 

@@ -547,6 +547,10 @@ def _but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
         "the script restored on today's TensorFlow agrees with the new one, on its own TensorFlow it drifts away slowly"
     )
     what += "; Adam's steps are 6.4e-6 longer there, where 1 - beta_2 is rounded" if adam else ""
+    for changed in dict.fromkeys(
+        (optimizer_name(a), formula(a, b)) for a, b in pair_compiles(genuine.trace, new.trace)
+    ):
+        what += f"; {changed[0]}{changed[1]}" if changed[1] else ""
     of = "difference of the predictions" if comparison.predictions else "loss difference"
     drift = KnownDifference(DRIFT, f"{what}. Relative {of}", comparison.max_relative_difference)
     drifting = replace(comparison, contract=rows, known=(*comparison.known, drift))
