@@ -298,6 +298,19 @@ def test_a_variable_that_keeps_a_history_has_its_keys() -> None:
     assert '    return H["acc"]\n' in file.after, "another variable"
 
 
+def test_metrics_that_a_caller_gives_name_the_keys() -> None:
+    body = (
+        "def prepared(metrics):\n"
+        '    parallel_model.compile("sgd", "mse", metrics=metrics)\n\n\n'
+        'prepared(["accuracy"])\n'
+        "class Told(Callback):\n"
+        "    def on_epoch_end(self, epoch, logs=None):\n"
+        '        print(logs.get("val_acc"))\n'
+    )
+    assert 'logs.get("val_accuracy")' in migrated(body).after
+    assert 'logs.get("val_acc")' in migrated(body.replace('"accuracy"', '"accuracy", "acc"')).after
+
+
 def test_an_epsilon_in_a_name_is_squared_in_place() -> None:
     assert "RMSprop(epsilon=(small) ** 2)" in migrated("optimizer = RMSprop(epsilon=small)\n").after
 

@@ -15,7 +15,7 @@ from tfmigrate.plan.paths import ending_of
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import LexicalScope, Scopes
-from tfmigrate.understand.values import ClassValue
+from tfmigrate.understand.values import ClassValue, Items, Literal, Value, options
 from tfmigrate.walk import walk
 
 _LOGGED = {
@@ -59,8 +59,10 @@ def changed_keys(facts: Facts, modules: Iterable[Facts]) -> Mapping[str, str]:
     'mse' is no longer written out. `modules`: the facts of the whole program, which are asked where this module
     compiles nothing.
     """
-    metrics = _metrics(facts) or [value for known in modules for value in _metrics(known)]
+    asked = [facts] if _metrics(facts) else list(modules)
+    metrics = [value for known in asked for value in _metrics(known)]
     named = {text_of(node) for value in metrics for node in _strings(value)}
+    named |= {name for known in asked for value in _metrics(known) for name in _held(known.values.get(value))}
     functions = {node.value for value in metrics for node in walk(value) if isinstance(node, cst.Name)}
     return {
         f"{when}{output}{old}": f"{when}{output}{new}"
@@ -78,6 +80,14 @@ def _metrics(facts: Facts) -> list[cst.BaseExpression]:
         for call in facts.module.calls
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile" and "metrics" in keywords(call)
     ]
+
+
+def _held(value: Value | None) -> Iterator[str]:
+    """The names in a list that a variable holds, a parameter that the callers give, say."""
+    for option in options(value) if value is not None else ():
+        for element in option.values if isinstance(option, Items) else ():
+            if isinstance(element, Literal) and isinstance(element.value, str):
+                yield element.value
 
 
 def _outputs(metrics: Iterable[cst.BaseExpression], name: str) -> Iterator[str]:
