@@ -241,6 +241,8 @@ def test_a_crash_in_the_wrong_scope_is_the_scope(tmp_path: Path) -> None:
 def test_a_crash_is_itself_when_nothing_differed_before(tmp_path: Path) -> None:
     found = crash(tmp_path, "ValueError: no such file (train.py:3)", migrated(OLD), 4)
     assert (found.kind, found.cause) == ("crash", "the new script died: ValueError: no such file (train.py:3)")
+    late = crash(tmp_path / "late", "ValueError: no such file (train.py:3)", migrated(OLD), 12)
+    assert late.cause.startswith("the new script took all 12 steps, whose losses agree, then it died: ValueError")
 
 
 def test_what_differed_before_a_crash_is_its_cause(tmp_path: Path) -> None:

@@ -536,7 +536,11 @@ def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Dive
     before = find(old, new, comparison) if new.steps or new.predictions else None
     if before is not None and before.kind in BEFORE_A_CRASH:
         return replace(before, cause=f"{before.cause}; then it died: {shorten(error)}")
-    return Divergence("crash", f"the new script died: {shorten(error)}")
+    same = comparison.losses_agree and len(new.steps) >= len(old.steps) == len(comparison.steps) > 0
+    trained = (
+        f"the new script took all {len(old.steps)} steps, whose losses agree, then it" if same else "the new script"
+    )
+    return Divergence("crash", f"{trained} died: {shorten(error)}")
 
 
 BEFORE_A_CRASH: frozenset[Kind] = frozenset(

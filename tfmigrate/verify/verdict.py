@@ -654,7 +654,8 @@ def _different(apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
     assert first.divergence is not None
     where = first.new if len(apart) < len([p for p in pairs if p.decides]) else "the migrated script"
     does = "predicts" if first.comparison and first.comparison.predictions else "trains"
-    reason = f"{where} {does} otherwise: {first.divergence.cause}"
+    otherwise = "does not run to its end" if first.divergence.kind == "crash" else f"{does} otherwise"
+    reason = f"{where} {otherwise}: {first.divergence.cause}"
     restored = [pair for pair in pairs if not pair.decides]
     if restored and all(pair.equivalent for pair in restored):
         reason += (
