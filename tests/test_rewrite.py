@@ -1682,3 +1682,55 @@ def test_a_number_of_gpus_that_no_caller_knows_in_time_is_refused_where_the_mode
     file = one(METHODS.format(before="pass", between="number = find(net)", number="number"))
     (refusal,) = [finding for finding in file.findings if finding.code == "TFM103"]
     assert "at line 8, where the model or its optimizer is made" in refusal.message
+
+
+FITTED = """\
+import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(4, input_shape=(4,))])
+model = multi_gpu_model(model, gpus=2)
+model.compile("sgd", "mse")
+rows = np.zeros((8, 4))
+"""
+
+
+def test_comments_among_arguments_that_go_stay_beside_the_call() -> None:
+    fit = """\
+# one pass
+model.fit(rows, rows,
+          batch_size=8,
+          # validation_split=0.1,
+          shuffle=False,
+          # class_weight={0: 1},
+          epochs=3)
+"""
+    (file,) = migrate_sources({"train.py": FITTED + fit}, Settings())
+    assert file.status == "migrated"
+    assert file.after.index("# one pass\n") < file.after.index("train_dataset = (\n")
+    end = "# validation_split=0.1,\nmodel.fit(train_dataset,\n          # class_weight={0: 1},\n          epochs=3)\n"
+    assert file.after.endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("rows, rows,\n          epochs=3, verbose=0", "train_dataset,\n          epochs=3, verbose=0"),
+        ("rows,rows, batch_size=8, epochs=3", "train_dataset, epochs=3"),
+        ("rows, rows, batch_size=8,\n          verbose=0", "train_dataset,\n          verbose=0"),
+        ("rows, rows, epochs=3, batch_size=8,\n          verbose=0", "train_dataset, epochs=3,\n          verbose=0"),
+        ("rows,  # what\n          rows, batch_size=8, epochs=3", "train_dataset,  # what\n          epochs=3"),
+    ],
+)
+def test_lines_of_arguments_end_where_they_did(before: str, after: str) -> None:
+    (file,) = migrate_sources({"train.py": f"{FITTED}model.fit({before})\n"}, Settings())
+    assert f"\nmodel.fit({after})\n" in file.after
+
+
+def test_a_scope_is_as_deep_as_the_block_round_it() -> None:
+    text = FITTED[: FITTED.index("model =")] + "\n\ndef far(rows):\n        return rows\n\n\ndef ready():\n"
+    text += "    model = Sequential([Dense(4, input_shape=(4,))])\n    model = multi_gpu_model(model, gpus=2)\n"
+    (file,) = migrate_sources({"train.py": text + "    model.compile('sgd', 'mse')\n    return model\n"}, Settings())
+    assert "    with strategy.scope():\n        model = Sequential(" in file.after

@@ -152,3 +152,10 @@ def test_tensorflow_is_imported_below_what_installs_it(
     assert [number for number, source in enumerate(new) if "import tensorflow as tf" in source] == [with_import]
     assert "!pip install keras\nimport tensorflow" in new[0] or "pip" not in new[with_import]
     assert all(cell in new for cell in cells if "pip" in cell and "import keras" not in cell and "keras." not in cell)
+
+
+def test_a_cell_keeps_imports_that_an_earlier_one_has_too(project: Path, tfmigrate: Tfmigrate) -> None:
+    cells = [f"import keras\n{KERAS}", WRAPPED, "import keras\nprint(keras.backend.floatx())"]
+    (project / "train.ipynb").write_text(written(*map(lines, cells)), encoding="utf-8")
+    assert tfmigrate("fix").code == 0
+    assert sources(project / "train.ipynb")[3] == "from tensorflow import keras\nprint(keras.backend.floatx())"

@@ -313,3 +313,50 @@ def test_a_loss_added_outside_of_a_layer_is_told_to_fail_on_keras_3() -> None:
     layer = "class Own(Dense):\n    def call(self, x):\n        self.add_loss(K.mean(x))\n        return x\n"
     (inside,) = messages(layer)
     assert "ValueError" not in inside
+
+
+METRIC = "\ndef metric(t, p):\n{body}\n\n\nparallel.compile('sgd', 'mse', metrics={metrics})\n"
+DECLARED = "    t = tf.cast(t, p.dtype)\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "cast"),
+    [
+        ("    return K.abs(t - p)", True),
+        ('    """How far."""\n    return K.abs(t - p)', True),
+        ("    # how far\n    return K.mean(K.equal(t, K.round(p)))", True),
+        ("    t = K.flatten(t)\n    return K.mean(t * p)", True),
+        ("    return far(t, p)", True),
+        ("    return K.mean(K.cast(t > 0.5, 'float32'), axis=-1)", True),
+        # It has the type that it needs, or needs none.
+        ("    return K.abs(p)", False),
+        ("    return K.abs(K.cast(t, 'float32') - p)", False),
+        ("    t = tf.cast(t, tf.float32)\n    return K.abs(t - p)", False),
+        ("    return K.cast(K.equal(K.argmax(t), K.argmax(p)), 'float32')", False),
+        ("    return keras.metrics.categorical_accuracy(t, p)", False),
+        ("    return K.abs(tf.one_hot(t, 3) - p)", False),
+        ("    return K.abs(p) + t.shape[-1]", False),
+        # Given the whole batch, which makes floats of it.
+        ("    return 2 * K.sum(t * p) / K.sum(t + p)", False),
+    ],
+)
+def test_the_targets_of_a_metric_are_of_the_type_of_the_predictions(body: str, cast: bool) -> None:
+    imports = "import keras\nfrom elsewhere import far\n"
+    after = migrated(METRIC.format(body=body, metrics="[metric, 'mae']"), imports=imports).after
+    head, line, rest = after.partition(DECLARED)
+    assert bool(line) is cast
+    assert "def metric(t, p):\n" in head
+    assert rest.startswith((body.split('"""\n')[-1]).lstrip("\n") + "\n") or not cast
+    unused = METRIC.format(body=body, metrics="['mae']") + "print(metric)\n"
+    assert DECLARED not in migrated(unused, imports=imports).after
+
+
+def test_a_metric_of_another_module_or_of_one_line() -> None:
+    metrics = "from keras import backend as K\n\n\ndef far(t, p):\n    return K.abs(t - p)\n"
+    body = "\ndef near(t, p): return 1 - K.abs(t - p)\n\n\nparallel.compile('sgd', 'mse', metrics=[[far], [near]])\n"
+    texts = {"train.py": HEAD.format(imports="from measures import far\n") + body, "measures.py": metrics}
+    train, other = migrate_sources(texts, Settings())
+    assert "def far(t, p):\n    t = tf.cast(t, p.dtype)\n    return K.abs(t - p)\n" in other.after
+    assert other.after.startswith("import tensorflow as tf\n")
+    assert "def near(t, p): return 1 - K.abs(t - p)\n" in train.after
+    assert [finding.action for finding in train.findings if finding.code == "TFM215"] == ["warn"]

@@ -123,6 +123,8 @@ class _Editor(cst.CSTTransformer):
         last_comma = edit.call.args[-1].comma if edit.call.args else cst.MaybeSentinel.DEFAULT
         last_space = edit.call.args[-1].whitespace_after_arg if edit.call.args else cst.SimpleWhitespace("")
         args = [self._argument(argument, separator) for argument in edit.arguments]
+        for position, comma in _commas_of_dropped(edit).items():
+            args[position] = args[position].with_changes(comma=comma)
         for position, argument in enumerate(edit.arguments):
             if edit.call.args and argument.source is edit.call.args[-1]:
                 args[position] = args[position].with_changes(comma=separator)  # Its own comma ended the list.
@@ -275,7 +277,8 @@ class _Editor(cst.CSTTransformer):
                 lines[0] = _led(lines[0], [*leading[: len(leading) - len(own)], *orphans])
                 orphans = []
                 if pieces:
-                    pieces[0] = _led(pieces[0], [] if unit in moved else _comment_lines(pieces[0].leading_lines))  # type: ignore[attr-defined]
+                    staying = _comment_lines(pieces[0].leading_lines)  # type: ignore[attr-defined]
+                    pieces[0] = _led(pieces[0], staying[len(own) :] if unit in moved else staying)
                     *lines, pieces[0] = _functions_apart([*lines, pieces[0]])
                 else:
                     *lines, _ = _functions_apart([*lines, _pass()])
@@ -298,7 +301,7 @@ class _Editor(cst.CSTTransformer):
                 orphans.extend(self._orphaned(unit))
             if scope is not None and unit is scope.units[-1]:
                 if inner:
-                    out.append(self._with(scope, [_without_trailing_space(piece) for piece in inner]))
+                    out.append(self._with(scope, [_without_trailing_space(piece) for piece in inner], block))
                 scope = None
         return out, orphans
 
@@ -321,11 +324,12 @@ class _Editor(cst.CSTTransformer):
     def _parsed(self, code: str) -> _Pieces:
         return [_statement(text, self._config) for text in _split(code)]
 
-    def _with(self, scope: Scope, inner: _Pieces) -> cst.With:
+    def _with(self, scope: Scope, inner: _Pieces, block: _Block) -> cst.With:
         leading = getattr(inner[0], "leading_lines", ())
         return cst.With(
             items=[cst.WithItem(cst.parse_expression(scope.context, self._config))],
-            body=cst.IndentedBlock([_led(inner[0], []), *inner[1:]]),
+            # As deep as the block round it, where that differs from the file's first.
+            body=cst.IndentedBlock([_led(inner[0], []), *inner[1:]], indent=getattr(block, "indent", None)),
             leading_lines=leading,
         )
 
@@ -377,6 +381,19 @@ def _narrowed(function: cst.CSTNode, kept: Sequence[str]) -> cst.FunctionDef:
     )
     star = params.star_arg if keyword_only or isinstance(params.star_arg, cst.Param) else cst.MaybeSentinel.DEFAULT
     return function.with_changes(params=params.with_changes(params=plain, kwonly_params=keyword_only, star_arg=star))
+
+
+def _commas_of_dropped(edit: Arguments) -> dict[int, cst.Comma]:
+    """The comma behind each argument of a call that others stood behind which are dropped: theirs, with its new line."""
+    places = {arg: number for number, arg in enumerate(edit.call.args)}
+    stood = [places.get(argument.source, -1) if argument.source is not None else -1 for argument in edit.arguments]
+    found = {}
+    for position, (place, following) in enumerate(zip(stood, stood[1:])):
+        if 0 <= place < following - 1:
+            own, last = edit.call.args[place].comma, edit.call.args[following - 1].comma
+            if isinstance(last, cst.Comma) and not comments_in(own):
+                found[position] = last
+    return found
 
 
 def _functions_apart(lines: Sequence[cst.BaseStatement]) -> _Pieces:

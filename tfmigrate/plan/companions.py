@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
@@ -50,7 +51,7 @@ from tfmigrate.plan.saving import checkpoint_files, model_folders
 from tfmigrate.plan.sessions import sessions
 from tfmigrate.plan.steps import fractional_steps
 from tfmigrate.plan.streams import python_generators
-from tfmigrate.plan.targets import integer_targets
+from tfmigrate.plan.targets import integer_targets, metric_targets
 from tfmigrate.plan.unread import drop_unread, unread_imports
 from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
@@ -147,6 +148,7 @@ def _changes(
         *class_weight_words(facts),
         *target_tensors(facts, scopes),
         *integer_targets(facts, modules, tf),
+        *metric_targets(facts, modules, single, tf),
         *model_folders(facts, scopes),
         *sessions(facts, scopes, tf, draft.quote),
         *optimizer_rates(facts),
@@ -178,9 +180,12 @@ def _plan_imports(draft: Draft, tables: Tables, unread: Set[cst.ImportAlias]) ->
     gone = draft.vanishing()
     dead = {edit.node for edit in draft.edits if isinstance(edit, Remove) and isinstance(edit.node, cst.ImportAlias)}
     draft.edits[:] = [edit for edit in draft.edits if not isinstance(edit, Remove) or edit.node not in dead]
-    written: dict[cst.CSTNode, set[str]] = defaultdict(set)
+    written: dict[tuple[cst.CSTNode, int], set[str]] = defaultdict(set)
+    order = draft.module.order
+    seams = [order[unit] for unit in units_of(draft.module.tree) if is_seam(unit)]
     vanishing = []
     for statement, unit in import_statements(draft.module):
+        cell = bisect(seams, order[unit])  # Each cell of a notebook imports for itself: it may be run alone.
         dropped, kept = _aliases(draft, statement, unit, gone)
         dropped |= {alias for alias, _, _ in imports_of(statement) if alias in dead}
         for alias, _, full in imports_of(statement):
@@ -190,12 +195,12 @@ def _plan_imports(draft: Draft, tables: Tables, unread: Set[cst.ImportAlias]) ->
                 dropped |= {alias}
                 message = f"{full} has another name now, and nothing here uses it: its import goes"
                 draft.say(codes.MOVED_MODULES, statement, message, "rewrite")
-        earlier = frozenset().union(*(written[block] for block in _blocks_round(draft.module, unit)))
+        earlier = frozenset().union(*(written[block, cell] for block in _blocks_round(draft.module, unit)))
         change = plan_import(statement, tables.moves, dropped, kept, earlier)
         if change is None:
             continue
         if change.edit is not None:
-            written[draft.module.places[unit].block].update(change.lines)
+            written[draft.module.places[unit].block, cell].update(change.lines)
             draft.edits.append(change.edit)
             if not change.edit.parts:
                 vanishing.append(statement)

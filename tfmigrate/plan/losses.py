@@ -59,7 +59,7 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
     mean of what a loss returns. Any other is given the whole batch; where compile() does not show it, it is told.
     `modules`: the facts of every module of the program.
     """
-    reader = _Reader(modules)
+    reader = Reader(modules)
     uses = [use for known in modules.values() for use in known.uses]
     trained_by_hand = {model for use in uses if use.method in _ON_BATCH for model in use.models}
     whole: dict[cst.BaseExpression, FunctionValue] = {}
@@ -271,7 +271,7 @@ def called(function: FunctionValue) -> str:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class Reader:
     """Reads what a loss does with its batch, through the functions of the program that it calls."""
 
     modules: Mapping[Module, Facts]

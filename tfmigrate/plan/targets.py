@@ -1,19 +1,19 @@
-"""Losses that want integers for targets, which Keras 3 hands over as floats."""
+"""Targets of another type than they were: Keras 3 makes floats of a loss's, and leaves a metric's as they come."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import keywords
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Insert, Replace
 from tfmigrate.plan.interfaces import CallChange, calls_in
-from tfmigrate.plan.losses import name_of, parameters_of
+from tfmigrate.plan.losses import Reader, called, compiled, name_of, parameters_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import FunctionValue, Items, Method, Value, options
+from tfmigrate.understand.program import Module, is_docstring, only_statement
+from tfmigrate.understand.values import FunctionValue, Items, Method, ModelObject, Value, options
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import walk
 
@@ -66,3 +66,66 @@ def _is_bound_again(name: str, function: cst.FunctionDef | cst.Lambda) -> bool:
         isinstance(part, cst.AssignTarget) and isinstance(part.target, cst.Name) and part.target.value == name
         for part in walk(function.body)
     )
+
+
+_CAST = frozenset({"keras.backend.cast", "tensorflow.cast", "tensorflow.to_float", "tensorflow.compat.v1.to_float"})
+_OF_ANY_TYPE = _CAST | {
+    *(f"keras.backend.{name}" for name in ("argmax", "argmin", "shape", "int_shape", "ndim", "dtype", "eval")),
+    *(f"tensorflow.{name}" for name in ("argmax", "argmin", "math.argmax", "math.argmin", "shape", "rank", "size")),
+}
+"""Functions that take one tensor of any type, and give none of its type."""
+
+
+def metric_targets(
+    facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject], tf: str
+) -> Iterator[CallChange]:
+    """A metric's targets, of which the old Keras made floats: Keras 3 hands them over as the data holds them.
+
+    What is given the whole batch gets floats on the way. `modules`: the facts of every module of the program; `single`:
+    models that no strategy has to do with, whose metrics are not given the whole batch.
+    """
+    reader = Reader(modules)
+    found: dict[cst.CSTNode, FunctionValue] = {}
+    for known in modules.values():
+        for shown in compiled(known):
+            for one in shown.values if shown.is_metric else ():
+                if isinstance(one, FunctionValue) and one.module is facts.module:
+                    gathered = reader.mixes_samples(one) and not reader.is_one_mean(one) and not shown.models <= single
+                    if not gathered and _computes_with(one, facts):
+                        found[one.node] = one
+    for function in sorted(found.values(), key=lambda one: facts.module.position(one.node)):
+        targets, predictions = parameters_of(function)[:2]
+        body = function.node.body
+        line = f"{targets} = {tf}.cast({targets}, {predictions}.dtype)"
+        message = (
+            f"{called(function)} is a metric, to which Keras 3 hands the targets as the data holds them, integers and "
+            "float64 too: the old Keras made floats of them"
+        )
+        if isinstance(body, cst.IndentedBlock):
+            first = next(unit for unit in body.body if not is_docstring(only_statement(unit)))
+            yield CallChange(codes.COMPILE_ARGUMENTS, function.node, message, Insert(first, line))
+        else:
+            yield CallChange(codes.COMPILE_ARGUMENTS, function.node, f"{message}; write `{line}`", action="warn")
+
+
+def _computes_with(function: FunctionValue, facts: Facts) -> bool:
+    """Whether a metric computes with its targets together with something else, which must be of one type then."""
+    parameters = parameters_of(function)
+    if len(parameters) < 2:
+        return False
+    targets = parameters[0]
+    harmless: set[cst.CSTNode] = set()
+    for part in walk(function.node.body):
+        if isinstance(part, cst.Call):
+            name = name_of(part.func, facts)
+            given = {arg.value for arg in part.args}
+            cast = any(isinstance(node, cst.Name) and node.value == targets for node in given)
+            if cast and (name in _INTEGERS or (name in _CAST and _is_bound_again(targets, function.node))):
+                return False
+            if name in _OF_ANY_TYPE or name.startswith(("keras.metrics.", "keras.losses.")):
+                harmless |= given
+            harmless |= {arg.keyword for arg in part.args if arg.keyword is not None}
+        elif isinstance(part, cst.Attribute):
+            harmless |= {part.value, part.attr}
+    names_of = (node for node in walk(function.node.body) if isinstance(node, cst.Name) and node.value == targets)
+    return any(node not in harmless for node in names_of)
