@@ -1722,6 +1722,7 @@ model.fit(rows, rows,
         ("rows, rows, batch_size=8,\n          verbose=0", "train_dataset,\n          verbose=0"),
         ("rows, rows, epochs=3, batch_size=8,\n          verbose=0", "train_dataset, epochs=3,\n          verbose=0"),
         ("rows,  # what\n          rows, batch_size=8, epochs=3", "train_dataset,  # what\n          epochs=3"),
+        ("rows,\n          rows, batch_size=8, epochs=3", "train_dataset,\n          epochs=3"),
     ],
 )
 def test_lines_of_arguments_end_where_they_did(before: str, after: str) -> None:

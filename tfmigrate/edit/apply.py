@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import libcst as cst
@@ -384,14 +385,15 @@ def _narrowed(function: cst.CSTNode, kept: Sequence[str]) -> cst.FunctionDef:
 
 
 def _commas_of_dropped(edit: Arguments) -> dict[int, cst.Comma]:
-    """The comma behind each argument of a call that others stood behind which are dropped: theirs, with its new line."""
+    """Where arguments behind another are dropped: the comma of the last of them, unless its own ends a line."""
     places = {arg: number for number, arg in enumerate(edit.call.args)}
     stood = [places.get(argument.source, -1) if argument.source is not None else -1 for argument in edit.arguments]
     found = {}
-    for position, (place, following) in enumerate(zip(stood, stood[1:])):
+    for position, (place, following) in enumerate(pairwise(stood)):
         if 0 <= place < following - 1:
             own, last = edit.call.args[place].comma, edit.call.args[following - 1].comma
-            if isinstance(last, cst.Comma) and not comments_in(own):
+            plain = isinstance(own, cst.Comma) and isinstance(own.whitespace_after, cst.SimpleWhitespace)
+            if plain and isinstance(last, cst.Comma):
                 found[position] = last
     return found
 
