@@ -1735,3 +1735,26 @@ def test_a_scope_is_as_deep_as_the_block_round_it() -> None:
     text += "    model = Sequential([Dense(4, input_shape=(4,))])\n    model = multi_gpu_model(model, gpus=2)\n"
     (file,) = migrate_sources({"train.py": text + "    model.compile('sgd', 'mse')\n    return model\n"}, Settings())
     assert "    with strategy.scope():\n        model = Sequential(" in file.after
+
+
+def test_the_template_is_taken_out_of_a_parallel_model_of_another_module() -> None:
+    nets = """
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+
+
+        def parallel(gpus):
+            model = Sequential([Dense(3, input_shape=(4,)), Dense(2)])
+            return multi_gpu_model(model, gpus)
+    """
+    save = """
+        from nets import parallel
+
+        net = parallel(2)
+        net.load_weights("old.keras")
+        net.layers[-2].save("plain.keras")
+        print(net.layers[-1], other.layers[-2])
+    """
+    files = migrated({"nets.py": nets, "save.py": save})
+    assert 'net.save("plain.keras")\nprint(net.layers[-1], other.layers[-2])\n' in files["save.py"].after

@@ -585,3 +585,18 @@ def test_keys_follow_the_compile_of_another_module_where_theirs_has_none(named: 
     )
     after = {file.path: file.after for file in migrate_sources({"train.py": train, "net.py": net}, Settings())}
     assert f'EarlyStopping("val_{named}")' in after["train.py"]
+
+
+def test_a_file_name_that_is_not_seen_to_be_a_checkpoints_is_told() -> None:
+    file = migrated(
+        'parallel_model.compile("sgd", "mse", metrics=["accuracy"])\n'
+        'if parallel_model:\n    path = "a-{val_acc:.2f}.keras"\nelse:\n    path = "b-{val_loss:.2f}.keras"\n'
+        'best = ModelCheckpoint(path, "val_acc")\n'
+        'last = ModelCheckpoint("c-{val_acc:.2f}.keras")\n'
+        'print("{val_acc:.2f}".format(val_acc=1), f"{val_acc:.2f}")\n'
+    )
+    found = [(f.line, f.action) for f in file.findings if f.code == "TFM210" and "file name" in f.message]
+    assert [action for _, action in found] == ["warn"]
+    assert '"a-{val_acc:.2f}.keras"' in file.after
+    assert '"c-{val_accuracy:.2f}.keras"' in file.after
+    assert 'print("{val_acc:.2f}".format(val_acc=1), f"{val_acc:.2f}")\n' in file.after

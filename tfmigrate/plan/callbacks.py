@@ -40,11 +40,20 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
         old = text_of(literal)
         if old is not None and old in keys:
             yield _renamed(literal, literal.value.replace(old, keys[old]), old, keys[old])
-    for path in reader.paths:
-        named = ending_of(path, facts, scopes)
-        if named is not None and (new := renamed_keys(named.value, keys)) != named.value:
-            old = next(old for old in keys if "{" + old in named.value)
-            yield _renamed(named, new, old, keys[old])
+    paths = {ending_of(path, facts, scopes) for path in reader.paths}
+    filled = {call.func.value for call in facts.module.calls if isinstance(call.func, cst.Attribute)}
+    for node in facts.module.nodes:
+        if not isinstance(node, cst.SimpleString) or (new := renamed_keys(node.value, keys)) == node.value:
+            continue
+        old = next(old for old in keys if "{" + old in node.value)
+        if node in paths:
+            yield _renamed(node, new, old, keys[old])
+        elif node not in filled:  # by format(), and by names of the program's own
+            message = (
+                f"TensorFlow 2 logs {old!r} as {keys[old]!r}: where this is the file name of a checkpoint it is filled "
+                f"in from there, and wants `{new}`"
+            )
+            yield CallChange(codes.METRIC_KEYS, node, message, action="warn")
 
 
 def _renamed(literal: cst.SimpleString, new: str, old: str, key: str) -> CallChange:

@@ -15,7 +15,7 @@ from tfmigrate.plan.homes import Home
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.superseded import superseded
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.lifecycle import Facts, ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, dotted, imports_of
 from tfmigrate.understand.values import Parallel
 
@@ -42,10 +42,14 @@ class Remains:
                 conditional = assignment is not None and isinstance(assignment.value, cst.IfExp)
                 node = assignment.value if assignment is not None and conditional else wrap.call
                 yield Replace(node, "{model}", (("model", wrap.template_node),))
-        for node, model in self.draft.facts.unwraps.items():
-            value = self.draft.facts.values.get(model)
-            if isinstance(value, Parallel) and value.wrap.call not in refused:
-                yield Replace(node, "{model}", (("model", model),))
+
+
+def unwrapped(facts: Facts, refused: Container[cst.Call]) -> Iterator[Replace]:
+    """`parallel.layers[-2]` is the model itself now, in whichever module of the program."""
+    for node, model in facts.unwraps.items():
+        value = facts.values.get(model)
+        if isinstance(value, Parallel) and value.wrap.call not in refused:
+            yield Replace(node, "{model}", (("model", model),))
 
 
 def remains_of(
