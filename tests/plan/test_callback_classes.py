@@ -114,6 +114,35 @@ def test_epochs_of_a_class_that_passes_on_what_is_not_in_sight_are_told() -> Non
     assert actions(file) == ["warn"]
 
 
+COMPARED = """\
+class Keep({base}):
+    def __init__(self, **more):
+        super().__init__(**more){kept}
+
+    def on_epoch_end(self, epoch, logs=None):
+        if {compared}:
+            self.best = logs["loss"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "kept", "compared", "told"),
+    [
+        ("ModelCheckpoint", "", "self.monitor_op(logs['loss'], self.best)", ["warn"]),
+        ("EarlyStopping", "", "self.monitor_op(logs['loss'], self.best)", ["warn"]),
+        ("ModelCheckpoint", "", "logs['loss'] < 1", []),
+        ("ModelCheckpoint", "\n        self.monitor_op = np.less", "self.monitor_op(logs['loss'], self.best)", []),
+        ("ModelCheckpoint", "\n        self.monitor_op, self.best = np.less, 1", "self.monitor_op(1, self.best)", []),
+        ("Callback", "", "self.monitor_op(logs['loss'], self.best)", []),
+    ],
+)
+def test_what_keras_3_has_not_set_when_a_class_compares_is_told(
+    base: str, kept: str, compared: str, told: list[str]
+) -> None:
+    own = "from keras.callbacks import EarlyStopping\n\n\n" + COMPARED.format(base=base, kept=kept, compared=compared)
+    assert actions(migrated(own)) == told
+
+
 HELD = """\
 from keras.layers import Dense
 from keras.models import Sequential

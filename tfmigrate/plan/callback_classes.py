@@ -11,6 +11,7 @@ from tfmigrate.plan.calls import named_arguments, text_of
 from tfmigrate.plan.checkpoints import CHECKPOINT, PARAMETERS, passed_on
 from tfmigrate.plan.edits import Insert, Remove
 from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.plan.monitors import WATCHERS
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Unit, dotted, only_statement
@@ -44,6 +45,8 @@ def callback_attributes(facts: Facts) -> Iterator[CallChange]:
             yield from _assigned_models(cls, bases, facts)
         if CHECKPOINT in bases:
             yield from _counted_epochs(cls, facts)
+        if bases & WATCHERS.keys():
+            yield from _comparisons(cls, facts)
 
 
 def models_in_themselves(facts: Facts, gone: Container[cst.CSTNode]) -> Iterator[CallChange]:
@@ -132,6 +135,26 @@ def _own_attribute(node: cst.CSTNode, method: FunctionValue) -> str | None:
         if node.value.value in [own.name.value for own in method.node.params.params[:1]]:
             return node.attr.value
     return None
+
+
+def _comparisons(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
+    """`self.monitor_op(current, self.best)` in a class's own on_epoch_end(): Keras 3 has neither before its own ran."""
+    methods = [one for one in cls.members.values() if isinstance(one, FunctionValue)]
+    read = [node for method in methods for name, node in _read(method) if name == "monitor_op"]
+    set_here = {
+        part
+        for method in methods
+        for target in walk(method.node.body)
+        if isinstance(target, cst.AssignTarget)
+        for part in walk(target)
+    }
+    if read and set_here.isdisjoint(read):
+        message = (
+            "Keras 3 keeps None in `monitor_op` and `best` until its own on_epoch_end() has run, and calling it is a "
+            "TypeError: set both in __init__, behind the super call: `self.monitor_op, self.best = np.less, np.inf` if "
+            "less is better, `np.greater, -np.inf` if more is"
+        )
+        yield CallChange(codes.CALLBACK_ATTRIBUTES, min(read, key=facts.module.position), message, action="warn")
 
 
 def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
