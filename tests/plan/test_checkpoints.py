@@ -156,3 +156,36 @@ def test_a_file_that_the_program_only_loads_keeps_its_name() -> None:
     (nets,) = migrate_sources({"nets.py": NETS + "\n\nmulti_gpu_model(net(), 2).compile('sgd', 'mse')\n"}, Settings())
     assert "TFM205" not in {finding.code for finding in nets.findings}
     assert 'load_weights("runs/last.h5")' in nets.after
+
+
+REST = """\
+from keras.callbacks import ModelCheckpoint
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+class Keep(ModelCheckpoint):
+    def __init__(self, net, {declared}**more):
+        super().__init__({passed})
+        self.net = net
+
+
+model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+model.compile("sgd", "mse")
+model.fit(batches, callbacks=[Keep(model, filepath="all.keras", monitor="near", period=1)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "passed", "call"),
+    [
+        ("", "**more", 'filepath="all.keras", monitor="near", mode="min")'),
+        ("filepath, ", "filepath, **more", 'filepath="all.keras", monitor="near", mode="min")'),
+        ("", 'filepath="x.keras"', 'filepath="all.keras", monitor="near", period=1)'),
+        ("", "**other", 'filepath="all.keras", monitor="near", period=1)'),
+    ],
+)
+def test_keywords_that_a_class_hands_on_unseen_reach_keras(declared: str, passed: str, call: str) -> None:
+    (file,) = migrate_sources({"train.py": REST.format(declared=declared, passed=passed)}, Settings())
+    assert f"callbacks=[Keep(model, {call}" in file.after

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import Revision, has_stars, is_flag, named_arguments, unchanged
+from tfmigrate.plan.calls import Revision, has_stars, is_flag, keywords, named_arguments, unchanged
 from tfmigrate.plan.edits import Arguments
 from tfmigrate.plan.interfaces import CallChange, calls_in
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Symbol, Value
 
 CHECKPOINT = "keras.callbacks.ModelCheckpoint"
@@ -75,6 +75,17 @@ def passed_on(initialiser: FunctionValue) -> cst.Call | None:
     return None
 
 
+def hands_on_rest(cls: ClassValue) -> bool:
+    """Whether the __init__ of a class hands on to that of Keras whatever keywords it does not name itself."""
+    initialiser = cls.lookup("__init__")
+    if not isinstance(initialiser, FunctionValue):
+        return True
+    rest, handed = initialiser.node.params.star_kwarg, passed_on(initialiser)
+    if rest is None or handed is None:
+        return False
+    return any(arg.star == "**" and dotted(arg.value) == rest.name.value for arg in handed.args)
+
+
 def checkpoint_periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
     """`period=1` wrote after each epoch, which is the default; another period has no equal, nor has its place.
 
@@ -97,8 +108,13 @@ def checkpoint_periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterato
 
 
 def _is_plain_heir(call: cst.Call, facts: Facts) -> bool:
+    """Whether a call makes an object of a class of the program, and `period` reaches ModelCheckpoint as it is."""
     cls = _own_class(call, facts)
-    return cls is not None and cls.lookup("__init__") is None
+    if cls is None or not hands_on_rest(cls):
+        return False
+    initialiser = cls.lookup("__init__")
+    declared = initialiser.node.params.params if isinstance(initialiser, FunctionValue) else ()
+    return not declared or ("period" in keywords(call) and "period" not in [param.name.value for param in declared])
 
 
 def _classes(facts: Facts, modules: Mapping[Module, Facts]) -> list[ClassValue]:

@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import Revision, keywords, named_arguments, text_of
-from tfmigrate.plan.checkpoints import CHECKPOINT, PARAMETERS, passed_on
+from tfmigrate.plan.checkpoints import CHECKPOINT, PARAMETERS, hands_on_rest, passed_on
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.expressions import is_pure
 from tfmigrate.plan.interfaces import CallChange
@@ -173,6 +173,11 @@ def _made_of_own(call: cst.Call, cls: ClassValue) -> Iterator[_Watcher]:
     if not isinstance(initialiser, FunctionValue):
         yield from _made(call, base)
         return
+    present = keywords(call)
+    if hands_on_rest(cls) and "monitor" in present and not {"monitor", "mode"} & _declared(initialiser):
+        said = present["mode"].value if "mode" in present else None
+        yield _Watcher(base, call, present["monitor"].value, said, hidden="**" in [arg.star for arg in call.args])
+        return
     handed = passed_on(initialiser) if heir.members.get("__init__") is initialiser else None
     inner = named_arguments(handed, WATCHERS[names.canonical(base)]) if handed is not None else None
     declared = {param.name.value: param for param in initialiser.node.params.params[1:]}
@@ -185,6 +190,10 @@ def _made_of_own(call: cst.Call, cls: ClassValue) -> Iterator[_Watcher]:
     given = named[mode.name.value].value if mode.name.value in named else None
     if watched is not None and (given is not None or (mode.default is not None and _is_auto(mode.default))):
         yield _Watcher(base, call, watched, given, mode.name.value)
+
+
+def _declared(initialiser: FunctionValue) -> set[str]:
+    return {param.name.value for param in initialiser.node.params.params}
 
 
 def _functions_in_metrics(facts: Facts) -> Iterator[str]:
