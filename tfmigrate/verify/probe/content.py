@@ -13,20 +13,24 @@ FACTORS = [np.zeros(0, np.uint64)]
 
 def fingerprint_of(leaves):
     """Equal batches have equal fingerprints: only the values as float32 count, row by row in order; (n,) and (n, 1) are
-    equal. `leaves` are the inputs and targets, each as a list of the parts that the replicas have of it.
+    equal. `leaves` are the inputs and targets, each as a list of the parts that the replicas have of it."""
+    return fingerprint([[row_hashes(part) for part in parts] for parts in leaves])
 
-    A training step waits for this, so the rows are not copied into one array, and each gets a multilinear hash of 64
-    bits, which costs a fifth of SHA-1 on all values.
-    """
+
+def fingerprint(hashes):
+    """Of leaves whose parts are hashed already, while the step that trains on them went on."""
     digest = hashlib.sha1()
-    for parts in leaves:
+    for parts in hashes:
         for part in parts:
-            digest.update(texts_of(part) if part.dtype.kind in "OSU" else hashes_of(part))
+            digest.update(part)
     return digest.hexdigest()[:16]
 
 
-def hashes_of(array):
-    """A number of 64 bits for each row: the sum of its words, each times an odd factor of its own, modulo 2 ** 64."""
+def row_hashes(array):
+    """What stands for each row: of numbers a multilinear hash of 64 bits, the sum of its words, each times an odd
+    factor of its own, modulo 2 ** 64. It costs a fifth of SHA-1 on all values."""
+    if array.dtype.kind in "OSU":
+        return texts_of(array)
     rows = np.ascontiguousarray(np.atleast_1d(array), dtype=np.float32)
     rows = rows.reshape((len(rows), int(np.prod(rows.shape[1:]))))
     words = rows.view(np.uint64) if rows.shape[1] % 2 == 0 else rows.view(np.uint32).astype(np.uint64)
@@ -42,7 +46,9 @@ def factors(count):
     """The same odd numbers everywhere, at least `count` of them: fewer are the beginning of more."""
     if len(FACTORS[0]) < count:
         drawn = np.random.RandomState(0).randint(0, 2 ** 63 - 1, count, dtype=np.int64)
-        FACTORS[0] = drawn.astype(np.uint64) * np.uint64(2) + np.uint64(1)
+        found = drawn.astype(np.uint64) * np.uint64(2) + np.uint64(1)
+        FACTORS[0] = found  # another replica may put its own there meanwhile
+        return found
     return FACTORS[0][:count]
 
 

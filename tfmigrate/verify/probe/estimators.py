@@ -12,6 +12,7 @@ import os
 import numpy as np
 
 from . import aligned, weights
+from .content import fingerprint_of
 from .graph import PROBE_LEARNING_RATE
 
 NAMES = {
@@ -320,7 +321,8 @@ class Watcher(object):
         leaves = [[np.atleast_1d(part) for part in parts] for parts in zip(*values["arrays"])]
         rate = values.get("rate", training.rate)
         first_step = call.steps == 0
-        recorder.step(call, float(np.mean(values["losses"])), leaves, None if rate is None else float(rate), seconds)
+        loss, rate = float(np.mean(values["losses"])), None if rate is None else float(rate)
+        recorder.step(call, loss, leaves, fingerprint_of(leaves), rate, seconds)
         entry = call.entry
         if first_step and entry.initial is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))

@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 from . import remainder
+from .content import fingerprint_of
 from .towers import replicas_of
 
 PROBE_LEARNING_RATE = 0.01
@@ -72,7 +73,8 @@ class GraphKeras(object):
         outputs = function(inputs)
         seconds = time.time() - started
         loss = outputs[0] if isinstance(outputs, (list, tuple)) else outputs
-        recorder.step(call, float(np.asarray(loss)), leaves, learning_rate, seconds)
+        recorder.step(
+            call, float(np.asarray(loss)), leaves, fingerprint_of(leaves) if leaves else None, learning_rate, seconds)
         if first and entry.leaves is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
         return outputs

@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from . import facts, predictions, weights
-from .content import fingerprint_of, sketch_of
+from .content import sketch_of
 
 WAIT_SECONDS = 0.02
 
@@ -348,13 +348,12 @@ class Recorder(object):
 
     # -- steps
 
-    def step(self, call, loss, leaves, learning_rate, seconds):
+    def step(self, call, loss, leaves, fingerprint, learning_rate, seconds):
         """One optimizer step. `leaves` are the batch's inputs then targets in order, each as the list of its parts (or
-        None); `seconds` the step's own wall time."""
-        samples = fingerprint = sketch = None
+        None, which has no fingerprint either); `seconds` the step's own wall time."""
+        samples = sketch = None
         if leaves:
             samples = sum(len(part) for part in leaves[0]) if leaves[0][0].ndim else None
-            fingerprint = fingerprint_of(leaves)
             sketch = sketch_of(leaves) if self.predicted else None
         self.write(
             "step",
