@@ -14,7 +14,7 @@ NEW, OLD = "accuracy", "acc"
 def install(found):
     for flavour in found:
         module = flavours.optional("tensorflow.python.keras.callbacks")
-        public = getattr(flavour.root.callbacks, "CallbackList", None)
+        public = getattr(getattr(flavour.root, "callbacks", None), "CallbackList", None)
         for cls in set([public, getattr(module, "CallbackList", None) if flavour.name == "tf.keras" else None]):
             if cls is not None:
                 cls.on_epoch_end = under_both_names(cls.on_epoch_end)
