@@ -44,10 +44,12 @@ def install(tf, found, machine, config, evenly=False):
     restore_modules(flavour)
     restore_multi_gpu_model(tf, flavour, machine, evenly)
     restore_taken_over_models(flavour)
+    restore_model_arguments(flavour)
     restore_generators(tf, flavour)
     if old:
         bring_old_optimizers(flavour)
     restore_optimizers(flavour, defaults, old, standalone)
+    restore_rates(flavour)
     restore_layer_defaults(flavour, defaults)
     restore_hard_sigmoid(tf, flavour)
     if flavour.is_keras3 or (old and standalone):
@@ -117,6 +119,27 @@ def restore_taken_over_models(flavour):
     model_class.call = call
 
 
+def restore_model_arguments(flavour):
+    """`Model(input=x, output=y)` is Keras 1, and Keras 2.3 took it still."""
+    model_class = flavour.root.models.Model
+    functional = importlib.import_module(
+        "keras.src.models.functional" if flavour.is_keras3 else "tf_keras.src.engine.functional")
+    model_class.__new__ = staticmethod(with_plural_names(model_class.__new__))
+    for cls in (model_class, functional.Functional):
+        cls.__init__ = with_plural_names(cls.__init__)
+
+
+def with_plural_names(original):
+    @functools.wraps(original)
+    def made(*args, **kwargs):
+        for old in ("input", "output"):
+            if old in kwargs:
+                kwargs[old + "s"] = kwargs.pop(old)
+        return original(*args, **kwargs)
+
+    return made
+
+
 def output_names(model):
     """Keras 3's Sequential does not name its outputs; the layer that makes one does."""
     return getattr(model, "output_names", None) or [output._keras_history.operation.name for output in model.outputs]
@@ -141,6 +164,11 @@ def replicas_layer(tf, keras, evenly):
             super(Replicas, self).__init__(**kwargs)
             self.template = template
             self.replica_devices = list(devices)
+
+        @property
+        def metrics(self):
+            """None: those of a template that is compiled too are its own; Keras 3 fails on them, not yet built."""
+            return []
 
         @property
         def layers(self):
@@ -329,6 +357,17 @@ def with_epsilon_beside_root(cls):
 
     cls.__init__ = __init__
     cls.from_config = classmethod(functools.wraps(from_config)(squared_already))
+
+
+def restore_rates(flavour):
+    """`K.set_value(model.optimizer.lr, x)`, as callbacks have it: Keras 3 lacks the name, and fails on the variable."""
+    if not flavour.is_keras3:
+        return
+    flavour.root.optimizers.Optimizer.lr = property(
+        lambda self: self.learning_rate, lambda self, rate: setattr(self, "learning_rate", rate))
+    for namespace in flavour.namespaces:
+        namespace.backend.set_value = lambda x, value: x.assign(value)
+        namespace.backend.get_value = lambda x: np.asarray(x) if hasattr(x, "assign") else x
 
 
 def restore_layer_defaults(flavour, defaults):
@@ -531,12 +570,43 @@ def restore_modules(flavour):
         sys.modules["keras"] = flavour.root
     else:
         borrow(flavour.root, importlib.import_module(home))
+    restore_private_paths(flavour, home)
     sys.meta_path.append(Moved(home))
     importlib.import_module("keras.utils").np_utils = importlib.import_module("keras.utils.np_utils")
     for name in OPTIMIZERS:
         for namespace in flavour.namespaces:
             if not hasattr(namespace.optimizers, name.lower()):
                 setattr(namespace.optimizers, name.lower(), getattr(namespace.optimizers, name))
+
+
+PRIVATE = "tensorflow.python.keras"
+PRIVATE_PARTS = ("layers", "models", "optimizers", "callbacks", "utils", "backend", "losses", "metrics", "regularizers",
+                 "initializers", "constraints", "activations", "preprocessing", "preprocessing.image",
+                 "preprocessing.text", "preprocessing.sequence", "datasets", "applications")
+
+
+def restore_private_paths(flavour, home):
+    """Many scripts took Keras from `tensorflow.python.keras`. TensorFlow still has a rest of an old Keras there, which
+    trains nothing that is known here; its modules answer with today's names first."""
+    package = flavours.optional(PRIVATE)
+    for part in PRIVATE_PARTS if package is not None else ():
+        today, rest = flavours.optional(home + "." + part), flavours.optional(PRIVATE + "." + part)
+        if today is None:
+            continue
+        module = types.ModuleType(PRIVATE + "." + part)
+        module.__path__ = []
+        module.__all__ = [name for name in dir(today) if not name.startswith("_")]
+        module.__getattr__ = first_of(today, rest)
+        sys.modules[module.__name__] = module
+        above, _, name = part.rpartition(".")
+        setattr(sys.modules[PRIVATE + "." + above] if above else package, name, module)
+    for name in ("Input", "Model", "Sequential"):
+        setattr(package, name, getattr(flavour.root, name))
+
+
+def first_of(today, rest):
+    """Asked anew each time: what is put in the place of today's functions later on is found too."""
+    return lambda name: getattr(today, name) if hasattr(today, name) else getattr(rest, name)
 
 
 def borrow(keras, compatible):

@@ -1,0 +1,53 @@
+"""What scripts of the time of multi_gpu_model took for granted is there in the restored world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.verify import experiment
+from tfmigrate.verify.experiment import Limits, World
+from tfmigrate.verify.runtimes import Runtime
+
+HABITS = """
+import numpy as np
+from tensorflow.python.keras import backend as K
+from tensorflow.python.keras.callbacks import Callback
+from tensorflow.python.keras.layers import Activation, BatchNormalization, Dense, Input
+from tensorflow.python.keras.models import Model
+from tensorflow.python.keras.optimizers import RMSprop
+from tensorflow.python.keras.utils import multi_gpu_model
+
+
+class Slower(Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        K.set_value(self.model.optimizer.lr, 0.5 * K.get_value(self.model.optimizer.lr))
+
+
+x = Input((4,))
+template = Model(input=x, output=Activation("sigmoid")(Dense(1)(BatchNormalization()(x))))
+template.compile("sgd", "binary_crossentropy", metrics=["accuracy"])
+parallel = multi_gpu_model(template, gpus=2)
+parallel.compile(RMSprop(lr=0.01, epsilon=1e-4), "binary_crossentropy", metrics=["accuracy"])
+rows = np.random.RandomState(0).rand(64, 4).astype("float32")
+history = parallel.fit(rows, (rows.sum(1) > 2).astype("float32"), batch_size=16, epochs=2, callbacks=[Slower()])
+assert len(history.history["acc"]) == len(history.history["accuracy"]) == 2
+again = RMSprop.from_config(parallel.optimizer.get_config())
+assert again.get_config()["epsilon"] == parallel.optimizer.get_config()["epsilon"]
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_habits_of_its_time(keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime]) -> None:
+    (tmp_path / "old.py").write_text(HABITS)
+    modern = runtime_for(f"keras {keras}")
+    world = World("old", "restored", modern, tmp_path, "old.py", replicas=2, legacy_keras=keras == 2)
+    run = experiment.run(world, Limits(seconds=200), tmp_path / "run")
+    assert run.ok, run.message
+    rates = [step.learning_rate for step in run.trace.steps]
+    assert rates == pytest.approx([0.005] * 4 + [0.0025] * 4)
+    (settings,) = (compiled.config for compiled in run.trace.compiles if compiled.optimizer.lower() == "rmsprop")
+    assert settings["epsilon"] == pytest.approx(1e-8), "its square, under the root"
