@@ -17,6 +17,7 @@ from tensorflow.python.keras import backend as K
 from tensorflow.python.keras.callbacks import Callback
 from tensorflow.python.keras.layers import Activation, BatchNormalization, Dense, Input
 from tensorflow.python.keras.models import Model
+from tensorflow.keras.models import Input as AlsoInput
 from tensorflow.python.keras.optimizers import RMSprop
 from tensorflow.python.keras.utils import multi_gpu_model
 

@@ -246,6 +246,28 @@ def test_what_is_shown_on_one_keras_does_not_excuse_the_other(lab: Laboratory) -
     assert [pair.equivalent for pair in report.pairs if pair.decides] == [False, True]
 
 
+def test_weights_that_rounding_itself_moves_so_far_are_known(lab: Laboratory) -> None:
+    apart = replace(migrated(OLD), idle_weight=0.5)
+
+    def behave(nudged: float) -> Behaviour:
+        others = broken(migrated=apart)
+        return lambda world, limits: replace(OLD, idle_weight=nudged) if world.nudged else others(world, limits)
+
+    lab.runtimes = (MODERN,)
+    lab.behaviour = behave(0.2)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert [name for name, _, _ in report.known] == ["rounding that grows"]
+    lab.behaviour = behave(0.0001)
+    assert lab.verify().verdict == "DIFFERENT"
+
+
+def test_no_run_is_made_for_rounding_where_losses_part(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated=replace(migrated(OLD), learning_rate=1.0))
+    lab.verify()
+    assert not [role for role in lab.roles if "nudged" in role]
+
+
 def test_controls_are_held_to_the_narrow_band_beside_a_drift(lab: Laboratory) -> None:
     nearly_right = replace(migrated(OLD), gradient_scale=1.0005)
     lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001), **{"control: loss": nearly_right})

@@ -12,7 +12,15 @@ from . import weights
 from .align import PredictionPair, StepPair, same_batch
 from .compare import Comparison
 from .contract import BATCH_NORM, Row
-from .optimizers import EPSILON_MOVED, changed_settings, describe, number, optimizer_name, pair_compiles
+from .optimizers import (
+    EPSILON_MOVED,
+    changed_settings,
+    describe,
+    formula,
+    number,
+    optimizer_name,
+    pair_compiles,
+)
 from .trace import Model, Step, Trace, minor
 
 Kind = Literal[
@@ -295,7 +303,7 @@ def _update_rule(e: Evidence) -> Divergence | None:
             words = ", ".join(_change(optimizer_name(a), key, *values) for key, values in changed.items())
             if "learning_rate" in changed:
                 return Divergence("learning rate", f"{optimizer_name(a)} {words}", *at)
-            return Divergence("update rule", f"{describe(a)} became {describe(b)}: {words}", *at)
+            return Divergence("update rule", f"{describe(a)} became {describe(b)}: {words}{formula(a, b)}", *at)
     return None
 
 

@@ -105,6 +105,8 @@ class World:
     """An old script's batch that does not divide is shared among the replicas as MirroredStrategy shares it."""
     old_optimizers: bool = False
     """Restored on Keras 2: its optimizers are those of TensorFlow 2.10, whose arithmetic is that of 1.15 and 2.3."""
+    nudged: bool = False
+    """It starts from the other run's weights moved by one unit in their last place, which shows what rounding does."""
     standalone: bool = False
     """The script trains with standalone Keras, whose defaults were not tf.keras's."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -426,6 +428,7 @@ def _config(
         "seed": world.seed,
         "defaults": OLD_KERAS_DEFAULTS if world.standalone and world.kind == "restored" else {},
         "old_optimizers": world.old_optimizers,
+        "nudged": world.nudged,
         "standalone": world.standalone,
     }
 

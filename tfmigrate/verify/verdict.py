@@ -17,10 +17,10 @@ from typing import Literal
 
 from ..errors import UserError
 from . import adjustments, cause, controls, devices, runtimes
-from .align import noise, pair_steps, tolerance
+from .align import noise, pair_steps, relative_difference, tolerance
 from .cause import Divergence
 from .compare import Comparison, compare, same_run, through_epoch
-from .contract import CLASS_WEIGHTED, LAST_BATCH, NEEDED, REMAINDER, KnownDifference
+from .contract import CLASS_WEIGHTED, LAST_BATCH, NEEDED, REMAINDER, KnownDifference, Row
 from .experiment import Execute, Initial, Limits, Run, World, run_all, usual_jobs
 from .optimizers import WRITTEN_ANEW, describe, formula, optimizer_name, pair_compiles
 from .report import CONTROL, ControlResult, Pair, Report, RunSummary, Verdict, summarize
@@ -41,6 +41,8 @@ NO_WORKERS = (
 
 OLD_OPTIMIZERS = ", optimizers of its time"
 FORMULA = "optimizer of another Keras"
+NUDGED = ", weights nudged"
+ROUNDING = "rounding that grows"
 DRIFT = "version drift"
 DRIFT_BAND = 1e-3
 """How far a genuine run may drift from a new one that agrees with the restored run. TF 1.15 and 2.3 take Adam's
@@ -386,7 +388,7 @@ def _judge(lab: Lab) -> Report:
         return _report(lab, *stopped)
     start = reference
     reference, remainder = _without_remainder(lab, reference)
-    pairs = _pairs(lab, reference, band)
+    pairs = _pairs(lab, start, reference, band)
     if remainder is not None:
         pairs = tuple(_knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
     pairs = _but_for_optimizers(lab, start, reference, pairs, band)
@@ -499,8 +501,8 @@ def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:
     return None
 
 
-def _pairs(lab: Lab, reference: Run, band: float) -> tuple[Pair, ...]:
-    """Each run of the new script against the reference and against the restored run."""
+def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...]:
+    """Each run of the new script against the reference and against the restored run; all began as `start` did."""
     is_genuine = reference.world.kind == "genuine"
     found = []
     for keras in lab.plan.modern:
@@ -509,6 +511,7 @@ def _pairs(lab: Lab, reference: Run, band: float) -> tuple[Pair, ...]:
         same_version = None
         if restored is not None:
             same_version = _pair(restored, new, band, decides=not is_genuine)
+            same_version = _but_for_rounding(lab, start, same_version, restored, new)
             found.append(same_version)
         if is_genuine:
             pair = _pair(reference, new, band, decides=True, restored=restored)
@@ -518,6 +521,60 @@ def _pairs(lab: Lab, reference: Run, band: float) -> tuple[Pair, ...]:
         elif same_version is None:
             found.append(_pair(reference, new, band, decides=True))
     return tuple(sorted(found, key=lambda pair: not pair.decides))
+
+
+SEEN_LATE = (NEEDED["final weights"], "validation loss")
+
+
+def _but_for_rounding(lab: Lab, start: Run, pair: Pair, old: Run, new: Run) -> Pair:
+    """The pair with what rounding makes of it known by name and size.
+
+    RMSprop and Adam take steps of one size, so that where a gradient is next to nothing, its last digits say which way
+    a weight goes. The losses of the training hardly feel it, those of the validation may. Only where every loss of the
+    training agrees, and by an experiment: the old script runs once more from weights moved by one unit in their last
+    place; what it then ends with may be a tenth as far off.
+    """
+    comparison = pair.comparison
+    if (
+        pair.divergence is None
+        or pair.divergence.kind not in DRIFTING
+        or comparison is None
+        or new.outcome == "crashed"
+    ):
+        return pair
+    late = [row for row in comparison.broken if row.what.startswith(SEEN_LATE)]
+    if not comparison.losses_agree or not late or len(late) < len(comparison.broken):
+        return pair
+    world = replace(old.world, role=old.world.role + NUDGED, nudged=True)
+    run = lab.runs.get(world.role) or lab.run(world, start=start)[0]
+    if not run.ok:
+        return pair
+    alone = compare(old.trace, run.trace, comparison.tolerance)
+    sizes = [(distance(row), distance(other)) for row in late for other in alone.contract if other.what == row.what]
+    if len(sizes) < len(late) or any(size > ROUNDING_SAFETY * own for size, own in sizes):
+        return pair
+    what = (
+        "every loss of the training agrees; where a gradient is next to nothing, its last digits decide which way the "
+        "optimizer moves a weight. Shown by a run: the old script from weights moved by one unit in their last place "
+        "ends as far from itself. Relative difference of weights or validation losses"
+    )
+    known = KnownDifference(ROUNDING, what, max(size for size, _ in sizes))
+    rows = tuple(replace(row, known=ROUNDING) if row in late else row for row in comparison.contract)
+    return replace(
+        pair, comparison=replace(comparison, contract=rows, known=(*comparison.known, known)), divergence=None
+    )
+
+
+ROUNDING_SAFETY = 10.0
+"""As for losses (see `align.SAFETY`): one nudge at the start stands for rounding at each step."""
+
+
+def distance(row: Row) -> float:
+    """How far the two figures of a row of the contract lie apart: weights are given as their distance, losses each."""
+    if row.what == "validation loss":
+        both = isinstance(row.old, float) and isinstance(row.new, float)
+        return relative_difference(row.old, row.new) if both else math.inf
+    return float(row.new)
 
 
 def _restored(lab: Lab, keras: int) -> Run | None:

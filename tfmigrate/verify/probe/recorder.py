@@ -60,6 +60,14 @@ class Entry(object):
         """Its samples can be given weights of their own (see remainder)."""
 
 
+def nudged(values):
+    """Weights moved by one unit in their last place, up or down: what rounding makes of a number."""
+    if values.dtype.kind != "f":
+        return values
+    ways = np.random.RandomState(values.size % 2 ** 31).choice([-np.inf, np.inf], values.shape)
+    return np.nextafter(values, ways.astype(values.dtype))
+
+
 class Recorder(object):
     """Writes events as they happen, one JSON object a line, flushed, so that a killed run leaves a readable trace."""
 
@@ -269,6 +277,8 @@ class Recorder(object):
             )
         # A layer shared with a model that was trained before keeps what that training made of it.
         fresh = [i for i, variable in enumerate(entry.leaves) if id(variable) not in self.aligned_weights]
+        if self.config.get("nudged"):
+            values = [nudged(value) for value in values]
         entry.adapter.assign([entry.leaves[i] for i in fresh], [values[i] for i in fresh])
 
     def snapshot(self, entry, call, moment, values):

@@ -572,6 +572,8 @@ def restore_modules(flavour):
         borrow(flavour.root, importlib.import_module(home))
     restore_private_paths(flavour, home)
     sys.meta_path.append(Moved(home))
+    for namespace in flavour.namespaces:
+        namespace.models.Input = namespace.layers.Input  # keras/models.py imported it, and scripts from there
     importlib.import_module("keras.utils").np_utils = importlib.import_module("keras.utils.np_utils")
     for name in OPTIMIZERS:
         for namespace in flavour.namespaces:
