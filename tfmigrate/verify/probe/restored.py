@@ -572,8 +572,10 @@ def restore_modules(flavour):
         borrow(flavour.root, importlib.import_module(home))
     restore_private_paths(flavour, home)
     sys.meta_path.append(Moved(home))
-    for namespace in flavour.namespaces:
-        namespace.models.Input = namespace.layers.Input  # keras/models.py imported it, and scripts from there
+    for place in HOMES[:-1]:  # keras/models.py imported Input, and scripts took it from there
+        module = flavours.optional(place.replace("utils", "models"))
+        if module is not None:
+            module.Input = flavour.root.layers.Input
     importlib.import_module("keras.utils").np_utils = importlib.import_module("keras.utils.np_utils")
     for name in OPTIMIZERS:
         for namespace in flavour.namespaces:
