@@ -157,7 +157,8 @@ def _built(e: Evidence) -> Divergence | None:
     )
     for name, kind, words in kinds:
         if (row := e.row(name)) is not None:
-            return Divergence(kind, words.format(row.new, row.old), 0, 0)
+            hint = "; where the script sets `trainable` after compile(), see TFM401" if kind == "frozen layers" else ""
+            return Divergence(kind, words.format(row.new, row.old) + hint, 0, 0)
     return None
 
 
