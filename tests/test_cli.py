@@ -18,8 +18,8 @@ from tests.conftest import ROOT, Outcome, git
 from tests.files.test_notebook import written
 from tfmigrate import cli, migrate
 from tfmigrate.verify import verdict
+from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.report import Report
-from tfmigrate.verify.verdict import VerifyOptions
 
 Tfmigrate = Callable[..., Outcome]
 

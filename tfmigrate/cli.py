@@ -22,8 +22,8 @@ from tfmigrate.settings import Settings
 
 if TYPE_CHECKING:
     from tfmigrate.rules import Rule
+    from tfmigrate.verify.plan import VerifyOptions
     from tfmigrate.verify.report import Report
-    from tfmigrate.verify.verdict import VerifyOptions
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
@@ -318,7 +318,7 @@ def verify(
     try:
         from tfmigrate.verify import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
         from tfmigrate.verify.experiment import Limits, copy_program
-        from tfmigrate.verify.verdict import VerifyOptions
+        from tfmigrate.verify.plan import VerifyOptions
     except ModuleNotFoundError as error:
         package = (error.name or "a package").split(".")[0]
         raise UserError(f"verify needs {package}: pip install 'tfmigrate[verify]'") from None

@@ -33,9 +33,10 @@ from typing import Any, Literal
 from tfmigrate.verify import controls, runtimes
 from tfmigrate.verify.compare import same_run
 from tfmigrate.verify.experiment import PROBE, Limits, Run, World, run_all
+from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.report import CONTROL, Report
 from tfmigrate.verify.trace import Trace
-from tfmigrate.verify.verdict import VerifyOptions, verify
+from tfmigrate.verify.verdict import verify
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -14,8 +14,9 @@ from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import Comparison, compare
 from tfmigrate.verify.controls import ESTIMATOR_CONTROLS, mutants, program_of
 from tfmigrate.verify.experiment import Limits, Run, World, run
+from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.verdict import VerifyOptions, verify
+from tfmigrate.verify.verdict import verify
 
 STEPS = {
     "estimator_guide": 1,

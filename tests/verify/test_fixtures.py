@@ -25,9 +25,10 @@ from tfmigrate.verify.experiment import (
     run,
     run_all,
 )
+from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.verdict import VerifyOptions, verify
+from tfmigrate.verify.verdict import verify
 
 if sys.version_info >= (3, 11):
     import tomllib

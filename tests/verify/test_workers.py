@@ -14,12 +14,12 @@ from tests.conftest import ROOT
 from tfmigrate import migrate
 from tfmigrate.errors import UserError
 from tfmigrate.settings import Settings
-from tfmigrate.verify import experiment, trace, verdict
+from tfmigrate.verify import experiment, plan, trace, verdict
 from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import compare
 from tfmigrate.verify.experiment import Limits, Run, World
+from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.verdict import VerifyOptions
 
 from .simulated import Training, train
 
@@ -95,8 +95,8 @@ def test_the_workers_parts_make_one_trace(tmp_path: Path) -> None:
 def test_replicas_must_fit_the_workers(
     program: Path, monkeypatch: pytest.MonkeyPatch, workers: int, replicas: int, words: str
 ) -> None:
-    monkeypatch.setattr(verdict.runtimes, "discover", lambda: ())
-    monkeypatch.setattr(verdict.devices, "gpus", lambda: ())
+    monkeypatch.setattr(plan.runtimes, "discover", lambda: ())
+    monkeypatch.setattr(plan.devices, "gpus", lambda: ())
     script = program / "train.py"
     with pytest.raises(UserError, match=words):
         verdict.verify(VerifyOptions(script, script, workers=workers, replicas=replicas))

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tfmigrate.verify.experiment import Limits, Run, World, run_all
+from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.trace import Trace
-from tfmigrate.verify.verdict import VerifyOptions
 from tfmigrate.verify.written import verify_as_written
 
 HERE = Path(__file__).parent

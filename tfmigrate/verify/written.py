@@ -18,9 +18,10 @@ from . import cause, contract
 from .compare import Comparison
 from .equivalence import ALPHA, FEWEST, Look, look, margins, overall, plan
 from .experiment import Execute, Run, World, run_all
+from .lab import Lab, Tell, could_not_run, replicas_of, why_none
+from .plan import Plan, VerifyOptions
 from .report import Report, Verdict, Written
 from .trace import Trace
-from .verdict import Lab, Plan, Tell, VerifyOptions, could_not_run, replicas_of, why_none
 
 PAIRS = 20
 """With so many a right migration is called EQUIVALENT in 92 of 100 experiments (simulated: normal losses, three

@@ -1,0 +1,135 @@
+"""Runs the worlds of a plan, and remembers every run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import cause
+from .experiment import Execute, Initial, Limits, Run, World, usual_jobs
+from .plan import SHARED, Plan, again, all_migrated, all_restored
+from .report import CONTROL, RunSummary, Verdict, summarize
+
+Tell = Callable[[str], None]
+
+
+class Lab:
+    """Runs worlds and remembers every run by its role."""
+
+    def __init__(self, plan: Plan, folder: Path, tell: Tell, execute: Execute) -> None:
+        self.plan, self.folder, self.tell, self.execute = plan, folder, tell, execute
+        self.runs: dict[str, Run] = {}
+        self.remarks = list(plan.notes)
+        self.count = 0
+
+    @property
+    def jobs(self) -> int:
+        return self.plan.options.jobs or usual_jobs()
+
+    def run(
+        self, *worlds: World, start: Run | None = None, limits: Limits | None = None, jobs: int | None = None
+    ) -> list[Run]:
+        """Runs worlds that do not wait for one another, from the initial weights of `start`."""
+        initial = start.trace if start else None
+        done = self._run([(world, initial) for world in worlds], limits, jobs)
+        self.runs.update({run.world.role: run for run in done})
+        return done
+
+    def lead(self, leader: World, *others: World) -> Run:
+        """Runs `leader`, and the others beside it from its initial weights; when it fails, they are not remembered."""
+        first, *rest = self._run([(leader, None), *((world, leader) for world in others)])
+        self.runs.update({run.world.role: run for run in (first, *(rest if first.ok else ()))})
+        return first
+
+    def _run(
+        self, worlds: Sequence[tuple[World, Initial]], limits: Limits | None = None, jobs: int | None = None
+    ) -> list[Run]:
+        if worlds:
+            self.tell("running " + ", ".join(f"{w.role} ({w.runtime.label})" for w, _ in worlds))
+        folders = [self.folder / f"{self.count + i} {_file_name(w.role)}" for i, (w, _) in enumerate(worlds)]
+        self.count += len(folders)
+        return self.execute(worlds, limits or self.plan.limits, folders, self.plan.options.jobs or jobs)
+
+    def summaries(self) -> tuple[RunSummary, ...]:
+        return tuple(
+            summarize(role, _python(run), run.trace, run.seconds, "ok" if run.ok else cause.shorten(run.message))
+            for role, run in self.runs.items()
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """What the plan and the runs had to say, each remark once."""
+        found: dict[str, str] = {}
+        for role, run in self.runs.items():
+            for note in () if role.startswith(CONTROL) else run.notes:
+                found.setdefault(note, f"{role}: {note}")
+        return (*self.remarks, *found.values())
+
+    def keep(self, target: Path | None) -> None:
+        """Copies what the runs printed and recorded, but for the weights, to where the user asked."""
+        for run in self.runs.values() if target else ():
+            assert target is not None
+            kept = target / run.stdout_path.parent.name
+            kept.mkdir(parents=True, exist_ok=True)
+            for file in (run.stdout_path, run.stderr_path, run.trace.folder / "trace.jsonl"):
+                if file.exists():
+                    shutil.copy(file, kept / file.name)
+
+
+def _python(run: Run) -> str:
+    return "Python " + ".".join(map(str, run.world.runtime.version))
+
+
+def _file_name(role: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", role).strip("-").lower()
+
+
+def reference_run(lab: Lab) -> Run | None:
+    """The run of the old script that everything is measured against: genuine where that works, else restored.
+
+    Where there are processors for it, all that can be known to be wanted runs beside it."""
+    plan = lab.plan
+    candidates = [plan.world("genuine")] if plan.genuine is not None else []
+    candidates += all_restored(plan)
+    for world in candidates:
+        beside = (again(world), *all_restored(plan), *all_migrated(plan)) if lab.jobs > 1 else ()
+        run = lab.lead(world, *(other for other in beside if other.role not in (world.role, *lab.runs)))
+        if run.ok:
+            return run
+    return None
+
+
+def restored_run(lab: Lab, keras: int) -> Run | None:
+    """The old script restored on this Keras; where it does not run there, on the other one."""
+    for version in (keras, *lab.plan.modern):
+        for role in (f"restored on Keras {version}{SHARED}", f"restored on Keras {version}"):
+            run = lab.runs.get(role)
+            if run is not None and run.ok:
+                return run
+    return None
+
+
+def why_none(lab: Lab) -> str:
+    """Why the old script runs nowhere, the genuine run's words first."""
+    told = [run.message for run in lab.runs.values()] or lab.plan.notes
+    return "the old script could not be run. " + ". ".join(told)
+
+
+def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:
+    """Ends of the new script that say nothing about its training."""
+    for run in lab.runs.values():
+        if run.world.kind != "migrated" or run.ok:
+            continue
+        missing = re.search(r"ModuleNotFoundError: No module named '([^'.]+)", run.message)
+        if missing and missing[1] not in ("keras", "tensorflow"):
+            return "COULD NOT RUN", run.message
+        if run.outcome == "missing runtime":
+            return "COULD NOT RUN", run.message
+        if run.outcome in ("timed out", "over a limit"):
+            return "INCONCLUSIVE", run.message
+    return None
+
+
+def replicas_of(run: Run) -> int:
+    return max((model.replicas for model in run.trace.models), default=1)
