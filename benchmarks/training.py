@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +31,9 @@ from tfmigrate.verify.runtimes import KERAS_2, Runtime  # noqa: E402
 
 PROGRAMS = ROOT / "benchmarks" / "programs"
 BARE = ROOT / "benchmarks" / "bare.py"
+ALTERNATE = ROOT / "benchmarks" / "alternate.py"
+TURNS = 60
+"""Epochs, half of them with the probe."""
 GLOBAL_BATCH = 256
 """Of both programs."""
 WAITING_EPOCHS = 30
@@ -87,15 +90,27 @@ def bare(runtime: Runtime, world: str, script: Path, *arguments: object, keras_2
     return run
 
 
-def probed(runtime: Runtime, script: Path, epochs: int, keras_2: bool) -> Runner:
+def probed(
+    runtime: Runtime, folder: Path, command: Sequence[str], keras_2: bool, overlay: Mapping[str, str] | None = None
+) -> Runner:
+    """A script of the folder and its arguments, as verify runs it; `overlay` are files that the copy has too."""
+    script, *arguments = command
     world = World(
-        "migrated", "migrated", runtime, script.parent, script.name, (str(epochs),), replicas=2, legacy_keras=keras_2
+        "migrated",
+        "migrated",
+        runtime,
+        folder,
+        script,
+        tuple(arguments),
+        replicas=2,
+        legacy_keras=keras_2,
+        overlay=overlay or {},
     )
 
     def run() -> tuple[str, float]:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as scratch:
             began = time.time()
-            done = run_world(world, Limits(seconds=1200), folder=Path(folder))
+            done = run_world(world, Limits(seconds=1200), folder=Path(scratch))
             return done.stdout_path.read_text() + done.message, began
 
     return run
@@ -175,29 +190,42 @@ def pipelines(modern: Runtime, times: int) -> None:
 def probe(scratch: Path, modern: Runtime, epochs: int, times: int) -> None:
     print("\n## What the probe costs\n")
     print("The migrated program alone, and under the probe, which fingerprints each batch and records each step:")
-    print("milliseconds a step, of the clock and of all processors, and seconds from the command to the first step.\n")
+    print("milliseconds a step, of the clock and of all processors, and seconds from the command to the first step.")
+    print("The steps take turns, an epoch without the probe and one with it, in one process: medians over")
+    print(f"{TURNS // 2} epochs each, and the median of the ratios of neighbours.\n")
     print("| program | Keras | step, ms | probed | more | processors, ms | probed | more | start, s | probed | more |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for name in ("mlp", "convnet"):
         after = scratch / name / "after.py"
         script = after if after.exists() else migrated(name, scratch)
         for keras_2 in (False, True):
+            steps = alternating(modern, script, keras_2)
             best = in_turns(
                 {
                     "bare": bare(modern, "migrated", script, epochs, keras_2=keras_2),
-                    "probed": probed(modern, script, epochs, keras_2),
+                    "probed": probed(modern, script.parent, (script.name, str(epochs)), keras_2),
                 },
                 times,
             )
-            step, longer = (1e3 * GLOBAL_BATCH / best[key].samples_per_second for key in ("bare", "probed"))
-            alone, watched = (best[key].processor for key in ("bare", "probed"))
             start, later = (best[key].start for key in ("bare", "probed"))
             print(
-                f"| {name} | {2 if keras_2 else 3} | {step:.2f} | {longer:.2f} | {longer / step - 1:+.1%} | "
-                f"{alone:.2f} | {watched:.2f} | {watched / alone - 1:+.1%} | "
+                f"| {name} | {2 if keras_2 else 3} | {' | '.join(steps)} | "
                 f"{start:.2f} | {later:.2f} | {later - start:+.2f} |",
                 flush=True,
             )
+
+
+def alternating(modern: Runtime, script: Path, keras_2: bool) -> list[str]:
+    """The cells of one row: milliseconds a step alone and probed, and how much more, by the clock and of processors."""
+    command = ALTERNATE.name, script.name, str(TURNS + 2)
+    printed, _ = probed(modern, script.parent, command, keras_2, {ALTERNATE.name: ALTERNATE.read_text()})()
+    cells = []
+    for clock in ("clock", "processors"):
+        found = re.search(rf"{clock}: ([\d.]+) ([\d.]+) ([\d.]+)", printed)
+        if found is None:
+            raise SystemExit(f"a program of the benchmark failed:\n{printed[-3000:]}")
+        cells += [f"{float(found[1]):.2f}", f"{float(found[2]):.2f}", f"{float(found[3]) - 1:+.1%}"]
+    return cells
 
 
 def verification(scratch: Path) -> None:
