@@ -1758,3 +1758,87 @@ def test_the_template_is_taken_out_of_a_parallel_model_of_another_module() -> No
     """
     files = migrated({"nets.py": nets, "save.py": save})
     assert 'net.save("plain.keras")\nprint(net.layers[-1], other.layers[-2])\n' in files["save.py"].after
+
+
+@pytest.mark.parametrize(
+    ("between", "condition", "told"),
+    [
+        ("", "gpus > 1", False),
+        ("", "gpus >= 2", True),
+        ("", "gpus > 1 and keep", True),
+        ("model = other", "gpus > 1", True),
+    ],
+)
+def test_under_the_condition_of_the_wrap_the_template_is_taken_out_of_the_parallel_model(
+    between: str, condition: str, told: bool
+) -> None:
+    code = f"""
+        import sys
+
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+
+        number = int(sys.argv[1])
+        keep = number > 4
+        for gpus in (number,):
+            other = Sequential([Dense(1, input_shape=(4,)), Dense(1)])
+            model = Sequential([Dense(1, input_shape=(4,)), Dense(1)])
+            if gpus > 1:
+                model = multi_gpu_model(model, gpus=gpus)
+            model.compile("sgd", "mse")
+            if keep:
+                {between or "pass"}
+            if {condition}:
+                plain = model.layers[-2]
+    """
+    file = one(code)
+    assert ("plain = model.layers[-2]\n" in file.after, codes(file, "warn")) == (told, ["TFM024"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("for layer in parallel.layers: layer.trainable = False", True),
+        ("parallel.layers[0].trainable = False", True),
+        ("for layer in model.layers: layer.trainable = False", False),
+        ("parallel.layers[-2].trainable = False", False),
+    ],
+)
+def test_the_layers_of_the_parallel_model_are_told(line: str, told: bool) -> None:
+    file = one(f"""
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+
+        model = Sequential([Dense(1, input_shape=(4,)), Dense(1)])
+        parallel = multi_gpu_model(model, gpus=2)
+        {line}
+        parallel.compile("sgd", "mse")
+    """)
+    assert codes(file, "warn") == (["TFM024"] if told else [])
+
+
+def test_the_comment_of_what_went_does_not_lead_the_helper_function() -> None:
+    file = one("""
+        import numpy as np
+        import tensorflow as tf
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+
+        config = tf.compat.v1.ConfigProto(
+            allow_soft_placement=True,
+            # device_count={"GPU": 1}
+        )
+        tf.compat.v1.keras.backend.set_session(tf.compat.v1.Session(config=config))
+
+        model = Sequential([Dense(1, input_shape=(4,))])
+        model = multi_gpu_model(model, gpus=2)
+        model.compile("sgd", "mse")
+        model.fit(np.zeros((8, 4)), np.zeros((8, 1)), batch_size=4)
+    """)
+    before, comment, after = file.after.partition('# device_count={"GPU": 1}\n')
+    assert comment
+    assert "def shuffled_batches" in before
+    assert "def " not in after

@@ -50,6 +50,10 @@ BOTH = "def loss(t, p):\n    return K.binary_crossentropy(t, p) + dice(t, p)\n"
     [
         ("", "'sgd', dice", "'sgd', whole_batch(dice)"),
         ("", "'sgd', loss=[dice, 'mse']", "'sgd', loss=[whole_batch(dice), 'mse']"),
+        ("", "'sgd', [dice] * 4", "'sgd', [whole_batch(dice)] * 4"),
+        ("", "'sgd', 2 * [dice, 'mse']", "'sgd', 2 * [whole_batch(dice), 'mse']"),
+        ("", "'sgd', [dice] * len(parts)", "'sgd', [whole_batch(dice)] * len(parts)"),
+        ("", "'sgd', ['mse'] + [dice]", "'sgd', ['mse'] + [whole_batch(dice)]"),
         ("", "'sgd', {'a': dice, 'b': 'mse'}", "'sgd', {'a': whole_batch(dice), 'b': 'mse'}"),
         ("", "'sgd', lambda t, p: 1 - dice(t, p)", "'sgd', whole_batch(lambda t, p: 1 - dice(t, p))"),
         ("", "'sgd', 'mse', ['accuracy', dice]", "'sgd', 'mse', metrics=['accuracy', whole_batch(dice)]"),
@@ -65,6 +69,29 @@ def test_it_is_given_the_whole_batch(before: str, arguments: str, after: str) ->
     assert f"model.compile({after})" in file.after
     assert actions(file) == ["rewrite"]
     assert file.after.count("def whole_batch(function):") == 1
+
+
+@pytest.mark.parametrize(
+    ("display", "compile_line", "becomes"),
+    [
+        ("{'a': dice, 'b': 'mse'}", "parallel.compile('sgd', known)", "known = {'a': whole_batch(dice), 'b': 'mse'}"),
+        ("[dice, dice]", "parallel.compile('sgd', loss=known)", "known = [whole_batch(dice), whole_batch(dice)]"),
+        ("[dice] * 3", "parallel.compile('sgd', loss=known)", "known = [whole_batch(dice)] * 3"),
+        ("['acc', dice]", "parallel.compile('sgd', 'mse', metrics=known)", "known = ['acc', whole_batch(dice)]"),
+        (
+            "[dice]",
+            "if K.epsilon():\n    parallel.compile('sgd', known)\nelse:\n    parallel.compile('adam', known)",
+            "known = [whole_batch(dice)]",
+        ),
+    ],
+)
+def test_it_is_given_the_whole_batch_in_a_list_or_dict_with_a_name(
+    display: str, compile_line: str, becomes: str
+) -> None:
+    file = migrated(f"known = {display}\n{compile_line}\n")
+    assert becomes in file.after
+    assert set(actions(file)) == {"rewrite"}
+    assert not migrate_sources({"train.py": file.after}, Settings())[0].findings
 
 
 def test_a_loss_of_another_module_is_read_too() -> None:
@@ -90,10 +117,12 @@ def test_a_taken_name_is_not_taken_twice() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "losses = {'a': dice, 'b': 'mse'}\nparallel.compile('sgd', losses)\n",
+        "losses = {'a': dice, 'b': 'mse'}\nprint(losses)\nparallel.compile('sgd', losses)\n",
+        "losses = {'b': 'mse'}\nlosses['a'] = dice\nparallel.compile('sgd', losses)\n",
+        "losses = [dice]\nlosses = losses * 2\nparallel.compile('sgd', losses)\n",
         "import sys\nparallel.compile('sgd', dice if sys.argv else 'mse')\n",
         "parallel.compile('sgd', dice)\nparallel.train_on_batch(x, y)\n",
-        "metrics = ['accuracy', dice]\nparallel.compile('sgd', 'mse', metrics=metrics)\n",
+        "metrics = ['accuracy', dice]\nmetrics.append('mae')\nparallel.compile('sgd', 'mse', metrics=metrics)\n",
     ],
 )
 def test_where_compile_does_not_show_it_it_is_told(body: str) -> None:

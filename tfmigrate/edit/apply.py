@@ -275,11 +275,17 @@ class _Editor(cst.CSTTransformer):
                     orphans.extend(own if gone is unit and pieces else self._orphaned(gone))
                 lines = [line for edit in inserted for line in self._parsed(edit.code)]
                 lines.sort(key=lambda line: not isinstance(line, cst.FunctionDef))
-                lines[0] = _led(lines[0], [*leading[: len(leading) - len(own)], *orphans])
+                # A comment of what went says nothing of a helper function, which comes first.
+                place = next((n for n, line in enumerate(lines) if not isinstance(line, cst.FunctionDef)), None)
+                over = orphans if place is None and pieces else []
+                lines[0] = _led(lines[0], leading[: len(leading) - len(own)])
+                if orphans and not over:
+                    line = lines[place or 0]
+                    lines[place or 0] = _led(line, [*getattr(line, "leading_lines", ()), *orphans])
                 orphans = []
                 if pieces:
                     staying = _comment_lines(pieces[0].leading_lines)  # type: ignore[attr-defined]
-                    pieces[0] = _led(pieces[0], staying[len(own) :] if unit in moved else staying)
+                    pieces[0] = _led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
                     *lines, pieces[0] = _functions_apart([*lines, pieces[0]])
                 else:
                     *lines, _ = _functions_apart([*lines, _pass()])

@@ -110,17 +110,3 @@ def say_undefined(wrap: Wrap, draft: Draft) -> None:
             "nothing in sight defines multi_gpu_model here, so this line was a NameError: it is taken for Keras's",
             "warn",
         )
-
-
-def say_unsure_templates(drafts: Mapping[Module, Draft]) -> None:
-    """`model.layers[-2]` of what is not surely the parallel model."""
-    for draft in drafts.values():
-        for node in dict.fromkeys(draft.facts.unsure_unwraps):
-            if node not in draft.facts.unwraps:
-                draft.say(
-                    codes.UNSURE_TEMPLATE,
-                    node,
-                    "where this was the parallel model, its layers[-2] was the template; of the plain model, which it "
-                    "is now, that is one layer: take the model itself where the template was meant",
-                    "warn",
-                )

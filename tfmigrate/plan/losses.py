@@ -11,6 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.calls import has_stars, is_flag, is_none, keywords, named_arguments
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange, calls_in, with_function
+from tfmigrate.plan.paths import bound_once
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
@@ -64,7 +65,7 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
     trained_by_hand = {model for use in uses if use.method in _ON_BATCH for model in use.models}
     whole: dict[cst.BaseExpression, FunctionValue] = {}
     rows: dict[cst.CSTNode, CallChange] = {}
-    for shown in compiled(facts):
+    for shown in compiled(facts, scopes):
         mixing = [one for one in shown.values if isinstance(one, FunctionValue) and reader.mixes_samples(one)]
         means = [_as_rows(facts, function) for function in mixing]
         if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
@@ -179,19 +180,37 @@ class Shown:
     models: frozenset[ModelObject]
 
 
-def compiled(facts: Facts) -> list[Shown]:
-    """The losses and metrics of a module's compile() calls, each once for all it can stand for."""
+def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
+    """The losses and metrics of a module's compile() calls, each once for all it can stand for.
+
+    `scopes`: where given, a list or dict that has a name is looked into, if nothing but compile() is given it.
+    """
     found: dict[cst.BaseExpression, Shown] = {}
+    given = []
     for use in facts.uses:
         named = named_arguments(use.call, ("optimizer", "loss", "metrics")) if use.method == "compile" else None
         for position, name in ((1, "loss"), (2, "metrics")):
             value = use.argument(position, name)
-            if value is None or named is None or name not in named:
-                continue
-            for node, values in _parts(named[name].value, value, facts):
-                known = found.get(node, Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
-                found[node] = replace(known, values=known.values | values, models=known.models | use.models)
+            if value is not None and named is not None and name in named:
+                given.append((use, name, named[name].value, value))
+    arguments = {node for _, _, node, _ in given}
+    for use, name, argument, value in given:
+        display = _display_of(argument, arguments, scopes) if scopes is not None else None
+        for node, values in _parts(display or argument, value, facts):
+            known = found.get(node, Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
+            found[node] = replace(known, values=known.values | values, models=known.models | use.models)
     return list(found.values())
+
+
+def _display_of(node: cst.BaseExpression, arguments: Set[cst.CSTNode], scopes: Scopes) -> cst.BaseExpression | None:
+    """The list or dict that is written out where the only value of a name is, if only these arguments read it."""
+    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
+    value = bound_once(node, scopes) if isinstance(node, cst.Name) else None
+    displays = (cst.List, cst.Tuple, cst.Dict, cst.BinaryOperation)
+    if not isinstance(node, cst.Name) or scope is None or not isinstance(value, displays):
+        return None
+    mentions = scopes.of_variable(node.value, scope)
+    return value if all(mention.binds or mention.node in arguments for mention in mentions) else None
 
 
 def _parts(
@@ -199,6 +218,16 @@ def _parts(
 ) -> Iterator[tuple[cst.BaseExpression, frozenset[Value]]]:
     """The elements of a list or dict that is written out; one that is not, with all that its elements can be."""
     elements: list[cst.BaseExpression] = []
+    if isinstance(node, cst.BinaryOperation) and isinstance(value, Items):  # [dice] * 3, [dice] + ["mse"]
+        for side in (node.left, node.right):
+            if isinstance(side, cst.List | cst.Tuple):
+                shown = [element.value for element in side.elements]
+                for part in shown:
+                    if not isinstance(part, cst.BaseNumber | cst.BaseString):
+                        yield from _parts(part, facts.values.get(part, value), facts)
+            elif isinstance(side, cst.BinaryOperation) or isinstance(facts.values.get(side), Items):
+                yield from _parts(side, facts.values.get(side, value), facts)
+        return
     if isinstance(node, cst.List | cst.Tuple | cst.Dict):
         elements = [element.value for element in node.elements]
     if isinstance(value, Items | Known) and len(elements) == len(value.values):

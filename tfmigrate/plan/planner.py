@@ -19,9 +19,10 @@ from tfmigrate.plan.misuse import plan_misuses
 from tfmigrate.plan.moved import has_uses, moved_modules
 from tfmigrate.plan.other_uses import say_other_uses
 from tfmigrate.plan.placement import Placement, make_strategy, placements_of, scope_far_places
-from tfmigrate.plan.remains import Remains, remains_of, unwrapped
+from tfmigrate.plan.remains import Remains, remains_of
 from tfmigrate.plan.rescope import plan_rescoping
 from tfmigrate.plan.saving import renamed_files
+from tfmigrate.plan.templates import say_unsure_templates, unwrapped
 from tfmigrate.plan.trail import story_of, trail_of
 from tfmigrate.rules import Rule
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
@@ -113,7 +114,7 @@ def _migrate(
     for module, left in remains.items():
         drafts[module].edits.extend(left.edits(refused))
     for draft in drafts.values():
-        draft.edits.extend(unwrapped(draft.facts, refused))
+        draft.edits.extend(unwrapped(draft, refused))
     wraps = [wrap for left in remains.values() for wrap in left.wraps]
     staying = {wrap.dress for wrap in facts.wraps if wrap.call in refused}
     dresses = dict.fromkeys(wrap.dress for wrap in wraps if wrap.dress is not None)
@@ -137,7 +138,7 @@ def _migrate(
         cautions.say_files_of_old_runs(wrap, facts, drafts)
         cautions.say_undefined(wrap, draft)
     if wraps:
-        cautions.say_unsure_templates(drafts)
+        say_unsure_templates(drafts, refused)
     return saving
 
 

@@ -15,9 +15,8 @@ from tfmigrate.plan.homes import Home
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.superseded import superseded
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts, ProgramFacts, Wrap
+from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, dotted, imports_of
-from tfmigrate.understand.values import Parallel
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,6 @@ class Remains:
                 conditional = assignment is not None and isinstance(assignment.value, cst.IfExp)
                 node = assignment.value if assignment is not None and conditional else wrap.call
                 yield Replace(node, "{model}", (("model", wrap.template_node),))
-
-
-def unwrapped(facts: Facts, refused: Container[cst.Call]) -> Iterator[Replace]:
-    """`parallel.layers[-2]` is the model itself now, in whichever module of the program."""
-    for node, model in facts.unwraps.items():
-        value = facts.values.get(model)
-        if isinstance(value, Parallel) and value.wrap.call not in refused:
-            yield Replace(node, "{model}", (("model", model),))
 
 
 def remains_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import libcst as cst
 
@@ -64,6 +65,23 @@ def concatenated(left: Value, right: Value) -> Items | None:
     if isinstance(left, Items) and isinstance(right, Items):
         return Items((*left.values, *right.values), left.kind, left.counted and right.counted)
     return None
+
+
+_OFTEN = 8
+"""So many times a list is repeated element by element; of a longer one only what stands anywhere is known."""
+
+
+def repeated(left: Value, right: Value, node: cst.BinaryOperation) -> Items | None:
+    """`[a] * number`, else None."""
+    if not isinstance(node.operator, cst.Multiply):
+        return None
+    (items, number) = (left, right) if isinstance(left, Items) else (right, left)
+    if not isinstance(items, Items):
+        return None
+    times = number.value if isinstance(number, Literal) and isinstance(number.value, int) else None
+    if items.counted and times is not None and 0 < times <= _OFTEN:
+        return replace(items, values=items.values * times)
+    return replace(items, counted=False)
 
 
 def index_of(walker: Walker, node: cst.Subscript) -> Value | None:

@@ -268,7 +268,8 @@ class Interpreter:
         return value if is_keras(value) else Opaque("an expression")
 
     def _operation(self, left: Value, right: Value, node: cst.CSTNode) -> Value:
-        return containers.concatenated(left, right) or combined(self.state, (left, right), node)
+        known = containers.repeated(left, right, node) if isinstance(node, cst.BinaryOperation) else None
+        return known or containers.concatenated(left, right) or combined(self.state, (left, right), node)
 
     def _either(self, node: cst.BooleanOperation) -> Value:
         """`a or b`, `a and b`: either; where `a` is surely a model, `a or b` is it."""

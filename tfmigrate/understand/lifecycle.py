@@ -187,8 +187,8 @@ class Facts:
     """Assignments to `x.trainable`, and what x stood for."""
     unwraps: dict[cst.BaseExpression, cst.BaseExpression] = field(default_factory=dict)
     """Expressions that take the template out of a parallel model (`parallel.layers[-2]`), and the model's own."""
-    unsure_unwraps: list[cst.BaseExpression] = field(default_factory=list)
-    """The same of what may be a parallel model, and may be another."""
+    unsure_unwraps: dict[cst.Subscript, tuple[Guard, ...]] = field(default_factory=dict)
+    """The same of what may be a parallel model, and may be another; with its function's conditions for it."""
     classes: list[ClassValue] = field(default_factory=list)
     """The classes that the module defines, as often as it was seen to."""
     copies: dict[cst.Call, str] = field(default_factory=dict)

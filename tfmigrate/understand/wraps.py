@@ -95,7 +95,8 @@ def template_by_index(state: State, node: cst.Subscript, index: Value | None) ->
     receiver = state.facts.values.get(layers.value)
     if not isinstance(receiver, Parallel):
         if _trained_by_keras(state, layers.value) or _may_be_parallel(receiver):
-            state.facts.unsure_unwraps.append(node)
+            own = tuple(guard for guard in state.guards if guard.frame is state.frame)
+            state.facts.unsure_unwraps[node] = own
         return None
     state.facts.unwraps[node] = layers.value
     return receiver.wrap.template

@@ -1,0 +1,112 @@
+"""The template taken out of a parallel model (`parallel.layers[-2]`), and other uses of what its layers were."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Replace
+from tfmigrate.understand.lifecycle import Guard
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import Parallel, options
+from tfmigrate.walk import walk
+
+
+def unwrapped(draft: Draft, refused: Container[cst.Call]) -> Iterator[Replace]:
+    """`parallel.layers[-2]` is the model itself now, in whichever module of the program."""
+    for node, model in _surely_taken_out(draft):
+        if all(parallel.wrap.call not in refused for parallel in _parallel(draft, model)):
+            yield Replace(node, "{model}", (("model", model),))
+
+
+def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.Call]) -> None:
+    """The `layers` of what may have been the parallel model, but for the template that surely was taken out of one."""
+    for draft in drafts.values():
+        sure = dict(_surely_taken_out(draft))
+        for node in draft.facts.unsure_unwraps.keys() - sure.keys():
+            draft.say(
+                codes.UNSURE_TEMPLATE,
+                node,
+                "where this was the parallel model, its layers[-2] was the template; of the plain model, which it "
+                "is now, that is one layer: take the model itself where the template was meant",
+                "warn",
+            )
+        told = {node.value for node in (*sure, *draft.facts.unsure_unwraps) if isinstance(node, cst.Subscript)}
+        for layers in draft.facts.values:
+            if not isinstance(layers, cst.Attribute) or layers.attr.value != "layers" or layers in told:
+                continue
+            if any(parallel.wrap.call not in refused for parallel in _parallel(draft, layers.value)):
+                draft.say(
+                    codes.UNSURE_TEMPLATE,
+                    layers,
+                    "the layers of the parallel model were its inputs, their slices, the template as one and what "
+                    "joins the outputs: these are the template's own, so with several GPUs what is frozen, set or "
+                    "counted here was something else",
+                    "warn",
+                )
+
+
+def _parallel(draft: Draft, node: cst.BaseExpression) -> list[Parallel]:
+    return [option for option in draft.facts.options(node) if isinstance(option, Parallel)]
+
+
+def _surely_taken_out(draft: Draft) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """Each expression that is the template, with the parallel model's own.
+
+    Of what may be the plain model too it is under the condition that the wrap stood under: `if gpus > 1:` both times.
+    """
+    facts = draft.facts
+    yield from facts.unwraps.items()
+    for node, guards in facts.unsure_unwraps.items():
+        model = node.value.value if isinstance(node.value, cst.Attribute) else node.value
+        found = _parallel(draft, model)
+        plain = {option for parallel in found for option in options(parallel.wrap.template)}
+        if node in facts.unwraps or not found or not facts.options(model) <= {*found, *plain}:
+            continue
+        if all(_under_the_same(parallel.wrap.guards, guards, draft) for parallel in found):
+            yield node, model
+
+
+def _under_the_same(wrapped: tuple[Guard, ...], here: tuple[Guard, ...], draft: Draft) -> bool:
+    asked = [(guard.node, guard.arm) for guard in here if guard.frame.module is draft.module]
+    return bool(wrapped) and all(
+        guard.frame.module is draft.module
+        and any(arm == guard.arm and _same_test(guard.node, node, draft) for node, arm in asked)
+        for guard in wrapped
+    )
+
+
+def _same_test(one: cst.CSTNode, other: cst.CSTNode, draft: Draft) -> bool:
+    """Whether two conditions say the same of variables that are bound once, and of attributes that nothing sets."""
+    if not isinstance(one, cst.If | cst.IfExp) or not isinstance(other, cst.If | cst.IfExp):
+        return False
+    if not one.test.deep_equals(other.test):
+        return False
+    for part in walk(one.test):
+        if isinstance(part, cst.Call | cst.Subscript | cst.NamedExpr):
+            return False
+        if isinstance(part, cst.Attribute) and part.attr.value in _set_attributes(draft.module):
+            return False
+    return all(_bound_once(left, right, draft.scopes) for left, right in zip(_names(one), _names(other), strict=True))
+
+
+def _names(node: cst.If | cst.IfExp) -> list[cst.Name]:
+    """The variables of a condition."""
+    attributes = {part.attr for part in walk(node.test) if isinstance(part, cst.Attribute)}
+    return [part for part in walk(node.test) if isinstance(part, cst.Name) and part not in attributes]
+
+
+def _bound_once(one: cst.Name, other: cst.Name, scopes: Scopes) -> bool:
+    scope = scopes.holding(one)
+    if scope is None or scope is not scopes.holding(other):
+        return False
+    return sum(mention.binds for mention in scopes.of_variable(one.value, scope)) == 1
+
+
+def _set_attributes(module: Module) -> set[str]:
+    targets = (node.target for node in module.nodes if isinstance(node, cst.AssignTarget | cst.AugAssign))
+    return {target.attr.value for target in targets if isinstance(target, cst.Attribute)}
