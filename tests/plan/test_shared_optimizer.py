@@ -34,6 +34,14 @@ LINES = START.count("\n")
          "a, b = build(1), build(2)\na.compile(one, 'mse')\nb.compile(other, 'mse')\n",
          []),
         ("opt = SGD(0.1)\na = build(1)\na.compile(opt, 'mse')\na.compile(opt, 'mae')\n", []),
+        ("opt = SGD(0.1)\na = build(1)\na.layers[0].trainable = False\na.compile(opt, 'mse')\n"
+         "for layer in a.layers:\n    layer.trainable = True\na.compile(opt, 'mse')\n", [7]),
+        ("opt = SGD(0.1)\na = build(1)\na.compile(opt, 'mse')\n"
+         "for layer in a.layers:\n    layer.trainable = False\na.compile(opt, 'mse')\n", []),
+        ("opt = SGD(0.1)\na = build(1)\na.layers[0].trainable = False\na.compile(opt, 'mse')\n"
+         "for layer in a.layers:\n    layer.trainable = True\na.compile(SGD(0.1), 'mse')\n", []),
+        ("opt = SGD(0.1)\na, b = build(1), build(2)\na.compile(opt, 'mse')\n"
+         "b.trainable = True\na.compile(opt, 'mse')\n", []),
         ("opt = SGD(0.1)\nif wide:\n    a = build(8)\n    a.compile(opt, 'mse')\nelse:\n    a = build(1)\n"
          "    a.compile(opt, 'mae')\n", []),
         ("for width in (1, 2):\n    a = build(width)\n    a.compile(SGD(0.1), 'mse')\n", []),

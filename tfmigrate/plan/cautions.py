@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
@@ -13,14 +13,14 @@ from tfmigrate.plan.homes import Home
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.values import Parallel, Site, Value, opaque_sites, options
+from tfmigrate.understand.values import Literal, Parallel, Site, Value, opaque_sites, options
 
 
 def say_trainable_toggles(home: Home, drafts: Mapping[Module, Draft]) -> None:
     """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead."""
     compiled = [_places(use.receiver) for group in home.groups for use in group.compiles]
     for draft in drafts.values():
-        for node, value in draft.facts.toggles:
+        for node, value, _ in draft.facts.toggles:
             toggled = _places(value)
             if toggled and toggled in compiled and any(toggled < whole for whole in compiled):
                 draft.say(
@@ -38,13 +38,19 @@ def _places(model: Value) -> frozenset[tuple[Module, Unit]]:
 
 
 def say_shared_optimizers(home: Home, drafts: Mapping[Module, Draft]) -> None:
-    """One optimizer object, two models: Keras 3 builds it for the first one's weights alone."""
+    """One optimizer object, two models: Keras 3 builds it for the first one's weights alone.
+
+    So it does for a model that is compiled again when some of its layers are no longer frozen.
+    """
     first: dict[tuple[Site, cst.CSTNode | None], Use] = {}
     for use in (use for group in home.groups for use in group.compiles):
+        draft = drafts[use.site.frame.module]
         for made in use.optimizers:
             earlier = first.setdefault(made, use)
-            if opaque_sites(earlier.receiver) != opaque_sites(use.receiver) and not _exclusive(earlier, use):
-                drafts[use.site.frame.module].say(
+            if earlier is use or _exclusive(earlier, use):
+                continue
+            if opaque_sites(earlier.receiver) != opaque_sites(use.receiver):
+                draft.say(
                     codes.SHARED_OPTIMIZER,
                     use.call,
                     f"its optimizer is also that of the compile() at line {earlier.line}: Keras 3 builds it for one "
@@ -52,6 +58,24 @@ def say_shared_optimizers(home: Home, drafts: Mapping[Module, Draft]) -> None:
                     "each",
                     "warn",
                 )
+            elif any(earlier.line < line < use.line for line in _unfrozen(use, draft)):
+                draft.say(
+                    codes.SHARED_OPTIMIZER,
+                    use.call,
+                    f"its optimizer is also that of the compile() at line {earlier.line}, after which layers are set "
+                    "free to train: Keras 3 built it for the weights that trained before, and raises ValueError "
+                    "(Unknown variable) at the first step; make a new one here",
+                    "warn",
+                )
+
+
+def _unfrozen(use: Use, draft: Draft) -> Iterator[int]:
+    """The lines of the compile()'s own function on which layers of its model may be set free to train."""
+    whole = opaque_sites(use.receiver)
+    for node, value, assigned in draft.facts.toggles:
+        part = opaque_sites(value)
+        if assigned != Literal(False) and part and part <= whole:
+            yield draft.module.position(node)[0]
 
 
 def _exclusive(one: Use, other: Use) -> bool:

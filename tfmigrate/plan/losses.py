@@ -221,10 +221,9 @@ def _parts(
     if isinstance(node, cst.BinaryOperation) and isinstance(value, Items):  # [dice] * 3, [dice] + ["mse"]
         for side in (node.left, node.right):
             if isinstance(side, cst.List | cst.Tuple):
-                shown = [element.value for element in side.elements]
-                for part in shown:
-                    if not isinstance(part, cst.BaseNumber | cst.BaseString):
-                        yield from _parts(part, facts.values.get(part, value), facts)
+                for one in (element.value for element in side.elements):
+                    if not isinstance(one, cst.BaseNumber | cst.BaseString):
+                        yield from _parts(one, facts.values.get(one, value), facts)
             elif isinstance(side, cst.BinaryOperation) or isinstance(facts.values.get(side), Items):
                 yield from _parts(side, facts.values.get(side, value), facts)
         return

@@ -35,7 +35,7 @@ def _set_attribute(walker: Walker, target: cst.Attribute, value: Value) -> None:
             if isinstance(option, ModelObject):
                 option.sites |= sites_of(value)
     if target.attr.value == "trainable":
-        state.facts.toggles.append((target, receiver))
+        state.facts.toggles.append((target, receiver, value))
 
 
 def _set_item(walker: Walker, target: cst.Subscript, value: Value) -> None:

@@ -183,8 +183,8 @@ class Facts:
     """Every expression that names something of a library, with the qualified name as it was imported."""
     values: dict[cst.CSTNode, Value] = field(default_factory=dict)
     """What each call's receiver, argument and assigned expression stood for (joined over activations)."""
-    toggles: list[tuple[cst.CSTNode, Value]] = field(default_factory=list)
-    """Assignments to `x.trainable`, and what x stood for."""
+    toggles: list[tuple[cst.CSTNode, Value, Value]] = field(default_factory=list)
+    """Assignments to `x.trainable`, what x stood for, and what was assigned."""
     unwraps: dict[cst.BaseExpression, cst.BaseExpression] = field(default_factory=dict)
     """Expressions that take the template out of a parallel model (`parallel.layers[-2]`), and the model's own."""
     unsure_unwraps: dict[cst.Subscript, tuple[Guard, ...]] = field(default_factory=dict)
