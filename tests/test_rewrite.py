@@ -881,18 +881,18 @@ def test_a_guard_whose_other_arm_raises_is_no_condition() -> None:
         from keras.models import Sequential
         from keras.utils import multi_gpu_model
 
-        def train(lines, gpus):
+        def train(lines, num_gpus):
             model = Sequential([Dense(1, input_shape=(4,))])
             steps = len(lines) // 32
             if steps == 0:
                 raise ValueError("too few")
             if True:
-                parallel = multi_gpu_model(model, gpus=gpus)
+                parallel = multi_gpu_model(model, gpus=num_gpus)
                 parallel.compile("sgd", "mse")
                 parallel.fit_generator(lines, steps_per_epoch=steps)
         """
     )
-    assert 'strategy = tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(gpus)])\n' in result.after
+    assert 'strategy = tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(num_gpus)])\n' in result.after
 
 
 def test_an_arm_that_ends_in_a_loop_is_read() -> None:

@@ -223,19 +223,19 @@ def test_conditions_of_constants(condition: str, holds: bool | None) -> None:
 
 SETS = """
     class Net:
-        def __init__(self, gpus):
+        def __init__(self, num_gpus):
             {begin}
 
         def build(self):
             self.model = net()
 
         def spread(self):
-            self.model = multi_gpu_model(self.model, self.gpus)
+            self.model = multi_gpu_model(self.model, self.num_gpus)
             self.model.compile("sgd", "mse")
 
 
-    def main(gpus):
-        job = Net(gpus)
+    def main(num_gpus):
+        job = Net(num_gpus)
         job.spread()
         job.model.fit(batches)
 """
@@ -244,9 +244,9 @@ SETS = """
 @pytest.mark.parametrize(
     ("begin", "number"),
     [
-        ("self.gpus = gpus\n            self.build()", "self.gpus"),
-        ("self.build()\n            self.gpus = gpus", "gpus"),
-        ("self.model = net()\n            self.gpus = int(gpus)", "int(gpus)"),
+        ("self.num_gpus = num_gpus\n            self.build()", "self.num_gpus"),
+        ("self.build()\n            self.num_gpus = num_gpus", "num_gpus"),
+        ("self.model = net()\n            self.num_gpus = int(num_gpus)", "int(num_gpus)"),
     ],
 )
 def test_a_number_that_the_object_keeps_only_after_the_model_is_built_is_taken_from_where_it_comes(
@@ -260,10 +260,10 @@ def test_a_number_that_the_object_keeps_only_after_the_model_is_built_is_taken_f
 @pytest.mark.parametrize(
     "begin",
     [
-        "self.build()\n            if gpus:\n                self.gpus = gpus",
-        "self.build()\n            self.gpus = self.count()",
-        "self.build()\n            self.gpus = gpus\n            self.gpus = 2",
-        "self.build()\n            self.gpus, self.rest = gpus, 0",
+        "self.build()\n            if num_gpus:\n                self.num_gpus = num_gpus",
+        "self.build()\n            self.num_gpus = self.count()",
+        "self.build()\n            self.num_gpus = num_gpus\n            self.num_gpus = 2",
+        "self.build()\n            self.num_gpus, self.rest = num_gpus, 0",
     ],
 )
 def test_a_number_that_the_object_may_not_keep_is_refused(begin: str) -> None:
@@ -273,10 +273,10 @@ def test_a_number_that_the_object_may_not_keep_is_refused(begin: str) -> None:
 
 KEEPS = """
     class Net:
-        def __init__(self, gpus=None):
+        def __init__(self, num_gpus=None):
             self.model = net()
-            self.gpus = gpus
-            self.parallel = multi_gpu_model(self.model, self.gpus) if self.gpus else self.model
+            self.num_gpus = num_gpus
+            self.parallel = multi_gpu_model(self.model, self.num_gpus) if self.num_gpus else self.model
             self.parallel.compile("sgd", "mse")
 """
 
@@ -284,7 +284,7 @@ KEEPS = """
 def test_a_number_kept_in_the_method_that_wraps_is_written_where_it_comes_from() -> None:
     file = one(KEEPS)
     assert file.status == "migrated"
-    assert "for i in range(gpus)])\n            if gpus\n            else" in file.after
+    assert "for i in range(num_gpus)])\n            if num_gpus\n            else" in file.after
 
 
 BY_PROPERTY = """
@@ -349,45 +349,47 @@ def test_a_property_that_may_change_is_asked_by_the_caller(given: str, later: st
 SET_BETWEEN = """
     class Net:
         def __init__(self):
-            self.gpus = 1
+            self.num_gpus = 1
 
-        def prepare(self, gpus):
-            self.gpus = gpus
+        def prepare(self, num_gpus):
+            self.num_gpus = num_gpus
 
-        def prepare_all(self, gpus):
-            self.prepare(gpus)
+        def prepare_all(self, num_gpus):
+            self.prepare(num_gpus)
 
         def build(self):
             self.model = net()
 
-        def train(self, gpus):
+        def train(self, num_gpus):
             self.build()
             {between}
             self.spread()
 
         def spread(self):
-            self.model = multi_gpu_model(self.model, gpus=self.gpus)
+            self.model = multi_gpu_model(self.model, gpus=self.num_gpus)
             self.model.compile("sgd", "mse")
 
 
-    def main(gpus):
+    def main(num_gpus):
         job = Net()
         {before}
-        job.train(gpus)
+        job.train(num_gpus)
 """
 
 
-@pytest.mark.parametrize("between", ["self.gpus = gpus", "self.prepare(gpus)", "self.prepare_all(gpus)"])
+@pytest.mark.parametrize(
+    "between", ["self.num_gpus = num_gpus", "self.prepare(num_gpus)", "self.prepare_all(num_gpus)"]
+)
 def test_a_number_that_is_set_on_the_way_to_the_wrap_is_not_asked_before(between: str) -> None:
     file = one(SET_BETWEEN.format(between=between, before="pass"))
     assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM103"]
 
 
-@pytest.mark.parametrize("before", ["job.gpus = gpus", "job.prepare(gpus)", "job.prepare_all(gpus)"])
+@pytest.mark.parametrize("before", ["job.num_gpus = num_gpus", "job.prepare(num_gpus)", "job.prepare_all(num_gpus)"])
 def test_a_number_that_is_set_before_is_asked_of_the_object(before: str) -> None:
     file = one(SET_BETWEEN.format(between="pass", before=before))
     assert f"    {before}\n    strategy = tf.distribute.MirroredStrategy(" in file.after
-    assert "for i in range(job.gpus)])\n" in file.after
+    assert "for i in range(job.num_gpus)])\n" in file.after
 
 
 OBJECTS = """

@@ -17,8 +17,11 @@ from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
 from tfmigrate.walk import walk
 
 _PURE_CALLS = frozenset(
-    {"len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple", "isinstance"}
-)
+    {
+        "len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple", "isinstance", "sorted",
+        "set", "sum", "any", "all", "round", "enumerate", "zip", "reversed",
+    }
+)  # fmt: skip
 _PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})
 
 
@@ -27,6 +30,7 @@ class Carrier:
 
     def __init__(self, drafts: Mapping[Module, Draft]) -> None:
         self._scopes = {module: draft.scopes for module, draft in drafts.items()}
+        self.modules = tuple(drafts)
 
     def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> str | None:
         """Code for `node` (standing at `source`) that gives the same value just before the unit `before` of `target`.
@@ -309,13 +313,41 @@ class _Substitution(ast.NodeTransformer):
     def __init__(self, carrier: Carrier, source: Site, way: _Way) -> None:
         self._carrier, self._source, self._way = carrier, source, way
         self.changed = False
+        self._own: frozenset[str] = frozenset()
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self._own:
+            return node
         found = self._carrier.name(node.id, self._source, self._way)
         if found is None:
             return node
+        if self._own and self._own & {part.id for part in ast.walk(found) if isinstance(part, ast.Name)}:
+            raise _Unavailable  # it would be another name in there
         self.changed = True
         return found
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        return self._within(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return self._within(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        return self._within(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._within(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        return self._within(node)
+
+    def _within(self, node: ast.expr) -> ast.expr:
+        """An expression with names of its own, which nothing outside it must have."""
+        outer = self._own
+        self._own = outer | _own_names(node)
+        self.generic_visit(node)
+        self._own = outer
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         text = ast.unparse(node)
@@ -336,6 +368,18 @@ class _Substitution(ast.NodeTransformer):
             raise _Unavailable
         self.generic_visit(node)
         return node
+
+
+def _own_names(node: ast.expr) -> frozenset[str]:
+    """What a comprehension or a lambda binds for itself. Raises _Unavailable where it reads a name of the same kind."""
+    if isinstance(node, ast.Lambda):
+        return frozenset(part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg))
+    assert isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp)
+    names = (part for clause in node.generators for part in ast.walk(clause.target))
+    own = frozenset(part.id for part in names if isinstance(part, ast.Name))
+    if own & {part.id for part in ast.walk(node.generators[0].iter) if isinstance(part, ast.Name)}:
+        raise _Unavailable  # `[i for i in i]`
+    return own
 
 
 def _arms(binding: Occurrence, frame: Frame) -> Sequence[tuple[cst.CSTNode, cst.CSTNode]]:

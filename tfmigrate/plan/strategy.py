@@ -12,12 +12,15 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.blocks import negated
 from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.folding import constant
+from tfmigrate.plan.gpus import Kind, kinds
 from tfmigrate.plan.groups import Refusal
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.program import Module, Unit, suites_of
-from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible, options
+from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
 
 _LINE = 100
+_REPEATABLE = (ast.Name, ast.Attribute, ast.Subscript)
+"""What reads well more than once."""
 
 
 @dataclass(frozen=True)
@@ -129,14 +132,17 @@ def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str
     count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
         return count
-    if is_list(wrap):
-        return f"[f{quote}/gpu:{{i}}{quote} for i in {count}]"
-    return f"[f{quote}/gpu:{{i}}{quote} for i in range({count})]"
+    return f"[f{quote}/gpu:{{i}}{quote} for i in {_either(wrap, count, carrier, count, f'range({count})')}]"
 
 
-def is_list(wrap: Wrap) -> bool:
-    """Whether `gpus` is a list of device ids."""
-    return wrap.gpus_value is not None and any(isinstance(option, Items) for option in options(wrap.gpus_value))
+def _either(wrap: Wrap, gpus: str, carrier: Carrier, of_list: str, of_number: str) -> str:
+    """Code for a list of ids, or for a number, or for what multi_gpu_model itself asked where it can be either."""
+    found = kinds(wrap, carrier.modules)
+    if found == {Kind.LIST}:
+        return of_list
+    if found == {Kind.NUMBER} or not isinstance(ast.parse(gpus.strip(), mode="eval").body, _REPEATABLE):
+        return of_number
+    return f"({of_list} if isinstance({gpus}, (list, tuple)) else {of_number})"
 
 
 def replicas(wrap: Wrap) -> int | None:
@@ -202,5 +208,5 @@ def _enough_devices(
     count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
         return count
-    wanted = f"len({count})" if is_list(wrap) else f"({count})" if _binds_weakly(count) else count
+    wanted = _either(wrap, count, carrier, f"len({count})", f"({count})" if _binds_weakly(count) else count)
     return f"len({tf}.config.list_physical_devices({quote}GPU{quote})) >= {wanted}"

@@ -84,6 +84,17 @@ def repeated(left: Value, right: Value, node: cst.BinaryOperation) -> Items | No
     return replace(items, counted=False)
 
 
+def sliced(walker: Walker, node: cst.Subscript, value: Value) -> Value | None:
+    """`value[a:b]` of a list or tuple: any number of its elements. None where it is no such slice."""
+    if len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Slice):
+        return None
+    found = list(_filled(value))
+    if not all(isinstance(option, Items) for option in found):
+        return None
+    _evaluate_slice(walker, node.slice[0].slice)
+    return join(*(Items(one.values, one.kind, counted=False) for one in found if isinstance(one, Items)))
+
+
 def index_of(walker: Walker, node: cst.Subscript) -> Value | None:
     """What stands between the brackets; None for a slice, and for several indices."""
     indices = [_evaluate_slice(walker, item.slice) for item in node.slice]

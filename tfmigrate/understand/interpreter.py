@@ -258,6 +258,9 @@ class Interpreter:
 
     def _subscript(self, node: cst.Subscript) -> Value:
         value = self.evaluate(node.value)
+        part = containers.sliced(self, node, value)
+        if part is not None:
+            return part
         index = containers.index_of(self, node)
         return template_by_index(self.state, node, index) or containers.item_of(value, index)
 
