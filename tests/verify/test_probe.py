@@ -141,7 +141,7 @@ numbers, words = random.rand(320, 6).astype("float32"), random.randint(0, 30, (3
 kind, size = random.randint(0, 3, 320), (numbers.sum(axis=1, keepdims=True) * 2).astype("float32")
 weight = random.rand(320)
 
-a, b = Input((6,), name="numbers"), Input((7,), name="words")
+a, b = Input((6,), name="xs"), Input((7,), name="words")
 text = Embedding(30, 8)(b)
 text = Concatenate()([LSTM(5, dropout=0.2, recurrent_dropout=0.2)(text), GRU(4)(text)])
 hidden = Concatenate()([text, Add()([Dense(8, activation="relu", kernel_regularizer=l2(0.01))(a), Dense(8)(a)])])
@@ -150,7 +150,7 @@ parallel = multi_gpu_model(template, gpus=[0, 1])
 parallel.compile(Adam(lr=0.01), loss={"kind": "sparse_categorical_crossentropy", "size": "mse"},
                  loss_weights={"kind": 1.0, "size": 0.5})
 parallel.fit([numbers, words], [kind, size], batch_size=64, epochs=2, sample_weight=[weight, weight], verbose=0)
-parallel.fit({"numbers": numbers, "words": words}, {"kind": kind, "size": size}, batch_size=64, verbose=0)
+parallel.fit({"xs": numbers, "words": words}, {"kind": kind, "size": size}, batch_size=64, verbose=0)
 
 def batches():
     while True:
@@ -167,7 +167,7 @@ BRANCHES_NEW = (
     + """
 strategy = tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
 with strategy.scope():
-    a, b = Input((6,), name="numbers"), Input((7,), name="words")
+    a, b = Input((6,), name="xs"), Input((7,), name="words")
     text = Embedding(30, 8, embeddings_regularizer=l2(0.0))(b)
     text = Concatenate()([LSTM(5, dropout=0.2, recurrent_dropout=0.2)(text), GRU(4, reset_after=False)(text)])
     hidden = Concatenate()([text, Add()([Dense(8, activation="relu", kernel_regularizer=l2(0.01))(a), Dense(8)(a)])])
@@ -176,7 +176,7 @@ with strategy.scope():
                   loss_weights={"kind": 1.0, "size": 0.5})
 data = tf.data.Dataset.from_tensor_slices(((numbers, words), (kind, size), (weight, weight))).shuffle(100).batch(64)
 model.fit(data, epochs=2, verbose=0)
-data = tf.data.Dataset.from_tensor_slices(({"numbers": numbers, "words": words}, {"kind": kind, "size": size}))
+data = tf.data.Dataset.from_tensor_slices(({"xs": numbers, "words": words}, {"kind": kind, "size": size}))
 model.fit(data.batch(64), verbose=0)
 
 def batches():
@@ -436,7 +436,8 @@ def test_conv_losses_agree_step_by_step(conv: Program, role: str) -> None:
 @tensorflow
 @pytest.mark.parametrize("role", MODERN)
 def test_branched_losses_agree_step_by_step(branches: Program, role: str) -> None:
-    """Several inputs and outputs, lists and dicts, sample weights, recurrent layers, and a plain random generator.
+    """Several inputs and outputs, lists and dicts (in an order that is not the alphabet's), sample weights, recurrent
+    layers, and a plain random generator.
     Adam at 0.01 on a steep loss: without its rates rounded to float32 this stands 2e-5 apart."""
     old, new = branches.trace("genuine"), branches.trace(role)
     assert len(old.steps) == 2 * 5 + 5 + 2 * 3

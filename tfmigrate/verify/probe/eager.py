@@ -208,7 +208,7 @@ class EagerKeras(object):
         leaves = tf.nest.flatten(data)
         present = [leaf is not None for leaf in leaves]
         tensors = [leaf for leaf in leaves if leaf is not None]
-        ordered = in_order(tf, inputs, getattr(model, "input_names", None)) + in_order(
+        ordered = in_order(tf, inputs, input_names(model)) + in_order(
             tf, targets, getattr(model, "output_names", None))
         if not all(tf.is_tensor(leaf) and hasattr(leaf, "get_shape") for leaf in tensors):
             if not all(isinstance(leaf, np.ndarray) for leaf in tensors):
@@ -404,6 +404,12 @@ def unpack(data):
     if not isinstance(data, tuple):
         return data, None
     return data[0], data[1] if len(data) > 1 else None
+
+
+def input_names(model):
+    """In the order in which the model takes them; Keras 3 has no list of them, but its inputs bear them."""
+    names = getattr(model, "input_names", None)
+    return names or [getattr(tensor, "name", None) for tensor in getattr(model, "inputs", None) or []]
 
 
 def in_order(tf, values, names):
