@@ -23,30 +23,20 @@ def optimizer_rates(facts: Facts) -> Iterator[CallChange]:
 
     `K.set_value` of Keras 3 fails on every variable; `assign` works on Keras 2 and 3, under a strategy too.
     """
-    rates = [
-        node
-        for node in facts.module.nodes
-        if isinstance(node, cst.Attribute)
-        and node.attr.value in ("lr", "learning_rate")
-        and _is_optimizer(node.value, facts)
-    ]
+    rates = _rates(facts)
     setters: set[cst.CSTNode] = set()
-    for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.backend.set_value" or has_stars(call):
-            continue
-        if len(call.args) == 2 and call.args[0].value in rates and isinstance(call.args[0].value, cst.Attribute):
-            attribute = call.args[0].value
-            setters.add(attribute)
-            yield CallChange(
-                codes.OPTIMIZER_RATE,
+    for call, attribute in _set_values(facts, rates):
+        setters.add(attribute)
+        yield CallChange(
+            codes.OPTIMIZER_RATE,
+            call,
+            "K.set_value() fails in Keras 3: the learning rate is assigned to",
+            Replace(
                 call,
-                "K.set_value() fails in Keras 3: the learning rate is assigned to",
-                Replace(
-                    call,
-                    "{optimizer}.learning_rate.assign({value})",
-                    (("optimizer", attribute.value), ("value", call.args[1].value)),
-                ),
-            )
+                "{optimizer}.learning_rate.assign({value})",
+                (("optimizer", attribute.value), ("value", call.args[1].value)),
+            ),
+        )
     for attribute in rates:
         if attribute.attr.value == "lr" and attribute not in setters:
             yield CallChange(
@@ -64,6 +54,25 @@ def optimizer_rates(facts: Facts) -> Iterator[CallChange]:
                 "the decayed rate then; drop what is computed from `decay` here",
                 action="warn",
             )
+
+
+def _rates(facts: Facts) -> list[cst.Attribute]:
+    return [
+        node
+        for node in facts.module.nodes
+        if isinstance(node, cst.Attribute)
+        and node.attr.value in ("lr", "learning_rate")
+        and _is_optimizer(node.value, facts)
+    ]
+
+
+def _set_values(facts: Facts, rates: list[cst.Attribute]) -> Iterator[tuple[cst.Call, cst.Attribute]]:
+    """Calls of `K.set_value` on a learning rate, with what they set."""
+    for call in facts.module.calls:
+        if names.canonical(facts.symbols.get(call.func, "")) != "keras.backend.set_value" or has_stars(call):
+            continue
+        if len(call.args) == 2 and call.args[0].value in rates and isinstance(call.args[0].value, cst.Attribute):
+            yield call, call.args[0].value
 
 
 def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
@@ -95,10 +104,18 @@ def _in_callback(node: cst.Attribute, facts: Facts) -> bool:
 
 
 def schedules_that_callbacks_set(facts: Facts, tables: Tables) -> Iterator[CallChange]:
-    """A callback that sets the rate beside `decay=`: Keras 3 cannot set the rate of a schedule, which decay becomes."""
+    """What sets the rate beside `decay=`: Keras 3 cannot set the rate of a schedule, which decay becomes."""
     calls = facts.module.calls
     if codes.OPTIMIZER_DECAY not in tables.wanted or not any(_decays(call, facts) for call in calls):
         return
+    for call, _ in _set_values(facts, _rates(facts)):
+        yield CallChange(
+            codes.RATE_IS_SCHEDULE,
+            call,
+            "this sets the rate of an optimizer whose `decay=` becomes a schedule here, which has no assign(): "
+            "drop `decay`, or set no rate",
+            action="warn",
+        )
     for call in calls:
         known = names.canonical(facts.symbols.get(call.func, ""))
         if known in _SETTERS:
