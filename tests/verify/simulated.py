@@ -56,6 +56,8 @@ class Training:
     """Halve the learning rate from this epoch on."""
     optimizer: str = "sgd"
     config: tuple[tuple[str, object], ...] = ()
+    penalty: float = 0.0
+    """On top of every loss, as the regularizer of a frozen layer has it."""
     gradient_scale: float = 1.0
     """As a loss summed over the replicas has it, with the loss itself."""
     class_weight: bool = False
@@ -81,6 +83,8 @@ class Training:
     adds_losses: bool = False
     moving_averages: bool = False
     """Adds batch norm's non-trainable pair, updated once a replica and once more in the parallel world."""
+    momentum: float = 0.9
+    """Of the moving averages."""
 
 
 def train(folder: Path, how: Training) -> Trace:
@@ -126,7 +130,7 @@ def train(folder: Path, how: Training) -> Trace:
             loss = float(np.average([f[0] for f in found], weights=reported))
             gradient = [np.mean([f[1][i] for f in found], axis=0) for i in range(2)]
         shake = 1.0 + how.rounding * noise.randn()
-        return loss * shake * how.gradient_scale, [g * shake * how.gradient_scale for g in gradient]
+        return loss * shake * how.gradient_scale + how.penalty, [g * shake * how.gradient_scale for g in gradient]
 
     snapshots = [save("initial")]
     _, gradient = batch_step(0, min(how.batch_size, how.samples))
@@ -146,12 +150,15 @@ def train(folder: Path, how: Training) -> Trace:
             loss, gradient = batch_step(first, last)
             weights = [w - rate * how.step_scale * g for w, g in zip(weights, gradient)]
             for _ in range(how.replicas + 1 if how.world == "parallel" else 1):
-                moving = [0.9 * moving[0] + 0.1 * x[first:last].mean(axis=0), 0.9 * moving[1] + 0.1]
+                seen = x[first:last].mean(axis=0), x[first:last].var(axis=0) / 4
+                moving = [how.momentum * m + (1 - how.momentum) * s for m, s in zip(moving, seen)]
+            if how.moving_averages and not losses and not epoch:
+                snapshots.append(save("after_first_update"))
             losses.append((loss, last - first))
             content = hashlib.sha1(x[first:last].tobytes() + y[first:last].astype("float32").tobytes()).hexdigest()
             steps.append(Step(how.model, epoch, index, loss, last - first, content, rate, how.shares_evenly))
         mean = sum(loss * n for loss, n in losses) / sum(n for _, n in losses)
-        validated = loss_and_gradient(slice(how.samples, how.samples + how.validation_samples))[0]
+        validated = loss_and_gradient(slice(how.samples, how.samples + how.validation_samples))[0] + how.penalty
         if how.moving_averages:
             validated *= 1.0 + float(np.abs(moving[0]).mean())  # inference reads the moving averages
         epochs.append(Epoch(how.model, epoch, {"loss": mean, "val_loss": validated}))

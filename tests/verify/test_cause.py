@@ -40,7 +40,7 @@ def test_equivalent_runs_have_no_cause(tmp_path: Path) -> None:
         ({"batch_size": 32}, "batch size", "1/2", (0, 0)),
         ({"data_seed": 3}, "data", "other content", (0, 0)),
         ({"samples": 192}, "data", "256 samples an epoch became 192", (0, 3)),
-        ({"epochs": 1, "asked_epochs": 3}, "data", "12 steps became 4: 1/3 of it", (1, 0)),
+        ({"epochs": 1, "asked_epochs": 3}, "data", "ended after 1 epoch where it ended after 3 epochs", (1, 0)),
         ({"epochs": 1}, "epochs", "3 epochs became 1: 1/3 of it", (None, None)),
         ({"loaded": True}, "initial weights", "a file gave weights", (0, 0)),
         ({"frozen": True}, "frozen layers", "1 tensors are trained where 2 tensors were", (0, 0)),
@@ -108,6 +108,80 @@ def test_a_large_remainder_drift_is_put_down_to_the_remainder(tmp_path: Path) ->
     found = between(tmp_path, old, migrated(old))
     assert found.kind == "remainder batch"
     assert (found.epoch, found.step) == (0, 1)
+
+
+@pytest.mark.parametrize("momentum", [0.5, 0.99, 0.999])
+def test_another_momentum_of_batch_norm_is_no_known_difference(tmp_path: Path, momentum: float) -> None:
+    old = replace(OLD, moving_averages=True)
+    assert find(train(tmp_path / "old", old), train(tmp_path / "new", migrated(old))) is None
+    found = find(train(tmp_path / "old", old), train(tmp_path / "wrong", replace(migrated(old), momentum=momentum)))
+    assert found is not None
+    assert (found.kind, found.epoch, found.step) == ("batch norm", 0, 0)
+    assert "look at momentum" in found.cause
+
+
+def test_a_plain_generator_under_keras_3_skips_batches(tmp_path: Path) -> None:
+    old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
+    steps = tuple(replace(s, fingerprint="other") if s.step >= 2 else s for s in new.steps)
+    fits = tuple(replace(fit, source="generator") for fit in new.fits)
+    found = find(old, replace(new, steps=steps, fits=fits))
+    assert found is not None
+    assert (found.kind, found.epoch, found.step) == ("data", 0, 2)
+    assert found.cause.endswith("skips batches of a plain Python generator (TFM402)")
+    found = find(old, replace(new, steps=steps))
+    assert found is not None
+    assert "TFM402" not in found.cause
+
+
+def test_a_first_batch_that_does_not_divide_is_named(tmp_path: Path) -> None:
+    old = train(tmp_path / "old", OLD)
+    error = (
+        "InvalidArgumentError: Inputs to operation AddN of type AddN must have the same size and shape. (train.py:6)"
+    )
+    found = cause.of_crash(old, Trace(tmp_path), compare(old, Trace(tmp_path), 1e-5), error)
+    assert found.kind == "crash"
+    assert "a first batch that does not divide by the replicas" in found.cause
+
+
+def test_an_epoch_to_each_training_call_is_told(tmp_path: Path) -> None:
+    old = train(tmp_path / "old", replace(OLD, epochs=2))
+    new = train_each(tmp_path / "new", [replace(migrated(OLD), epochs=1)] * 2)
+    found = find(old, replace(new, models=new.models[:1]))
+    assert found is not None
+    assert found.cause == "2 epochs became 1: 1/2 of it; 1 training calls became 2"
+
+
+def from_epoch(trace: Trace, first: int) -> Trace:
+    """As with this `initial_epoch`."""
+    steps = tuple(replace(step, epoch=step.epoch + first) for step in trace.steps)
+    return replace(trace, steps=steps, epochs=tuple(replace(e, epoch=e.epoch + first) for e in trace.epochs))
+
+
+def test_epochs_that_count_from_elsewhere(tmp_path: Path) -> None:
+    old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
+    found = find(from_epoch(old, 2), new)
+    assert found is not None
+    assert (found.kind, found.cause) == ("epochs", "the epochs count from 0 where they counted from 2 (initial_epoch)")
+    assert find(from_epoch(old, 2), from_epoch(new, 2)) is None
+
+
+def test_where_losses_part_the_epoch_at_which_training_is_stopped_is_no_cause(tmp_path: Path) -> None:
+    stopped = replace(OLD, epochs=2, asked_epochs=3)
+    changed = replace(migrated(OLD), gradient_scale=1.3)
+    found = between(tmp_path, stopped, changed)
+    assert (found.kind, found.epoch, found.step) == ("unknown", 0, 0)
+    assert "the first loss differs (" in found.cause
+
+
+def test_what_is_validated_may_end_the_training(tmp_path: Path) -> None:
+    old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", replace(migrated(OLD), epochs=2, asked_epochs=3))
+    other = tuple(replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.2}) for e in new.epochs)
+    found = find(old, replace(new, epochs=other))
+    assert found is not None
+    assert found.kind == "validation"
+    assert found.cause.endswith(
+        "though training agrees, and training ended after 2 epochs where it ended after 3 epochs"
+    )
 
 
 def test_a_known_remainder_does_not_stand_before_the_cause(tmp_path: Path) -> None:

@@ -294,3 +294,14 @@ def test_uneven_is_judged_by_the_larger_number_of_replicas(tmp_path: Path) -> No
     old = train(tmp_path / "old", Training(replicas=2, samples=3, batch_size=3, epochs=1))
     new = train(tmp_path / "new", replace(migrated(Training(samples=3, batch_size=3, epochs=1)), replicas=1))
     assert [pair.uneven for pair in pair_steps(old, new)] == [True]
+
+
+def test_sample_weights_in_a_generator_are_not_known(tmp_path: Path) -> None:
+    old = Training(sample_weight=True)
+    a, b = train(tmp_path / "old", old), train(tmp_path / "new", migrated(old))
+    hidden = tuple(replace(fit, source="generator", sample_weight=False) for fit in a.fits)
+    assert compare(replace(a, fits=hidden), b, 1e-5).equivalent
+    lost = train(tmp_path / "lost", migrated(Training()))
+    assert not compare(replace(a, fits=hidden), lost, 1e-5).equivalent
+    plain = tuple(replace(fit, sample_weight=False) for fit in a.fits)
+    assert row(compare(replace(a, fits=plain), b, 1e-5), "sample weights").broken

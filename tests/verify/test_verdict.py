@@ -199,6 +199,50 @@ def test_a_slow_drift_of_an_optimizer_has_its_name(lab: Laboratory) -> None:
     assert "rmsprop: epsilon stood beside the square root" in drift[1]
 
 
+REGULARIZED = replace(OLD, regularizers=("kernel l2=0.001",))
+
+
+def with_penalty(genuine: Training, today: Training = REGULARIZED) -> Behaviour:
+    """What a frozen layer adds to the losses of the genuine run alone."""
+
+    def behave(world: World, limits: Limits) -> Training | str:
+        if world.kind == "genuine":
+            return genuine
+        if world.role.startswith("control: "):
+            what = usual(world, limits)
+            return what if isinstance(what, str) else replace(what, regularizers=today.regularizers)
+        return today if world.kind == "restored" else migrated(today)
+
+    return behave
+
+
+def test_the_regularizers_of_frozen_layers_are_known(lab: Laboratory) -> None:
+    lab.behaviour = with_penalty(replace(REGULARIZED, penalty=0.02))
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    ((name, _, size),) = report.known
+    assert (name, size) == ("regularizers of frozen layers", pytest.approx(0.02, rel=1e-3))
+    assert all(control.detected for control in report.controls)
+
+
+def test_a_frozen_penalty_may_stand_beside_a_slow_drift(lab: Laboratory) -> None:
+    lab.behaviour = with_penalty(replace(REGULARIZED, penalty=0.02, step_scale=1.001))
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert {name for name, _, _ in report.known} == {"regularizers of frozen layers", "version drift"}
+
+
+def test_no_other_constant_is_put_down_to_frozen_layers(lab: Laboratory) -> None:
+    lab.behaviour = with_penalty(replace(OLD, penalty=0.02), OLD)
+    assert lab.verify().verdict == "DIFFERENT", "nothing is regularized"
+    lab.behaviour = with_penalty(REGULARIZED, replace(REGULARIZED, penalty=0.02))
+    assert lab.verify().verdict == "DIFFERENT", "Keras 3 adds nothing"
+    lab.behaviour = broken(migrated=migrated(REGULARIZED), genuine=replace(REGULARIZED, penalty=0.02))
+    assert lab.verify().verdict == "DIFFERENT", "the restored run does not agree"
+    lab.behaviour = with_penalty(replace(REGULARIZED, penalty=0.02, step_scale=1.05))
+    assert lab.verify().verdict == "DIFFERENT", "no constant"
+
+
 OTHER_STEPS = replace(OLD, step_scale=1.2)
 """As the optimizers of another Keras take them."""
 
@@ -596,3 +640,17 @@ def test_a_mistake_in_a_module_that_is_never_run_is_set_aside(lab: Laboratory) -
     report = lab.verify()
     assert report.verdict == "EQUIVALENT", report.reason
     assert any("batch x2: does nothing here" in note for note in report.notes)
+
+
+def test_what_is_lost_beside_the_training_is_said_with_the_verdict(lab: Laboratory) -> None:
+    lab.old.write_text(lab.old.read_text() + "stop = EarlyStopping(patience=3)\nsave = ModelCheckpoint('best.h5')\n")
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT"
+    assert report.reason.endswith(
+        "; beside the training, not the same: the old program makes EarlyStopping, the new one none "
+        "(and 1 more, see the notes)"
+    )
+    assert [note for note in report.notes if note.startswith("beside the training")] == [
+        "beside the training, not the same: the old program makes EarlyStopping, the new one none",
+        "beside the training, not the same: the old program makes ModelCheckpoint, the new one none",
+    ]

@@ -11,7 +11,7 @@ from typing import Literal
 from . import weights
 from .align import PredictionPair, StepPair, same_batch
 from .compare import Comparison
-from .contract import BATCH_NORM, Row
+from .contract import BATCH_NORM, Row, updates_explain
 from .optimizers import (
     EPSILON_MOVED,
     changed_settings,
@@ -166,7 +166,59 @@ def _epochs(e: Evidence) -> Divergence | None:
     row = e.row("epochs asked for")
     if row is None:
         return None
-    return Divergence("epochs", f"{row.old} epochs became {row.new}{_times(row.new / row.old) if row.old else ''}")
+    what = f"{row.old} epochs became {row.new}{_times(row.new / row.old) if row.old else ''}"
+    if len(e.old.fits) != len(e.new.fits):
+        what += f"; {len(e.old.fits)} training calls became {len(e.new.fits)}"
+    return Divergence("epochs", what)
+
+
+def _counted_from(e: Evidence) -> Divergence | None:
+    """`initial_epoch`: a schedule or a file name that goes by the epoch's number is another then."""
+    for fit, (old, new) in _epochs_taken(e).items():
+        if old and new and min(old) != min(new):
+            what = f"the epochs count from {min(new)} where they counted from {min(old)} (initial_epoch)"
+            return Divergence("epochs", what, min(new), 0, fit if len(e.old.fits) > 1 else None)
+    return None
+
+
+def _ended(e: Evidence) -> Divergence | None:
+    """A training call went on for other epochs than the old one, as asked by a callback, and not for its data: what
+    both took is the same."""
+    if not _whole_epochs(e) or _first_apart(e) is not None:
+        return None
+    for fit, (old, new) in _epochs_taken(e).items():
+        if len(old) == len(new):
+            continue
+        ended = f"training ended after {_epochs_of(new)} where it ended after {_epochs_of(old)}"
+        validation = _validation(e)
+        if validation is not None:
+            return replace(validation, cause=f"{validation.cause}, and {ended}")
+        what = f"{ended}, though all losses to there agree: look at EarlyStopping, its monitor and its patience"
+        return Divergence("data", what, *_first_missing(e), fit if len(e.old.fits) > 1 else None)
+    return None
+
+
+def _epochs_of(taken: set[int]) -> str:
+    return f"{len(taken)} epoch{'' if len(taken) == 1 else 's'}"
+
+
+def _epochs_taken(e: Evidence) -> dict[int, tuple[set[int], set[int]]]:
+    """By training call, the numbers of the epochs in which the old and the new run took steps."""
+    taken: dict[int, tuple[set[int], set[int]]] = {}
+    for which, trace in enumerate((e.old, e.new)):
+        for step in trace.steps:
+            taken.setdefault(step.fit, (set(), set()))[which].add(step.epoch)
+    return taken
+
+
+def _whole_epochs(e: Evidence) -> bool:
+    """Whether all that one run took and the other did not are last epochs of a training call that both began."""
+    taken = _epochs_taken(e)
+    old, new = ({(s.fit, s.epoch, s.step) for s in trace.steps} for trace in (e.old, e.new))
+    return old != new and all(
+        fit in taken and bool(taken[fit][0] and taken[fit][1]) and epoch > min(map(max, taken[fit]))
+        for fit, epoch, _ in old ^ new
+    )
 
 
 def _batches(e: Evidence) -> Divergence | None:
@@ -184,14 +236,25 @@ def _other_batches(e: Evidence) -> Divergence | None:
     if e.row("batches") is not None:
         epoch, step = _first_data(e)
         what = "the same batches in another order" if _reordered(e) else "batches with other content"
-        return Divergence("data", f"{what}, first at {_where(epoch, step)}", epoch, step)
+        return Divergence("data", f"{what}, first at {_where(epoch, step)}{_skipped(e)}", epoch, step)
     samples = e.row("samples per epoch")
     if samples is not None:
         return Divergence("data", f"{samples.old} samples an epoch became {samples.new}", *_first_missing(e))
-    if steps is not None:
+    if steps is not None and not _whole_epochs(e):
         ratio = _times(steps.new / steps.old) if steps.old else ""
         return Divergence("data", f"{steps.old} steps became {steps.new}{ratio}", *_first_missing(e))
     return None
+
+
+def _skipped(e: Evidence) -> str:
+    """A plain generator under a strategy of Keras 3, past the first batches."""
+    first = _data_apart(e)
+    fit = next((fit for fit in e.new.fits if first is not None and fit.index == first.fit), None)
+    if fit is None or fit.source != "generator" or first == e.old.steps[0]:
+        return ""
+    if e.new.start is None or not e.new.start.keras.startswith("3.") or all(m.replicas < 2 for m in e.new.models):
+        return ""
+    return ": Keras 3 under a strategy skips batches of a plain Python generator (TFM402)"
 
 
 def _reordered(e: Evidence) -> bool:
@@ -425,9 +488,26 @@ def _remainder(e: Evidence) -> Divergence | None:
     return Divergence("remainder batch", what, pair.epoch, pair.step)
 
 
-def _batch_norm(e: Evidence) -> Divergence | None:
-    if _first_apart(e) is None or not any(known.name == BATCH_NORM for known in e.comparison.known):
+def _momentum(e: Evidence) -> Divergence | None:
+    """Moving averages that go another way than several updates a step explain."""
+    if e.row("final non-trainable weights") is None:
         return None
+    for model in e.old.models:
+        ratio = weights.statistics_ratio(e.old, e.new, model.index)
+        if ratio is not None and not updates_explain(e.old, e.new, model):
+            most = model.replicas + 1
+            what = (
+                f"the first step moves the moving averages of batch norm {number(1 / ratio)} times as far as it did; "
+                f"that multi_gpu_model updated them up to {most} times a step explains 1/{most} to 1: look at momentum"
+            )
+            return Divergence("batch norm", what, 0, 0)
+    return None
+
+
+def _batch_norm(e: Evidence) -> Divergence | None:
+    first = _first_apart(e)
+    if first in (None, e.comparison.steps[0]) or not any(known.name == BATCH_NORM for known in e.comparison.known):
+        return None  # at the first step they are what both began with
     what = "the moving statistics of batch norm differ and so do the losses"
     return Divergence("batch norm", what, *(_first_loss(e) or ()))
 
@@ -468,7 +548,11 @@ def _unknown(e: Evidence) -> Divergence:
     if first is not None:
         change = f"{first.old:.6g} -> {first.new:.6g}"
         if first == e.comparison.steps[0]:
-            what = f"the first loss differs ({change}), from the same weights and the same batch"
+            what = (
+                f"the first loss differs ({change}), from the same weights and the same batch: the model or its loss "
+                "computes otherwise; look at activations and masks, at the options of losses (from_logits, "
+                "label_smoothing), at loss_weights, and at the values of class and sample weights"
+            )
         else:
             size = e.comparison.max_relative_difference
             what = f"losses part from {_where(first.epoch, first.step)} on ({change}), by up to {size:.2g}"
@@ -513,6 +597,7 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     _models,
     _initial_weights,
     _epochs,
+    _counted_from,
     _batches,
     _built,
     _loss_weights,
@@ -526,8 +611,10 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     _extra_losses,
     _predictions,
     _remainder,
+    _momentum,
     _batch_norm,
     _gradient,
+    _ended,
     _other_batches,
     _later_weights,
     _shuffle,
@@ -549,7 +636,17 @@ def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Dive
     trained = (
         f"the new script took all {len(old.steps)} steps, whose losses agree, then it" if same else "the new script"
     )
-    return Divergence("crash", f"{trained} died: {shorten(error)}")
+    return Divergence("crash", f"{trained} died: {shorten(error)}{_uneven_first(error)}")
+
+
+def _uneven_first(error: str) -> str:
+    """What Keras 3 says of it names neither the batch nor the replicas (SEMANTICS section 3)."""
+    if "AddN" not in error or "same size and shape" not in error:
+        return ""
+    return (
+        "; Keras 3 under a strategy does not take a first batch that does not divide by the replicas, be it of fit, of "
+        "its validation or of evaluate: give that one a batch size that does"
+    )
 
 
 BEFORE_A_CRASH: frozenset[Kind] = frozenset(

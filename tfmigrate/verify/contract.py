@@ -24,6 +24,9 @@ REMAINDER_VALIDATION = 10.0
 """So many times the drift of the training loss, and 1e-3 at least (the drift may not show before the run ends), is put
 down to remainder batches in the validation loss, which sees every weight at once."""
 
+UPDATES_SLACK = 1.5
+"""Each of the updates sees another part of the batch."""
+
 BATCH_NORM = "batch norm statistics"
 REMAINDER = "remainder batch"
 LAST_BATCH = "validation of the last batch alone"
@@ -157,7 +160,7 @@ def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference |
         for i, difference in enumerate(weights.differences(old, new, model.index, "final") or ())
         if i in statistics and difference.relative > WEIGHTS_BAND * band
     ]
-    if not apart:
+    if not apart or any(not updates_explain(old, new, model) for model in old.models):
         return None
     size, name = max(apart)
     what = (
@@ -166,6 +169,14 @@ def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference |
         "Largest absolute difference"
     )
     return KnownDifference(BATCH_NORM, what, size)
+
+
+def updates_explain(old: Trace, new: Trace, model: Model) -> bool:
+    """Whether the several updates of moving averages that multi_gpu_model makes in a step (one a replica, and one more
+    in old versions) explain how far the first step moves them: with momentum m, k updates move them
+    1 + m + ... + m^(k - 1) times as far as one, between once and k times."""
+    ratio = weights.statistics_ratio(old, new, model.index)
+    return ratio is None or 1 / UPDATES_SLACK <= ratio <= UPDATES_SLACK * (model.replicas + 1)
 
 
 def _logs_last_batch_only(old: Trace) -> bool:
@@ -369,11 +380,16 @@ def _calls(facts: Facts) -> Iterator[Row]:
         for what, a, b in (
             ("epochs asked for", old.epochs, new.epochs),
             ("class weights", old.class_weight, new.class_weight),
-            ("sample weights", old.sample_weight, new.sample_weight),
+            ("sample weights", _sample_weight(old), _sample_weight(new)),
             ("validation samples", old.validation_samples, new.validation_samples),
         ):
             if a is not None and b is not None:
                 yield Row(f"{what}{suffix}", a, b, a == b)
+
+
+def _sample_weight(fit: Fit) -> bool | None:
+    """None where the data may hold them and nobody looked; the losses show them."""
+    return None if fit.source in ("generator", "sequence") and not fit.sample_weight else fit.sample_weight
 
 
 def _wishes(fit: Fit) -> tuple[object, ...]:

@@ -4,10 +4,11 @@ size, so that it is not taken for a fault of the migration."""
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 from .align import noise, pair_steps, relative_difference
-from .compare import compare
+from .compare import Comparison, compare
 from .contract import NEEDED, REMAINDER, KnownDifference, Row
 from .experiment import Run
 from .lab import Lab, restored_run
@@ -15,13 +16,14 @@ from .optimizers import WRITTEN_ANEW, describe, formula, optimizer_name, pair_co
 from .pairs import outcome, paired
 from .plan import NUDGED, OLD_OPTIMIZERS, SHARED, sharing
 from .report import Pair
-from .trace import Trace
+from .trace import Trace, minor
 
 FORMULA = "optimizer of another Keras"
 ROUNDING = "rounding that grows"
 ROUNDING_SAFETY = 10.0
 """As for losses (see `align.SAFETY`): one nudge at the start stands for rounding at each step."""
 DRIFT = "version drift"
+FROZEN = "regularizers of frozen layers"
 DRIFT_BAND = 1e-3
 """How far a genuine run may drift from a new one that agrees with the restored run. TF 1.15 and 2.3 take Adam's
 1 - beta_2 in float32 (1.3e-5 too small), Keras 3 in float64: 30 steps of a small network part by 4.9e-6 for that alone,
@@ -107,6 +109,54 @@ def distance(row: Row) -> float:
     return float(row.new)
 
 
+def but_for_frozen(pair: Pair, genuine: Run, new: Run, restored: Run | None, band: float) -> Pair:
+    """The pair with the regularizers of frozen layers known by name: Keras 3 adds them to no loss
+    (Layer._get_regularization_losses goes over trainable weights, 3.15), Keras 2 and older do. What a weight that does
+    not move adds is a constant of the training call and has no gradient, so once it is taken off, all must agree."""
+    if pair.divergence is None or pair.comparison is None:
+        return pair
+    constants = frozen_penalties(genuine.trace, new.trace, pair.comparison)
+    if not constants:
+        return pair
+    without = replace(genuine, trace=_without_penalties(genuine.trace, constants))
+    found = but_for_drift(paired(without, new, band, decides=pair.decides, restored=restored), without, new)
+    if found.divergence is not None or found.comparison is None:
+        return pair
+    what = (
+        "Keras 3 leaves the regularizers of frozen layers out of the loss that it reports, Keras 2 and older add them. "
+        "Such a penalty is the same at every step and moves no weight; it was taken off the old losses before they "
+        "were compared. Largest penalty"
+    )
+    known = KnownDifference(FROZEN, what, max(constants.values()))
+    return replace(found, comparison=replace(found.comparison, known=(*found.comparison.known, known)))
+
+
+def frozen_penalties(old: Trace, new: Trace, comparison: Comparison) -> Mapping[int, float]:
+    """By training call, what the old losses have on top of those of Keras 3 at every step; none where there is no
+    regularizer, where the systems are others, or where the distance is no constant."""
+    if old.start is None or new.start is None or minor(old.start.keras) >= (3,) or minor(new.start.keras) < (3,):
+        return {}
+    if not any(not words.startswith("activity ") for model in old.models for words in model.regularizers):
+        return {}
+    found: dict[int, list[float]] = {}
+    for step in comparison.judged_steps:
+        found.setdefault(step.fit, []).append(step.old - step.new)
+    middles = {fit: sorted(apart)[len(apart) // 2] for fit, apart in found.items()}
+    largest = max((abs(step.old) for step in comparison.judged_steps), default=0.0)
+    return {fit: size for fit, size in middles.items() if size > comparison.tolerance * largest}
+
+
+def _without_penalties(trace: Trace, constants: Mapping[int, float]) -> Trace:
+    def lower(logs: Mapping[str, float], by: float) -> Mapping[str, float]:
+        return {key: value - by if key in ("loss", "val_loss") else value for key, value in logs.items()}
+
+    return replace(
+        trace,
+        steps=tuple(replace(step, loss=step.loss - constants.get(step.fit, 0.0)) for step in trace.steps),
+        epochs=tuple(replace(one, logs=lower(one.logs, constants.get(one.fit, 0.0))) for one in trace.epochs),
+    )
+
+
 def but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
     """The pair with what its versions' arithmetic makes of it known by name. Only for a new script that agrees, within
     the narrow band, with the old one restored on the same TensorFlow: then the migration itself is exact."""
@@ -135,7 +185,8 @@ def but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
 
 
 def drifts(pair: Pair) -> bool:
-    return pair.comparison is not None and any(known.name in (DRIFT, FORMULA) for known in pair.comparison.known)
+    excuses = (DRIFT, FORMULA, FROZEN)
+    return pair.comparison is not None and any(known.name in excuses for known in pair.comparison.known)
 
 
 def but_for_optimizers(lab: Lab, start: Run, genuine: Run, pairs: tuple[Pair, ...], band: float) -> tuple[Pair, ...]:

@@ -9,12 +9,14 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from . import adjustments, controls
+from . import adjustments, beside, controls
 from .align import noise, tolerance
 from .compare import same_run, through_epoch
+from .contract import BATCH_NORM
 from .experiment import Execute, Run, run_all
 from .known import (
     but_for_drift,
+    but_for_frozen,
     but_for_optimizers,
     but_for_rounding,
     drifts,
@@ -81,6 +83,8 @@ def _judge(lab: Lab) -> Report:
     if remainder is not None:
         pairs = tuple(knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
     pairs = but_for_optimizers(lab, start, reference, pairs, band)
+    lost = beside.lost(lab)
+    lab.remarks.extend(f"beside the training, not the same: {what}" for what in lost)
     apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
     doubt = _doubt(reference, own_noise, band)
     if doubt and not any(pair.divergence and pair.divergence.kind != "unknown" for pair in apart):
@@ -89,6 +93,9 @@ def _judge(lab: Lab) -> Report:
         return _report(lab, "DIFFERENT", _different(apart, pairs), pairs, noise=own_noise)
     results = _controls(lab, start, reference, pairs, band)
     verdict, reason = _conclude(pairs, results)
+    if lost:
+        more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
+        reason += f"; beside the training, not the same: {lost[0]}{more}"
     return _report(lab, verdict, reason, pairs, results, own_noise)
 
 
@@ -119,6 +126,7 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...
         if is_genuine:
             pair = paired(reference, new, band, decides=True, restored=restored)
             if same_version is not None and same_version.equivalent:
+                pair = but_for_frozen(pair, reference, new, restored, band)
                 pair = but_for_drift(pair, reference, new)
             found.append(pair)
         elif same_version is None:
@@ -243,4 +251,6 @@ def _conclude(pairs: tuple[Pair, ...], results: tuple[ControlResult, ...]) -> tu
     known = {difference.name for comparison in counted for difference in comparison.known}
     if known:
         reason += f"; known differences of the two systems, listed apart: {', '.join(sorted(known))}"
+    if any(validation_known(comparison) == BATCH_NORM for comparison in counted):
+        reason += ", beside which validation losses prove nothing: that the same data is validated is for you to see"
     return "EQUIVALENT", reason

@@ -98,6 +98,30 @@ def statistics(trace: Trace, model: int) -> frozenset[int]:
     )
 
 
+ALONG = 0.9
+"""Cosine from which on two movements of moving averages are taken for the same one: the towers of old and the replicas
+of now see different parts of a batch, and few samples make averages that point anywhere."""
+
+
+def statistics_ratio(old: Trace, new: Trace, model: int) -> float | None:
+    """How far the old run's first update moved the moving averages, over how far the new one's did; None where one of
+    them did not, or another way."""
+    chosen = sorted(statistics(old, model))
+    moved = []
+    for trace in (old, new):
+        start, after = snapshot(trace, model, "initial"), snapshot(trace, model, "after_first_update")
+        if start is None or after is None or not shapes_agree(start, after) or len(start) <= max(chosen, default=0):
+            return None
+        moved.append(np.concatenate([np.zeros(0), *((after[i] - start[i]).ravel() for i in chosen)]))
+    x, y = moved
+    if x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return None
+    along = float(x @ y)
+    if not along > ALONG * float(np.linalg.norm(x) * np.linalg.norm(y)):
+        return None
+    return along / float(y @ y)
+
+
 @dataclass(frozen=True)
 class GradientRatio:
     """The new run's first gradient measured along the old one's."""
