@@ -353,3 +353,19 @@ def test_settings_stand_side_by_side(tmp_path: Path) -> None:
     assert found is not None
     assert found.kind == "update rule"
     assert "sgd(learning_rate=0.5, momentum=0.9) became sgd(learning_rate=0.5)" in found.cause
+
+
+def test_what_a_graph_died_of_comes_before_where(tmp_path: Path) -> None:
+    several = (
+        "InvalidArgumentError: Graph execution error:\n\nDetected at node PyFunc defined at (most recent call last):\n"
+        "<stack traces unavailable>\n2 root error(s) found.\n  (0) INVALID_ARGUMENT:  TypeError: another shape\n"
+        'Traceback (most recent call last):\n\n  File "a.py", line 2, in f\n\t [[{{node PyFunc}}]]\n'
+        "  (1) INVALID_ARGUMENT:  TypeError: another shape (train.py:58)"
+    )
+    assert cause.shorten(several) == "InvalidArgumentError: TypeError: another shape (train.py:58)"
+    one = (
+        "InvalidArgumentError: Graph execution error:\n\nDetected at node mul defined at (most recent call last):\n"
+        '  File "a.py", line 2, in f\n\nIncompatible shapes: [10,8] vs. [10]\n\t [[{{node mul}}]]'
+    )
+    assert cause.shorten(one) == "InvalidArgumentError: Incompatible shapes: [10,8] vs. [10]"
+    assert cause.shorten("ValueError: Graph execution error:") == "ValueError: Graph execution error:"

@@ -674,12 +674,29 @@ BEFORE_A_CRASH: frozenset[Kind] = frozenset(
 def shorten(error: str, length: int = 240) -> str:
     """An error in one line, objects by their class alone; a long one keeps its start, with the type, and the script's
     line at its end."""
-    line = re.sub(r"<(?:[\w.]*\.)?(\w+) object at 0x[0-9a-f]+>", r"<\1>", " ".join(error.split()))
+    line = re.sub(r"<(?:[\w.]*\.)?(\w+) object at 0x[0-9a-f]+>", r"<\1>", " ".join(_of_graph(error).split()))
     if len(line) <= length:
         return line
     tail = line[line.rfind(" (") :] if line.endswith(")") else ""
     tail = tail if len(tail) < length // 2 else ""
     return f"{line[: length - len(tail) - 4]} ...{tail}"
+
+
+def _of_graph(error: str) -> str:
+    """What a graph died of, without the places in it where that came about, which TensorFlow puts first."""
+    head, found, rest = error.partition("Graph execution error:")
+    if not found:
+        return error
+    place = re.search(r" \([^()\s]+:\d+\)$", error)
+    kept: list[str] = []
+    for line in map(str.strip, rest[: len(rest) - len(place[0]) if place else None].splitlines()):
+        if line.startswith(("Traceback", "(1)")) and kept:
+            break
+        if line and not re.match(
+            r"Detected at |<stack traces|File \"|\[\[|\d+ root error|\d+ (successful|derived)", line
+        ):
+            kept.append(re.sub(r"^\(0\) [A-Z_]+: *", "", line))
+    return f"{head}{' '.join(kept)}{place[0] if place else ''}" if kept else error
 
 
 SCOPE_SIGNS = (

@@ -29,6 +29,12 @@ def tensor_weights(tf, batch, replicas):
     return tf.ensure_shape(tf.numpy_function(lambda n: weights(int(n), replicas), [batch], tf.float32), [None])
 
 
+def of_sequences(model):
+    """Whether each output has a loss for every step of a sequence."""
+    ranks = [len(output.shape) for output in getattr(model, "outputs", None) or []]
+    return bool(ranks) and all(rank == 3 for rank in ranks)
+
+
 def on_each(array, factors):
     """Sample weights (samples,) or (samples, times) times the factor of their sample."""
     return array * factors.reshape((-1,) + (1,) * (array.ndim - 1))
@@ -104,6 +110,9 @@ def weighted_data(tf, model, data):
         return None
     batch = tf.shape(tf.nest.flatten(data[0])[0])[0]
     factors = tensor_weights(tf, batch, replicas_of(model))
+    if of_sequences(model):
+        # Keras 3 (3.15) multiplies them with the mask of each step, and does not make a row of a number by itself.
+        factors = factors[:, tf.newaxis]
     if len(data) < 3 or data[2] is None:
         return data[0], data[1], factors
 
