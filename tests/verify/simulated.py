@@ -56,6 +56,10 @@ class Training:
     """Halve the learning rate from this epoch on."""
     optimizer: str = "sgd"
     config: tuple[tuple[str, object], ...] = ()
+    shifted: float = 0.0
+    """What another version makes of the data, relative."""
+    source: str = ""
+    """Of the data; arrays or a dataset where none is given."""
     penalty: float = 0.0
     """On top of every loss, as the regularizer of a frozen layer has it."""
     gradient_scale: float = 1.0
@@ -94,6 +98,7 @@ def train(folder: Path, how: Training) -> Trace:
     truth = random.randn(FEATURES, CLASSES)
     x = random.randn(2048, FEATURES).astype("float32")
     y = np.argmax(x @ truth + 0.3 * random.randn(len(x), CLASSES), axis=1)
+    x *= np.float32(1 + how.shifted)
     if how.fixed_seed is not None:
         how = replace(how, initial_seed=how.fixed_seed, noise_seed=how.fixed_seed)
     start = np.random.RandomState(how.initial_seed)
@@ -192,7 +197,7 @@ def train(folder: Path, how: Training) -> Trace:
                 index=how.model,
                 model=how.model,
                 call=how.call,
-                source="arrays" if old else "dataset",
+                source=how.source or ("arrays" if old else "dataset"),
                 epochs=how.asked_epochs or how.epochs,
                 global_batch_size=how.batch_size,
                 steps_per_epoch=-(-how.samples // how.batch_size),

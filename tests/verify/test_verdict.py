@@ -243,6 +243,31 @@ def test_no_other_constant_is_put_down_to_frozen_layers(lab: Laboratory) -> None
     assert lab.verify().verdict == "DIFFERENT", "no constant"
 
 
+PICTURES = replace(OLD, source="sequence")
+
+
+def test_data_that_an_old_tensorflow_makes_otherwise_is_known(lab: Laboratory) -> None:
+    lab.behaviour = with_penalty(replace(PICTURES, shifted=0.01), PICTURES)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "for which the batches that the old one makes of its data alone were shown" in report.reason
+    _, what, size = next(known for known in report.known if known[0] == "data of another TensorFlow")
+    assert "TensorFlow 1.15.0 makes other batches" in what
+    assert 1e-4 < size < 0.1
+    assert all(control.detected for control in report.controls)
+
+
+def test_other_data_is_no_excuse_for_more(lab: Laboratory) -> None:
+    lab.behaviour = with_penalty(replace(OLD, shifted=0.01), OLD)
+    assert lab.verify().verdict == "DIFFERENT", "arrays are the same everywhere"
+    lab.behaviour = with_penalty(replace(PICTURES, shifted=0.01, learning_rate=0.25), PICTURES)
+    assert lab.verify().verdict == "DIFFERENT", "a default that changed"
+    lab.behaviour = with_penalty(replace(PICTURES, shifted=2.0), PICTURES)
+    assert lab.verify().verdict == "DIFFERENT", "far apart"
+    lab.behaviour = broken(genuine=PICTURES, restored=PICTURES, migrated=migrated(replace(PICTURES, shifted=0.01)))
+    assert lab.verify().verdict == "DIFFERENT", "the new script's own doing"
+
+
 OTHER_STEPS = replace(OLD, step_scale=1.2)
 """As the optimizers of another Keras take them."""
 

@@ -15,6 +15,9 @@ from .compare import same_run, through_epoch
 from .contract import BATCH_NORM
 from .experiment import Execute, Run, run_all
 from .known import (
+    DATA,
+    FORMULA,
+    but_for_data,
     but_for_drift,
     but_for_frozen,
     but_for_optimizers,
@@ -28,6 +31,9 @@ from .lab import Lab, Tell, could_not_run, reference_run, replicas_of, restored_
 from .pairs import outcome, paired, validation_known
 from .plan import Keras, Plan, VerifyOptions, again, all_migrated, all_restored, sharing
 from .report import CONTROL, ControlResult, Pair, Report, Verdict
+
+CAUSES = {FORMULA: "the optimizers of today's Keras", DATA: "the batches that the old one makes of its data"}
+"""Of losses that part from the genuine run's, by the known difference that excuses them."""
 
 ENOUGH_CONTROLS = 3
 """So many deliberately wrong migrations must be told apart before EQUIVALENT means anything."""
@@ -125,7 +131,8 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...
             found.append(same_version)
         if is_genuine:
             pair = paired(reference, new, band, decides=True, restored=restored)
-            if same_version is not None and same_version.equivalent:
+            if same_version is not None and same_version.equivalent and restored is not None:
+                pair = but_for_data(pair, reference, restored, new)
                 pair = but_for_frozen(pair, reference, new, restored, band)
                 pair = but_for_drift(pair, reference, new)
             found.append(pair)
@@ -245,8 +252,9 @@ def _conclude(pairs: tuple[Pair, ...], results: tuple[ControlResult, ...]) -> tu
     apart = max((comparison.max_relative_difference for comparison in counted if comparison.excused), default=0.0)
     if apart:
         reason += (
-            f"; from those of the old TensorFlow they part by up to {apart:.2g}, for which the optimizers of today's "
-            "Keras alone were shown to be the cause"
+            f"; from those of the old TensorFlow they part by up to {apart:.2g}, for which "
+            + " and ".join(sorted({CAUSES[comparison.excused] for comparison in counted if comparison.excused}))
+            + " alone were shown to be the cause"
         )
     known = {difference.name for comparison in counted for difference in comparison.known}
     if known:
