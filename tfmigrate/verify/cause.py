@@ -506,8 +506,10 @@ def _momentum(e: Evidence) -> Divergence | None:
 
 def _batch_norm(e: Evidence) -> Divergence | None:
     first = _first_apart(e)
-    if first in (None, e.comparison.steps[0]) or not any(known.name == BATCH_NORM for known in e.comparison.known):
-        return None  # at the first step they are what both began with
+    if first is None or first == e.comparison.steps[0]:  # they are what both began with then
+        return None
+    if not any(known.name == BATCH_NORM for known in e.comparison.known):
+        return None
     what = "the moving statistics of batch norm differ and so do the losses"
     return Divergence("batch norm", what, *(_first_loss(e) or ()))
 
