@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tfmigrate.verify import cause
@@ -369,3 +370,27 @@ def test_what_a_graph_died_of_comes_before_where(tmp_path: Path) -> None:
     )
     assert cause.shorten(one) == "InvalidArgumentError: Incompatible shapes: [10,8] vs. [10]"
     assert cause.shorten("ValueError: Graph execution error:") == "ValueError: Graph execution error:"
+
+
+def standing(trace: Trace, folder: Path) -> Trace:
+    """As if its first weight had stayed as it was."""
+    folder.mkdir()
+    for file in trace.folder.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    with np.load(folder / "0-initial.npz") as start, np.load(folder / "0-final.npz") as end:
+        np.savez(folder / "0-final.npz", **{**dict(end), "0": start["0"]})
+    return replace(trace, folder=folder)
+
+
+def test_a_layer_that_is_thawed_later_in_one_run_alone(tmp_path: Path) -> None:
+    old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
+    steps = tuple(replace(s, loss=s.loss * 1.01) if s.epoch else s for s in new.steps)
+    for one, other, words in (
+        (old, replace(standing(new, tmp_path / "still"), steps=steps), "were trained stay as they were"),
+        (standing(old, tmp_path / "before"), replace(new, steps=steps), "stayed as they were are trained"),
+    ):
+        found = find(one, other)
+        assert found is not None
+        assert (found.kind, found.epoch, found.step) == ("frozen layers", 1, 0)
+        assert found.cause.startswith("1 weight tensor (kernel) that ")
+        assert words in found.cause

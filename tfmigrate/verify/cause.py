@@ -408,6 +408,22 @@ def _replicas(e: Evidence) -> Divergence | None:
     return Divergence("scope", f"the model {does} on {row.new} {many} where {row.old} were asked for", 0, 0)
 
 
+def _stood_still(e: Evidence) -> Divergence | None:
+    """Layers that are frozen, or no longer, in a later training call, which the first one does not show."""
+    for model in e.old.models:
+        for one, other, words in (
+            (e.new, e.old, "that were trained stay as they were"),
+            (e.old, e.new, "that stayed as they were are trained"),
+        ):
+            names = weights.still(one, other, model.index)
+            if names and _first_apart(e) is not None:
+                which = f"{names[0]}, ..." if names[1:] else names[0]
+                many = f"{len(names)} weight tensor{'s' if names[1:] else ''} ({which})"
+                what = f"{many} {words}: look at `trainable`, and at compile() after it"
+                return Divergence("frozen layers", what, *(_first_loss(e) or (0, 0)))
+    return None
+
+
 def _rows(e: Evidence) -> Divergence | None:
     """Other rows go in, or come out."""
     apart = e.row("calls that predict")
@@ -557,7 +573,8 @@ def _unknown(e: Evidence) -> Divergence:
             )
         else:
             size = e.comparison.max_relative_difference
-            what = f"losses part from {_where(first.epoch, first.step)} on ({change}), by up to {size:.2g}"
+            call = f" of training call {first.fit}" if first.fit else ""
+            what = f"losses part from {_where(first.epoch, first.step)}{call} on ({change}), by up to {size:.2g}"
             what += "; the first loss and gradient agree" if e.row("first gradient") is None else ""
             if (moved := _clipped(e) or _moved_epsilon(e)) is not None:
                 return Divergence("unknown", f"{what}; {moved}", first.epoch, first.step)
@@ -608,6 +625,7 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     _loss_function,
     _update_rule,
     _learning_rate,
+    _stood_still,
     _rows,
     _replicas,
     _extra_losses,

@@ -122,6 +122,24 @@ def statistics_ratio(old: Trace, new: Trace, model: int) -> float | None:
     return along / float(y @ y)
 
 
+def still(one: Trace, other: Trace, model: int) -> list[str]:
+    """Names of the weights that `one` ends with as it began, to the last bit, and that `other` trained."""
+    ends = [(snapshot(trace, model, "initial"), snapshot(trace, model, "final")) for trace in (one, other)]
+    (a, b), (x, y) = ends
+    if a is None or b is None or x is None or y is None or not (shapes_agree(a, b) and shapes_agree(x, y)):
+        return []
+    facts = next((m.weights for m in one.models if m.index == model), ())
+    return [
+        name
+        for i, (name, _, _) in enumerate(facts[: min(len(a), len(x))])
+        if np.array_equal(a[i], b[i]) and np.abs(y[i] - x[i]).max(initial=0.0) > TRAINED * np.abs(x[i]).max(initial=0.0)
+    ]
+
+
+TRAINED = 1e-3
+"""Of a tensor's largest element; what rounding moves is less."""
+
+
 @dataclass(frozen=True)
 class GradientRatio:
     """The new run's first gradient measured along the old one's."""
