@@ -389,3 +389,40 @@ def test_a_metric_of_another_module_or_of_one_line() -> None:
     assert other.after.startswith("import tensorflow as tf\n")
     assert "def near(t, p): return 1 - K.abs(t - p)\n" in train.after
     assert [finding.action for finding in train.findings if finding.code == "TFM215"] == ["warn"]
+
+
+LAYER_LOSS = """\
+from keras import backend as K
+from keras.layers import Dense, Input, Lambda
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+def normalised(tensors):
+    {statements}
+
+
+x, y = Input((4,)), Input((1,))
+body = multi_gpu_model(Model(x, Dense(1)(x)), gpus=2)
+loss = Lambda(normalised, output_shape=(1,), name="loss")([body(x), y])
+model = Model([x, y], loss)
+model.compile("sgd", {{"loss": {loss}}})
+model.fit(batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("statements", "loss", "told"),
+    [
+        ("return K.sum(tensors[0] - tensors[1]) / K.sum(tensors[1])", "lambda t, p: p", True),
+        ("return K.square(tensors[0] - tensors[1])", "lambda t, p: p", False),
+        ("return K.sum(K.square(tensors[0] - tensors[1]), axis=-1)", "lambda t, p: p", False),
+        ("return K.square(tensors[:1][0])", "lambda t, p: p", False),
+        ("return K.sum(tensors[0] - tensors[1]) * K.ones_like(tensors[1])", "'mse'", False),
+    ],
+)
+def test_a_loss_that_is_made_in_a_layer_is_told(statements: str, loss: str, told: bool) -> None:
+    code = LAYER_LOSS.format(statements=statements, loss=loss)
+    (file,) = migrate_sources({"train.py": code}, Settings())
+    assert file.status == "migrated"
+    assert actions(file) == (["warn"] if told else [])

@@ -32,7 +32,7 @@ from tfmigrate.plan.interfaces import (
     string_optimizers,
 )
 from tfmigrate.plan.keras1 import keras_1_values
-from tfmigrate.plan.losses import batch_losses
+from tfmigrate.plan.losses import batch_losses, loss_layers
 from tfmigrate.plan.methods import (
     class_weight_words,
     metrics_names,
@@ -168,6 +168,7 @@ def _changes(
     yield from stateful_layers(facts)
     yield from python_generators(spread, modules, scopes, tf)
     yield from batch_losses(spread, modules, scopes, tf)
+    yield from loss_layers(facts, modules)
     if any(code.startswith(NAMES) for code in tables.wanted):
         yield from missing_names(facts, settings, tables, handled, unread)
 

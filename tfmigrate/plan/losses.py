@@ -96,6 +96,38 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
     yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), whole, changes)
 
 
+def loss_layers(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+    """Lambda layers that make one loss of the batch, for a compile() whose loss is the prediction itself.
+
+    `modules`: the facts of every module of the program.
+    """
+    calls = [call for call in facts.module.calls if name_of(call.func, facts) == "keras.layers.Lambda" and call.args]
+    losses = (one for known in modules.values() for shown in compiled(known) if calls for one in shown.values)
+    if not any(isinstance(one, FunctionValue) and _is_prediction(one) for one in losses):
+        return
+    reader = Reader(modules)
+    for call in calls:
+        function = keywords(call).get("function", call.args[0]).value
+        for one in facts.options(function):
+            if isinstance(one, FunctionValue) and reader.mixes_samples(one, cut=False):
+                yield CallChange(
+                    codes.BATCH_LOSS,
+                    call,
+                    f"{called(one)} relates the samples of a batch to each other in a layer, which each replica does "
+                    "within its own part, and Keras 3 multiplies a loss that is one number by their number: "
+                    "`tfmigrate explain TFM403` shows how to give the layer the whole batch",
+                    action="warn",
+                )
+                break
+
+
+def _is_prediction(function: FunctionValue) -> bool:
+    """`lambda y_true, y_pred: y_pred`: the loss is made in the model."""
+    node, parameters = function.node, parameters_of(function)
+    returned = list(_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
+    return len(parameters) == 2 and all(isinstance(one, cst.Name) and one.value == parameters[1] for one in returned)
+
+
 def scalar_losses(facts: Facts, models: Set[ModelObject]) -> Iterator[CallChange]:
     """Losses of models already under a strategy that return one number for their part of the batch.
 
@@ -311,16 +343,19 @@ class Reader:
         over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
         return over == returned and name_of(over[0].func, facts) in MEANS and not any(_cuts_batch(function))
 
-    def mixes_samples(self, function: FunctionValue, depth: int = 0) -> bool:
-        """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls."""
+    def mixes_samples(self, function: FunctionValue, depth: int = 0, *, cut: bool = True) -> bool:
+        """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls.
+
+        `cut`: whether cutting counts; what a layer is given may be a list of tensors.
+        """
         facts = self.modules.get(function.module)
         if facts is None or function.is_generator or depth > 4:
             return False
         calls = calls_in(function.node.body)
-        if any(_is_over_batch(call, facts) for call in calls) or any(_cuts_batch(function)):
+        if any(_is_over_batch(call, facts) for call in calls) or (cut and any(_cuts_batch(function))):
             return True
         called = [option for call in calls for option in facts.options(call.func)]
-        return any(self.mixes_samples(one, depth + 1) for one in called if isinstance(one, FunctionValue))
+        return any(self.mixes_samples(one, depth + 1, cut=cut) for one in called if isinstance(one, FunctionValue))
 
 
 def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
