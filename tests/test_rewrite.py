@@ -1842,3 +1842,31 @@ def test_the_comment_of_what_went_does_not_lead_the_helper_function() -> None:
     assert comment
     assert "def shuffled_batches" in before
     assert "def " not in after
+
+
+@pytest.mark.parametrize(
+    ("line", "becomes"),
+    [
+        ("return multi_gpu_model(m, gpus) if gpus > 1 else m", "return m"),
+        ("return m if gpus <= 1 else multi_gpu_model(m, gpus)", "return m"),
+        ("return (multi_gpu_model(m, gpus) if gpus > 1 else m), m", "return m, m"),
+        ("return multi_gpu_model(m, gpus) if gpus > 1 else None", "return m if gpus > 1 else None"),
+    ],
+)
+def test_a_choice_between_the_wrap_and_its_template_is_none(line: str, becomes: str) -> None:
+    file = one(f"""
+        import sys
+
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+
+
+        def build(gpus):
+            m = Sequential([Dense(1, input_shape=(4,))])
+            {line}
+
+
+        print(build(int(sys.argv[1])))
+    """)
+    assert f"    {becomes}\n" in file.after

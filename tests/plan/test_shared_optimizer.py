@@ -45,6 +45,12 @@ LINES = START.count("\n")
         ("opt = SGD(0.1)\nif wide:\n    a = build(8)\n    a.compile(opt, 'mse')\nelse:\n    a = build(1)\n"
          "    a.compile(opt, 'mae')\n", []),
         ("for width in (1, 2):\n    a = build(width)\n    a.compile(SGD(0.1), 'mse')\n", []),
+        ("opt = SGD(0.1)\nfor width in (1, 2):\n    a = build(width)\n    a.compile(opt, 'mse')\n", [4]),
+        ("for width in (1, 2):\n    opt = SGD(0.1)\n    a = build(width)\n    a.compile(opt, 'mse')\n", []),
+        ("opt = SGD(0.1)\nfor width in (1, 2):\n    a = Sequential([Dense(width, input_shape=(4,))])\n"
+         "    a = multi_gpu_model(a, gpus=2)\n    a.compile(opt, 'mse')\n", [5]),
+        ("opt = SGD(0.1)\na = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)\n"
+         "for rate in (1, 2):\n    a.compile(opt, 'mse')\n", []),
     ],
 )  # fmt: skip
 def test_told_at_the_second_compile(body: str, lines: list[int]) -> None:

@@ -47,6 +47,14 @@ def say_shared_optimizers(home: Home, drafts: Mapping[Module, Draft]) -> None:
         draft = drafts[use.site.frame.module]
         for made in use.optimizers:
             earlier = first.setdefault(made, use)
+            if earlier is use and _anew_in_a_loop(use, made[0]):
+                draft.say(
+                    codes.SHARED_OPTIMIZER,
+                    use.call,
+                    "its optimizer is made before the loop, the model in it: Keras 3 builds it for the weights of the "
+                    "first round's model and raises ValueError (Unknown variable) in the second; make it in the loop",
+                    "warn",
+                )
             if earlier is use or _exclusive(earlier, use):
                 continue
             if opaque_sites(earlier.receiver) != opaque_sites(use.receiver):
@@ -67,6 +75,16 @@ def say_shared_optimizers(home: Home, drafts: Mapping[Module, Draft]) -> None:
                     "(Unknown variable) at the first step; make a new one here",
                     "warn",
                 )
+
+
+def _anew_in_a_loop(use: Use, optimizer: Site) -> bool:
+    """Whether a loop round a compile() makes the model in every round, and not the optimizer."""
+    frame, module = use.site.frame, use.site.frame.module
+    made = [optimizer, *(model.site for model in use.models if model.site is not None)]
+    units = [next((place.unit for place in site.chain() if place.frame is frame), None) for site in made]
+    first, *models = [set(module.ancestors(unit)) if unit is not None else set() for unit in units]
+    loops = (node for node in module.ancestors(use.site.unit) if isinstance(node, cst.For | cst.While))
+    return bool(models) and any(loop not in first and all(loop in owners for owners in models) for loop in loops)
 
 
 def _unfrozen(use: Use, draft: Draft) -> Iterator[int]:

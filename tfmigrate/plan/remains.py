@@ -17,6 +17,7 @@ from tfmigrate.plan.superseded import superseded
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, dotted, imports_of
+from tfmigrate.walk import walk
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,19 @@ class Remains:
         for wrap in self.wraps:
             assignment = wrapped_assignment(wrap)
             if assignment not in self.merge.removed and wrap.template_node is not None:
-                conditional = assignment is not None and isinstance(assignment.value, cst.IfExp)
-                node = assignment.value if assignment is not None and conditional else wrap.call
-                yield Replace(node, "{model}", (("model", wrap.template_node),))
+                yield Replace(_choice_of(wrap) or wrap.call, "{model}", (("model", wrap.template_node),))
+
+
+def _choice_of(wrap: Wrap) -> cst.IfExp | None:
+    """The conditional of the wrap and its own template, of which nothing is left to choose."""
+    unit = wrap.site.unit
+    if not isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) or wrap.template_node is None:
+        return None
+    for part in walk(unit):
+        if isinstance(part, cst.IfExp) and wrap.call in (part.body, part.orelse):
+            other = part.orelse if part.body is wrap.call else part.body
+            return part if other.deep_equals(wrap.template_node) else None
+    return None
 
 
 def remains_of(
