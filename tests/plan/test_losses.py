@@ -426,3 +426,14 @@ def test_a_loss_that_is_made_in_a_layer_is_told(statements: str, loss: str, told
     (file,) = migrate_sources({"train.py": code}, Settings())
     assert file.status == "migrated"
     assert actions(file) == (["warn"] if told else [])
+
+
+def test_a_loss_that_a_layer_makes_for_a_model_on_one_device_is_none_of_ours() -> None:
+    code = LAYER_LOSS.format(statements="return K.sum(tensors[0]) / K.sum(tensors[1])", loss="lambda t, p: p")
+    code = code.replace("from keras.utils import multi_gpu_model\n", "from detect import detect\n")
+    code = code.replace("multi_gpu_model(Model(x, Dense(1)(x)), gpus=2)", "Model(x, Dense(1)(x))") + "detect(rows)\n"
+    detect = "from keras.models import load_model\nfrom keras.utils import multi_gpu_model\n\n\n"
+    detect += "def detect(rows):\n    return multi_gpu_model(load_model('x.h5'), gpus=2).predict(rows)\n"
+    train, other = migrate_sources({"train.py": code, "detect.py": detect}, Settings())
+    assert (train.path, other.status) == ("train.py", "migrated")
+    assert actions(train) == []

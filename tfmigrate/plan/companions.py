@@ -168,7 +168,7 @@ def _changes(
     yield from stateful_layers(facts)
     yield from python_generators(spread, modules, scopes, tf)
     yield from batch_losses(spread, modules, scopes, tf)
-    yield from loss_layers(facts, modules)
+    yield from loss_layers(facts, modules, single)
     if any(code.startswith(NAMES) for code in tables.wanted):
         yield from missing_names(facts, settings, tables, handled, unread)
 

@@ -96,14 +96,15 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
     yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), whole, changes)
 
 
-def loss_layers(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject]) -> Iterator[CallChange]:
     """Lambda layers that make one loss of the batch, for a compile() whose loss is the prediction itself.
 
-    `modules`: the facts of every module of the program.
+    `modules`: the facts of every module of the program; `single`: models that no strategy has to do with.
     """
     calls = [call for call in facts.module.calls if name_of(call.func, facts) == "keras.layers.Lambda" and call.args]
-    losses = (one for known in modules.values() for shown in compiled(known) if calls for one in shown.values)
-    if not any(isinstance(one, FunctionValue) and _is_prediction(one) for one in losses):
+    shown = (one for known in modules.values() for one in compiled(known) if not one.models or one.models - single)
+    losses = (value for one in shown for value in one.values)
+    if not calls or not any(isinstance(one, FunctionValue) and _is_prediction(one) for one in losses):
         return
     reader = Reader(modules)
     for call in calls:
