@@ -42,6 +42,7 @@ from tfmigrate.plan.methods import (
     target_tensors,
 )
 from tfmigrate.plan.monitors import monitor_directions
+from tfmigrate.plan.other_names import drop_other_names
 from tfmigrate.plan.outside_tensors import outside_tensors
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
 from tfmigrate.plan.readiness import missing_names, taken_out
@@ -98,6 +99,7 @@ def plan_companions(
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
     functions = (scope for node, scope in draft.scopes.by_node.items() if isinstance(node, cst.FunctionDef))
     drop_unread(draft, functions)
+    drop_other_names(draft, exported)
     _plan_imports(draft, tables, unread)
     import_tensorflow(draft)
 

@@ -115,10 +115,16 @@ def plan_import(
         new = moves.imported(real) if not real.startswith(".") else real
         if new != real:
             moved.append((real, new))
+        binds_root = isinstance(statement, cst.Import) and alias.asname is None
+        gone = binds_root and real.endswith(".multi_gpu_utils")
+        if gone and new == real:
+            removed.append(bound)
+        if binds_root and (gone or new != real):
+            new = moves.imported(bound)  # `import keras.layers` binds `keras`
         _add(parts, real, alias, statement, new, bound)
     if not removed and not moved and not staying and not any(a in dropped for a, _, _ in imports_of(statement)):
         return None
-    changed = bool(moved) or any(alias in dropped for alias, _, _ in imports_of(statement))
+    changed = bool(moved) or bool(removed) or any(alias in dropped for alias, _, _ in imports_of(statement))
     found: list[ImportPart] = []
     lines: list[str] = []
     for module, listed in parts.items():
@@ -144,9 +150,6 @@ def _add(
         if new == old:
             parts.setdefault("", []).append(alias)
             return
-        if alias.asname is None:
-            # `import keras.layers` binds `keras`.
-            new = new[: len(new) - len(old)] + old.split(".", 1)[0] if new.endswith(old) else new
         head, _, last = new.rpartition(".")
         parts.setdefault(head, []).append(last if last == bound else f"{last} as {bound}")
         return

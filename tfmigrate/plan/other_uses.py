@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.calls import text_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import calls_in
+from tfmigrate.plan.other_names import other_names
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, dotted, imports_of
@@ -36,13 +38,18 @@ def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
 
 
 def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:
-    """Mentions that are not called, at least not by a call that wraps."""
+    """Mentions that are not called, at least not by a call that wraps; `getattr(utils, "multi_gpu_model")` is one."""
     accounted = {wrap.call.func for wrap in draft.facts.wraps}
+    exported = {name for module, name in facts.exported if module is draft.module}
+    accounted |= {one.assignment.value for one in other_names(draft) if one.goes_with(accounted, exported)}
     for dress in {wrap.dress for wrap in facts.wraps if wrap.dress is not None}:
         accounted.update(node for node in walk(dress.node) if isinstance(node, cst.Name | cst.Attribute))
     for node, name in draft.facts.symbols.items():
         if names.canonical(name) == names.MULTI_GPU_MODEL and node not in accounted:
             yield node
+    for call in calls_in(draft.module.tree):
+        if dotted(call.func) == "getattr" and any(text_of(arg.value) == "multi_gpu_model" for arg in call.args):
+            yield call
 
 
 def _unreached(draft: Draft) -> Iterator[cst.Call]:
@@ -62,17 +69,11 @@ def _is_imported_name(module: Module, node: cst.BaseExpression) -> bool:
 
 
 def _through_unknown(draft: Draft) -> Iterator[tuple[cst.Call, str]]:
-    """Calls of `something.utils.multi_gpu_model` where nobody knows what `something` is, and its code."""
+    """Calls of `something.multi_gpu_model` where nobody knows what `something` is, and its code."""
     for call in calls_in(draft.module.tree):
-        if _names_a_home(call.func) and _is_unknown(draft.facts.values.get(call.func)):
-            yield call, dotted(call.func).rsplit(".", 2)[0]
-
-
-def _names_a_home(node: cst.BaseExpression) -> bool:
-    """`something.utils.multi_gpu_model`, whatever `something` is."""
-    parts = dotted(node).split(".")
-    tails = (".".join(["keras", *parts[-count:]]) for count in (2, 3) if len(parts) > count)
-    return any(names.canonical(tail) == names.MULTI_GPU_MODEL for tail in tails)
+        home, _, name = dotted(call.func).rpartition(".")
+        if name == "multi_gpu_model" and home and _is_unknown(draft.facts.values.get(call.func)):
+            yield call, home.removesuffix(".utils")
 
 
 def _is_unknown(value: Value | None) -> bool:

@@ -1,0 +1,93 @@
+"""Names that multi_gpu_model has in a program: those that are followed go, the others are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+PROGRAM = """\
+{imports}
+
+model = Sequential([Dense(1, input_shape=(4,))])
+model = {call}(model, gpus=2)
+model.compile("sgd", "mse")
+"""
+LAYERS = "from tensorflow.keras.layers import Dense\nfrom tensorflow.keras.models import Sequential\n"
+
+
+def migrated(imports: str, call: str) -> str:
+    (file,) = migrate_sources({"train.py": PROGRAM.format(imports=imports, call=call)}, Settings())
+    assert file.status == "migrated", file.findings
+    return file.after
+
+
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("import tensorflow as tf\nmulti_gpu_model = tf.keras.utils.multi_gpu_model", "multi_gpu_model"),
+        ("import tensorflow as tf\nspread = tf.keras.utils.multi_gpu_model", "spread"),
+        ("from tensorflow.keras.utils import multi_gpu_model\nspread = multi_gpu_model", "spread"),
+    ],
+)
+def test_a_name_whose_calls_are_all_followed_goes(imports: str, call: str) -> None:
+    after = migrated(LAYERS + imports, call)
+    assert "multi_gpu_model" not in after
+    assert "spread" not in after
+    assert "with strategy.scope():\n    model = Sequential(" in after
+
+
+@pytest.mark.parametrize("other", ["print(spread)", "spread = None", "models = [spread(m, 2) for m in unknown]"])
+def test_a_name_that_is_used_otherwise_stays_and_is_refused(other: str) -> None:
+    imports = LAYERS + "import tensorflow as tf\nspread = tf.keras.utils.multi_gpu_model\n" + other
+    (file,) = migrate_sources({"train.py": PROGRAM.format(imports=imports, call="spread")}, Settings())
+    assert "spread = tf.keras.utils.multi_gpu_model\n" in file.after
+    assert [finding for finding in file.findings if finding.action == "refuse"]
+
+
+def test_a_name_that_another_module_imports_stays() -> None:
+    tools = "import tensorflow as tf\nspread = tf.keras.utils.multi_gpu_model\n"
+    train = PROGRAM.format(imports=LAYERS + "from tools import spread", call="spread")
+    after = {file.path: file for file in migrate_sources({"tools.py": tools, "train.py": train}, Settings())}
+    assert after["tools.py"].after == tools
+    assert [finding.action for finding in after["tools.py"].findings] == ["refuse"]
+
+
+@pytest.mark.parametrize(
+    ("imports", "call", "code"),
+    [
+        ("import tensorflow as tf", 'getattr(tf.keras.utils, "multi_gpu_model")', "TFM101"),
+        ("import importlib\nutils = importlib.import_module('keras.utils')", "utils.multi_gpu_model", "TFM109"),
+    ],
+)
+def test_what_is_taken_from_a_module_that_is_not_followed_is_refused(imports: str, call: str, code: str) -> None:
+    source = PROGRAM.format(imports=LAYERS + imports, call=call)
+    (file,) = migrate_sources({"train.py": source}, Settings())
+    assert [finding.code for finding in file.findings] == [code]
+    assert file.after == source
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("import keras.utils.training_utils", "from tensorflow import keras"),
+        ("import keras.utils.multi_gpu_utils", "from tensorflow import keras"),
+        ("import keras.engine.topology", "from tensorflow import keras"),
+        ("import tensorflow.contrib.keras", "import tensorflow"),
+        ("import tensorflow.python.keras.utils.multi_gpu_utils", "import tensorflow"),
+    ],
+)
+def test_an_import_of_a_module_in_a_package_binds_the_package(old: str, new: str) -> None:
+    root = old.split()[1].split(".")[0]
+    keras = "keras" if root == "keras" else "tensorflow.keras"
+    uses = f"layer = {keras}.layers.Dense(1)\n"
+    after = migrated(f"from keras.utils import multi_gpu_model\n{LAYERS}{old}\n{uses}", "multi_gpu_model")
+    assert f"\n{new}\n" in after
+    assert f" as {root}" not in after
+    assert uses in after
+
+
+def test_a_public_module_of_keras_is_imported_as_before() -> None:
+    lines = "import tensorflow.keras.utils\n\nlabels = tensorflow.keras.utils.to_categorical([0, 1])\n"
+    assert lines in migrated(f"{LAYERS}{lines}", "tensorflow.keras.utils.multi_gpu_model")
