@@ -69,11 +69,17 @@ def _is_imported_name(module: Module, node: cst.BaseExpression) -> bool:
 
 
 def _through_unknown(draft: Draft) -> Iterator[tuple[cst.Call, str]]:
-    """Calls of `something.multi_gpu_model` where nobody knows what `something` is, and its code."""
+    """Calls of `something.utils.multi_gpu_model` where nobody knows what `something` is, and its code."""
     for call in calls_in(draft.module.tree):
-        home, _, name = dotted(call.func).rpartition(".")
-        if name == "multi_gpu_model" and home and _is_unknown(draft.facts.values.get(call.func)):
-            yield call, home.removesuffix(".utils")
+        if _names_a_home(call.func) and _is_unknown(draft.facts.values.get(call.func)):
+            yield call, dotted(call.func).rsplit(".", 2)[0]
+
+
+def _names_a_home(node: cst.BaseExpression) -> bool:
+    """`something.utils.multi_gpu_model`, whatever `something` is."""
+    parts = dotted(node).split(".")
+    tails = (".".join(["keras", *parts[-count:]]) for count in (2, 3) if len(parts) > count)
+    return any(names.canonical(tail) == names.MULTI_GPU_MODEL for tail in tails)
 
 
 def _is_unknown(value: Value | None) -> bool:
