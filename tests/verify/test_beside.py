@@ -56,6 +56,31 @@ def test_callbacks_that_are_the_same() -> None:
     assert not callbacks(STOP, STOP.replace("'val_acc'", "'val_accuracy'").replace("a.h5", "a.weights.h5"))
     assert not callbacks(STOP, "d = [TensorBoard()]\n" + STOP)
     assert not callbacks("mine = SaveTemplate(model)", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("EarlyStopping(monitor='val_dice', patience=3)", "EarlyStopping(monitor='val_dice', patience=3, mode='max')"),
+        ("EarlyStopping(monitor='val_mean_squared_error')", "EarlyStopping(monitor='val_mse')"),
+        ("EarlyStopping(monitor='val_dense_1_acc')", "EarlyStopping(monitor='val_accuracy')"),
+        ("ReduceLROnPlateau(factor=0.1, epsilon=1e-3)", "ReduceLROnPlateau(factor=0.1, min_delta=1e-3)"),
+        (
+            "ModelCheckpoint('a.h5', monitor='val_acc', mode='auto')",
+            "ModelCheckpoint('a.keras', monitor='val_accuracy')",
+        ),
+    ],
+)
+def test_what_a_migration_writes_otherwise_is_the_same(old: str, new: str) -> None:
+    assert not callbacks(old, new)
+
+
+def test_another_quantity_is_watched() -> None:
+    assert callbacks("EarlyStopping(monitor='val_loss')", "EarlyStopping(monitor='loss')")
+    assert callbacks("EarlyStopping(monitor='val_loss')", "EarlyStopping(monitor='val_acc')")
+
+
+def test_a_file_that_is_no_python_says_nothing() -> None:
     assert not callbacks("not Python (", "")
 
 

@@ -32,13 +32,20 @@ CALLBACKS = frozenset(
 """Of Keras, by the same name in every version; a script's own are not known by theirs."""
 
 SETTINGS = frozenset(
-    {"monitor", "patience", "mode", "factor", "cooldown", "min_lr", "min_delta", "baseline", "save_best_only"}
-    | {"restore_best_weights"}
+    {"baseline", "cooldown", "factor", "min_lr", "monitor", "patience", "restore_best_weights", "save_best_only"}
 )
-"""Keywords of callbacks that mean the same in every version; what has other names now is not looked at."""
+"""Keywords of callbacks that a migration leaves as they are: it writes `mode` out, and `min_delta` for `epsilon`."""
 
 METRIC_BAND = 0.02
 """Relative. One sample of a hundred on the other side of a threshold is rounding."""
+
+SHORT = {
+    "mean_squared_error": "mse",
+    "mean_absolute_error": "mae",
+    "mean_absolute_percentage_error": "mape",
+    "mean_squared_logarithmic_error": "msle",
+}
+"""Keys of metrics that were logged by their long names, whichever name compile() gave them."""
 
 LOSSES = frozenset({"loss", "val_loss", "lr", "learning_rate"})
 
@@ -167,9 +174,14 @@ def _called(node: ast.AST) -> str:
 
 
 def _setting(word: ast.keyword) -> str:
-    """With the metric's name of today: `acc` became `accuracy`."""
     value = word.value
-    text = ast.unparse(value)
-    if isinstance(value, ast.Constant) and isinstance(value.value, str):
-        text = repr(_today(value.value))
-    return f"{word.arg}={text}"
+    if word.arg == "monitor" and isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return f"monitor={_watched(value.value)!r}"
+    return f"{word.arg}={ast.unparse(value)}"
+
+
+def _watched(name: str) -> str:
+    """A metric without the name of its output and with today's own: the key of the one output bears none now."""
+    prefix = "val_" if name.startswith("val_") else ""
+    metric = next((short for long, short in SHORT.items() if name.endswith(long)), _today(name).rpartition("_")[2])
+    return prefix + metric
