@@ -41,6 +41,7 @@ EXAMPLES = {
 
 NOT_RUN = {
     "TFM004-1": "a builder that nothing calls",
+    "TFM024-2": "asks the command line how many GPUs there are",
     "TFM022-1": "reads a file that an old run saved from its parallel model: tests/checkpoint makes and converts some",
     "TFM401-1": "told: which of its two models learns depends on the version of Keras, by 1e-1 as the page says",
     "TFM404-1": "told: a stateful layer runs under no strategy, and on no multi_gpu_model either",
@@ -57,6 +58,7 @@ FAILS = {
     ("TFM214-2", "Keras 3"): "no attribute 'predict_classes'",
     ("TFM214-2", "Keras 2"): "no attribute 'predict_classes'",
     ("TFM216-1", "Keras 3"): "Invalid filepath extension",
+    ("TFM305-2", "Keras 3"): "no attribute 'assign'",
     ("TFM408-1", "Keras 3"): "A KerasTensor cannot be used as input to a TensorFlow function",
     ("TFM408-1", "Keras 2"): "TypeError: in user code",
     ("TFM501-1", "Keras 3"): "no attribute 'get_session'",
@@ -68,6 +70,7 @@ LAST_ROUND = "told: a last round with a batch for one replica alone is another s
 DIFFERS = {
     ("TFM010-2", "TensorFlow 2.3"): LAST_ROUND,
     ("TFM012-1", "TensorFlow 2.3"): LAST_ROUND,
+    ("TFM305-2", "Keras 2"): "told: the rate of a schedule cannot be set",
     ("TFM306-1", "Keras 3"): "told: Nadam's momentum",
     ("TFM306-1", "Keras 2"): "told: Nadam's momentum",
     ("TFM310-1", "Keras 3"): "told: each replica clips its own part",
