@@ -93,7 +93,9 @@ class Dataset:
             raise Untrue("shuffled after batch(): whole batches change places")
         return Dataset(self.columns, shuffle=int(buffer))
 
-    def batch(self, size: int) -> Dataset:
+    def batch(self, size: int, drop_remainder: bool = False) -> Dataset:
+        if drop_remainder and len(self) % size:
+            raise Untrue("rows are dropped")
         return Dataset(self.columns, batch=int(size), shuffle=self.shuffle_buffer)
 
     def prefetch(self, size: int) -> Dataset:

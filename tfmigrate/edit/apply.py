@@ -62,10 +62,11 @@ class _Editor(cst.CSTTransformer):
         self._moves = [edit for edit in edits if isinstance(edit, Move)]
         self._moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
         self._parts = {part for edit in self._replaced.values() for _, part in edit.parts} | {
-            argument.value
+            node
             for call in self._calls.values()
             for argument in call.arguments
-            if not isinstance(argument.value, str)
+            for node in (argument.value, *(part for _, part in argument.parts))
+            if not isinstance(node, str)
         }
         self._touched = _reached(tree, set(_edited(edits)) | self._parts)
         self._new_parts: dict[cst.CSTNode, cst.BaseExpression] = {}
@@ -136,6 +137,9 @@ class _Editor(cst.CSTTransformer):
     def _argument(self, argument: Argument, separator: cst.Comma) -> cst.Arg:
         value = argument.value
         node = cst.parse_expression(value, self._config) if isinstance(value, str) else self._new_parts[value]
+        if argument.parts:
+            parts = {name: self._new_parts[part] for name, part in argument.parts}
+            node = parse_template_expression(argument.template, self._config, value=node, **parts)
         keyword = cst.Name(argument.keyword) if argument.keyword is not None else None
         no_space = cst.SimpleWhitespace("")
         equal = cst.AssignEqual(no_space, no_space) if keyword is not None else cst.MaybeSentinel.DEFAULT
@@ -274,9 +278,11 @@ class _Editor(cst.CSTTransformer):
                 for gone in moved:
                     orphans.extend(own if gone is unit and pieces else self._orphaned(gone))
                 lines = [line for edit in inserted for line in self._parsed(edit.code)]
-                lines.sort(key=lambda line: not isinstance(line, cst.FunctionDef))
-                # A comment of what went says nothing of a helper function, which comes first.
-                place = next((n for n, line in enumerate(lines) if not isinstance(line, cst.FunctionDef)), None)
+                lines.sort(key=lambda line: not isinstance(line, cst.FunctionDef | cst.ClassDef))
+                # A comment of what went says nothing of a helper, which comes first.
+                place = next(
+                    (n for n, line in enumerate(lines) if not isinstance(line, cst.FunctionDef | cst.ClassDef)), None
+                )
                 over = orphans if place is None and pieces else []
                 lines[0] = _led(lines[0], leading[: len(leading) - len(own)])
                 if orphans and not over:
@@ -286,13 +292,13 @@ class _Editor(cst.CSTTransformer):
                 if pieces:
                     staying = _comment_lines(pieces[0].leading_lines)  # type: ignore[attr-defined]
                     pieces[0] = _led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
-                    *lines, pieces[0] = _functions_apart([*lines, pieces[0]])
+                    *lines, pieces[0] = _definitions_apart([*lines, pieces[0]])
                 else:
-                    *lines, _ = _functions_apart([*lines, _pass()])
+                    *lines, _ = _definitions_apart([*lines, _pass()])
                 out.extend(lines)
                 fresh = lines
             elif pieces and out and out[-1] in fresh and scope is None:
-                *_, pieces[0] = _functions_apart([out[-1], pieces[0]])
+                *_, pieces[0] = _definitions_apart([out[-1], pieces[0]])
             if pieces and removed and not out and scope is None:
                 pieces[0] = _led(pieces[0], _comment_lines(getattr(pieces[0], "leading_lines", ())))
             removed = removed or not pieces
@@ -404,12 +410,13 @@ def _commas_of_dropped(edit: Arguments) -> dict[int, cst.Comma]:
     return found
 
 
-def _functions_apart(lines: Sequence[cst.BaseStatement]) -> _Pieces:
-    """The lines, with two blank ones round each function; the last line stood there before."""
+def _definitions_apart(lines: Sequence[cst.BaseStatement]) -> _Pieces:
+    """The lines, with two blank ones round each function and class; the last line stood there before."""
     out: _Pieces = []
     for number, line in enumerate(lines):
-        new = isinstance(line, cst.FunctionDef) and number < len(lines) - 1
-        old = isinstance(line, cst.FunctionDef | cst.ClassDef) or (out and isinstance(out[-1], cst.FunctionDef))
+        defines = isinstance(line, cst.FunctionDef | cst.ClassDef)
+        new = defines and number < len(lines) - 1
+        old = defines or (out and isinstance(out[-1], cst.FunctionDef | cst.ClassDef))
         if new or (out and old):
             comments = _comment_lines(getattr(line, "leading_lines", ()))
             line = _led(line, [cst.EmptyLine(indent=False), cst.EmptyLine(indent=False), *comments])

@@ -35,6 +35,8 @@ class Revision:
     """(first, end, new code): the positional arguments first to end - 1 become one."""
     named: tuple[tuple[int, str], ...] = ()
     """(position, keyword): positional arguments that get a name."""
+    wrapped: tuple[tuple[cst.BaseExpression, str, str, cst.BaseExpression], ...] = ()
+    """(value, template, name, part): a value goes into code that has a part of another argument, see `Argument`."""
 
 
 def combined(edits: Iterable[Edit], revisions: Iterable[Revision]) -> list[Edit]:
@@ -76,6 +78,9 @@ def _revised(edit: Arguments, revision: Revision) -> Arguments:
             argument = replace(argument, keyword=new_names[name])
         if argument.keyword is not None and argument.keyword in values:
             argument = replace(argument, value=values.pop(argument.keyword))
+        for value, template, part, node in revision.wrapped:
+            if argument.value is value:
+                argument = replace(argument, template=template, parts=((part, node),))
         arguments.append(argument)
     arguments.extend(Argument(code, name) for name, code in values.items())
     return replace(edit, arguments=tuple(arguments))

@@ -173,8 +173,7 @@ def _changes(
     yield from metrics_names(facts)
     yield from stateful_layers(facts)
     yield from python_generators(spread, modules, scopes, tf)
-    if not settings.over_workers:  # which train on Keras 2
-        yield from sequence_steps(facts)
+    yield from sequence_steps(facts, scopes, tf)
     yield from batch_losses(spread, modules, scopes, tf)
     yield from loss_layers(facts, modules, single)
     if any(code.startswith(NAMES) for code in tables.wanted):

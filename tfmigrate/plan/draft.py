@@ -119,6 +119,7 @@ class Draft:
                 for argument in edit.arguments:
                     if not isinstance(argument.value, str):
                         kept.update(_names_in(argument.value))
+                    kept.update(name for _, part in argument.parts for name in _names_in(part))
         return frozenset(gone - kept)
 
     def reaches_into(self, name: str, round_: cst.CSTNode | None = None) -> bool:

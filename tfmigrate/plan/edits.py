@@ -75,6 +75,9 @@ class Argument:
     keyword: str | None = None
     source: cst.Arg | None = None
     """The old argument whose commas and line breaks are kept."""
+    template: str = "{value}"
+    """What is written; `{name}` in it stands for the (edited) node of `parts`, which may be of other arguments."""
+    parts: tuple[tuple[str, cst.BaseExpression], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,8 @@ def shuffling_function(name: str, tf: str, indent: str, quote: str, seeded: bool
     lines = [
         f"def {name}(arrays, count, batch_size):",
         f'{indent}"""Batches of all rows, in a new order each epoch; only the numbers of the rows are shuffled."""',
-        f"{indent}numbers = {tf}.data.Dataset.range(count).shuffle({order}).batch(batch_size)",
+        f"{indent}full = count % batch_size == 0  # all batches are: TensorFlow may know their shape",
+        f"{indent}numbers = {tf}.data.Dataset.range(count).shuffle({order}).batch(batch_size, drop_remainder=full)",
         f"{indent}with {tf}.device({quote}/cpu:0{quote}):  # or the first GPU is given all rows",
         f"{indent * 2}columns = {tf}.data.Dataset.from_tensors(arrays).repeat()",
         "",

@@ -35,23 +35,25 @@ def fractional_steps(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
         if use.method.endswith("_generator") and len(use.call.args) > 1 and use.call.args[1].keyword is None:
             counts.append(use.call.args[1].value)
         for node in counts:
-            if node not in seen and _is_division(node, scopes):
-                seen.add(node)
-                yield CallChange(
-                    codes.FRACTIONAL_STEPS,
-                    node,
-                    "a number of steps that is a quotient is a float, which Keras 3 refuses: it is rounded up, as "
-                    "Keras 2 counted",
-                    _rounded_up(node, facts, scopes),
-                )
+            if node in seen:
+                continue
+            seen.add(node)
+            made = _made(node, scopes)
+            if isinstance(made, cst.BinaryOperation) and isinstance(made.operator, cst.Divide):
+                edit = _rounded_up(node, facts, scopes)
+                yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}: it is rounded up, as Keras 2 counted", edit)
+            elif isinstance(made, cst.Call) and facts.symbols.get(made.func) in _ROUNDINGS:
+                edit = Replace(node, "int({count})", (("count", node),))
+                yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, also one that NumPy rounded", edit)
 
 
-def _is_division(node: cst.BaseExpression, scopes: Scopes) -> bool:
-    """Whether an expression is `a / b`, or a variable that is bound to one such expression and nothing else."""
-    if isinstance(node, cst.BinaryOperation):
-        return isinstance(node.operator, cst.Divide)
-    value = bound_once(node, scopes) if isinstance(node, cst.Name) else None
-    return isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Divide)
+_FLOAT = "a number of steps that is a quotient is a float, which Keras 3 refuses"
+_ROUNDINGS = frozenset(f"numpy.{name}" for name in ("ceil", "floor", "rint", "round", "around", "trunc", "fix"))
+
+
+def _made(node: cst.BaseExpression, scopes: Scopes) -> cst.BaseExpression | None:
+    """An expression, or for a variable that is bound to one and nothing else, that one."""
+    return bound_once(node, scopes) if isinstance(node, cst.Name) else node
 
 
 def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Replace:

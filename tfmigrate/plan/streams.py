@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import FIT, FIT_GENERATOR, is_none, named_arguments, unchanged
+from tfmigrate.plan.calls import FIT, FIT_GENERATOR, Revision, is_none, named_arguments, unchanged
 from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.plan.generators import Restarts
 from tfmigrate.plan.interfaces import GENERATOR_METHODS, CallChange, with_function
@@ -19,6 +19,7 @@ from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue, Instance, Made, Opaque, Symbol, Value, options
 
 _HELPER = "as_dataset"
+_EPOCHS = "Epochs"
 _PARAMETERS = {
     "fit": FIT,
     "fit_generator": FIT_GENERATOR,
@@ -28,6 +29,10 @@ _PARAMETERS = {
 _DATA = (("x", "steps_per_epoch"), ("generator", "steps_per_epoch"), ("x", "steps"), ("generator", "steps"),
          ("validation_data", "validation_steps"))  # fmt: skip
 """Arguments that take batches, and the one that says how many are taken of them."""
+_CUT_SHORT = (
+    "Keras 3 ends an epoch where a Sequence ends, and begins the next with what the last one left: 3 steps of 4 "
+    "batches are 3, 1, 3, 1, ..."
+)
 _AGAIN = "; each validation begins it anew, where old Keras went on from where the last one stopped"
 
 
@@ -67,20 +72,26 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
     yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), makers, changes)
 
 
-def sequence_steps(facts: Facts) -> Iterator[CallChange]:
+def sequence_steps(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange]:
     """`fit(sequence, steps_per_epoch=samples // batch_size)`: Keras 3 cuts epochs short where that is not len()."""
-    told: dict[cst.Call, cst.Arg] = {}
+    helper = scopes.fresh(_EPOCHS, scopes.module)
+    wrapped: dict[cst.BaseExpression, CallChange] = {}
+    told: dict[cst.Call, CallChange] = {}
     for use in facts.uses:
         for data, node, steps in _given(use, _is_sequence) if use.method in _TRAIN else ():
-            if data != "validation_data" and steps is not None and not _is_length(steps.value, node):
-                told[use.call] = steps
-    for steps in told.values():
-        message = (
-            "Keras 3 ends an epoch where a Sequence ends, and begins the next with what the last one left: 3 steps of "
-            "4 batches are 3, 1, 3, 1, ...; Keras 2 takes 3 each time. Leave `steps_per_epoch` out where it is not "
-            "the number of batches"
-        )
-        yield CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
+            if data == "validation_data" or steps is None or _is_length(steps.value, node):
+                continue
+            if all(map(_is_sequence, facts.options(node))):
+                taken = (node, f"{helper}({{value}}, {{steps}})", "steps", steps.value)
+                edit = Revision(use.call, dropped=("steps_per_epoch",), wrapped=(taken,))
+                message = f"{_CUT_SHORT}: {helper} is a Sequence whose epochs have so many, and go on as in old Keras"
+                wrapped[node] = CallChange(codes.SEQUENCE_STEPS, steps, message, edit)
+            else:
+                message = f"{_CUT_SHORT}. Leave `steps_per_epoch` out where it is not the number of batches"
+                told[use.call] = CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
+    yield from told.values()
+    code = _epochs(helper, tf, facts.module.tree.default_indent)
+    yield from with_function(facts.module, code, wrapped, wrapped.values())
 
 
 _TRAIN = frozenset({"fit", "fit_generator"})
@@ -133,6 +144,30 @@ def _helper(name: str, tf: str, indent: str) -> str:
         f"{indent}first = next(found)",
         f"{indent}signature = {tf}.nest.map_structure(spec, first, next(found, first))",
         f"{indent}return {tf}.data.Dataset.from_generator(batches, output_signature=signature)",
+    ]
+    return "\n".join(lines)
+
+
+def _epochs(name: str, tf: str, indent: str) -> str:
+    lines = [
+        f"class {name}({tf}.keras.utils.Sequence):",
+        f'{indent}"""A Sequence in epochs of `steps` batches, each of which goes on where the last one ended."""',
+        "",
+        f"{indent}def __init__(self, data, steps):",
+        f"{indent * 2}super().__init__()",
+        f"{indent * 2}self.data, self.first = data, 0",
+        f"{indent * 2}self.steps = -int(-(steps or len(data)) // 1)  # rounded up, as old Keras counted",
+        "",
+        f"{indent}def __len__(self):",
+        f"{indent * 2}return self.steps",
+        "",
+        f"{indent}def __getitem__(self, index):",
+        f"{indent * 2}return self.data[(self.first + index) % len(self.data)]",
+        "",
+        f"{indent}def on_epoch_end(self):",
+        f"{indent * 2}passes, self.first = divmod(self.first + self.steps, len(self.data))",
+        f"{indent * 2}if passes:",
+        f"{indent * 3}self.data.on_epoch_end()",
     ]
     return "\n".join(lines)
 

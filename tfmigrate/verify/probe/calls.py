@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from . import aligned, facts, limits
+from . import aligned, facts, limits, passes
 from .eager import EagerKeras
 from .graph import GraphKeras
 
@@ -57,9 +57,13 @@ def training_call(original, name, adapter, recorder):
         if settle:
             aligned.reseed(seed)
         asked = what_was_asked(arguments, signature, data, recorder.config)
+        steps = arguments.get("steps_per_epoch")
         remark = limits.shorten(arguments, signature, asked["source"], recorder.config)
         if remark:
             recorder.note(remark)
+        if asked["source"] == "sequence":
+            passes.go_on(arguments, steps, recorder)
+            data = arguments.get("x", arguments.get("generator"))
         adapter.ensure_built(self, data)
         call = recorder.begin(self, adapter, name, asked)
         try:
@@ -198,7 +202,7 @@ def source_of(data):
     bases = [base.__name__ for base in type(data).__mro__]
     if "DatasetV2" in bases or "DatasetV1" in bases or "DistributedDataset" in bases:
         return "dataset"
-    if "Sequence" in bases or "PyDataset" in bases:
+    if any(name in bases for name in passes.SEQUENCES):
         return "sequence"
     if hasattr(data, "__next__") or hasattr(data, "next"):
         return "generator"
@@ -217,7 +221,16 @@ def neutralise(arguments, signature, data, workers, config):
 
 
 def fix_sequence(sequence, seed):
-    """Each item of a Sequence draws from a stream seeded by its index: Kerases differ in how often they look at one."""
+    """Each item of a Sequence draws from a stream seeded by its index: Kerases differ in how often they look at one.
+    The same for Sequences that it hands on."""
+    found = [sequence]
+    for one in found:
+        fix_one_sequence(one, seed)
+        parts = [part for part in getattr(one, "__dict__", {}).values() if source_of(part) == "sequence"]
+        found.extend(part for part in parts if all(part is not known for known in found))
+
+
+def fix_one_sequence(sequence, seed):
     if getattr(sequence, "shuffle", None) is True:
         sequence.shuffle = False  # keras_preprocessing's iterators shuffle by themselves
     owner = type(sequence)
