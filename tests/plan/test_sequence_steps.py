@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import libcst as cst
 import pytest
 
 from tfmigrate.rewrite import migrate_sources
@@ -36,27 +37,70 @@ parallel_model = multi_gpu_model(model, gpus=2)
 parallel_model.compile("sgd", "mse")
 pictures = ImageDataGenerator().flow_from_directory("data")
 rows, more = Rows(), More()
+length = len(rows)
 parallel_model.{call}
 """
 
 
-def told(call: str, settings: Settings | None = None) -> list[int]:
+def migrated(call: str, settings: Settings | None = None) -> tuple[str, list[str]]:
+    """The last statement, and what was done of TFM409."""
     (result,) = migrate_sources({"train.py": SCRIPT.format(call=call)}, settings or Settings())
-    return [finding.line for finding in result.findings if finding.code == "TFM409"]
+    last = cst.Module(cst.parse_module(result.after).body[-1:]).code
+    return last, [finding.action for finding in result.findings if finding.code == "TFM409"]
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("call", "new"),
     [
-        "fit_generator(pictures, steps_per_epoch=pictures.samples // 32)",
-        "fit_generator(rows, steps_per_epoch=3)",
-        "fit_generator(more, 3)",
-        "fit(rows, steps_per_epoch=len(names) // 32)",
-        "fit(generator.flow(x, y), steps_per_epoch=100)",
+        (
+            "fit_generator(pictures, steps_per_epoch=pictures.samples // 32)",
+            "fit(Epochs(pictures, pictures.samples // 32))",
+        ),
+        ("fit_generator(rows, steps_per_epoch=3)", "fit(Epochs(rows, 3))"),
+        ("fit_generator(more, 3, 2, workers=4)", "fit(Epochs(more, 3), epochs=2)"),
+        (
+            "fit(rows, steps_per_epoch=len(names) / 32, epochs=2)",
+            "fit(Epochs(rows, int(-(-len(names) // 32))), epochs=2)",
+        ),
+        ("fit(generator.flow(x, y), steps_per_epoch=100)", "fit(Epochs(generator.flow(x, y), 100))"),
+        ("fit_generator(generator=rows, steps_per_epoch=3)", "fit(Epochs(rows, 3))"),
     ],
 )
-def test_steps_that_may_not_be_its_length_are_told(call: str) -> None:
-    assert told(call) == [SCRIPT.count("\n")]
+def test_epochs_get_the_steps_that_are_asked_for(call: str, new: str) -> None:
+    assert migrated(call) == (f"model.{new}\n", ["rewrite"])
+
+
+def test_several_machines_too() -> None:
+    last, done = migrated("fit_generator(rows, steps_per_epoch=3)", Settings(strategy="multi-worker"))
+    assert "fit(Epochs(rows, 3)" in last
+    assert done == ["rewrite"]
+
+
+def test_each_fit_has_its_own_steps() -> None:
+    both = "fit_generator(rows, steps_per_epoch=3)\nparallel_model.fit_generator(rows, steps_per_epoch=5)"
+    (result,) = migrate_sources({"train.py": SCRIPT.format(call=both)}, Settings())
+    assert result.after.count("class Epochs(") == 1
+    assert result.after.endswith("model.fit(Epochs(rows, 3))\nmodel.fit(Epochs(rows, 5))\n")
+
+
+def test_a_second_fix_changes_nothing() -> None:
+    (once,) = migrate_sources({"train.py": SCRIPT.format(call="fit_generator(rows, steps_per_epoch=3)")}, Settings())
+    (again,) = migrate_sources({"train.py": once.after}, Settings())
+    assert again.after == once.after
+
+
+def test_data_that_may_be_something_else_is_told() -> None:
+    assert migrated("fit_generator(rows if small else feed(), steps_per_epoch=3)")[1] == ["warn"]
+
+
+def test_so_is_what_another_caller_gives() -> None:
+    calls = "train(rows)\ntrain(feed())\n"
+    script = SCRIPT.format(call="summary()") + (
+        f"\n\ndef train(data):\n    parallel_model.fit_generator(data, steps_per_epoch=3)\n\n\n{calls}"
+    )
+    (result,) = migrate_sources({"train.py": script}, Settings())
+    assert [finding.action for finding in result.findings if finding.code == "TFM409"] == ["warn"]
+    assert "class Epochs" not in result.after
 
 
 @pytest.mark.parametrize(
@@ -65,6 +109,7 @@ def test_steps_that_may_not_be_its_length_are_told(call: str) -> None:
         "fit_generator(rows)",
         "fit_generator(rows, steps_per_epoch=None)",
         "fit_generator(rows, steps_per_epoch=len(rows))",
+        "fit_generator(rows, steps_per_epoch=length)",
         "fit_generator(rows, validation_data=pictures, validation_steps=3)",
         "fit(x, y, steps_per_epoch=3)",
         "fit_generator(unknown, steps_per_epoch=3)",
@@ -73,8 +118,6 @@ def test_steps_that_may_not_be_its_length_are_told(call: str) -> None:
     ],
 )
 def test_nothing_else_is(call: str) -> None:
-    assert told(call) == []
-
-
-def test_several_machines_train_on_keras_2() -> None:
-    assert told("fit_generator(rows, steps_per_epoch=3)", Settings(strategy="multi-worker")) == []
+    last, done = migrated(call)
+    assert "Epochs" not in last
+    assert done == []

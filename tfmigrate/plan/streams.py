@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -33,6 +34,7 @@ _CUT_SHORT = (
     "Keras 3 ends an epoch where a Sequence ends, and begins the next with what the last one left: 3 steps of 4 "
     "batches are 3, 1, 3, 1, ..."
 )
+_OUT_OF_SIGHT = "where it is made is not in sight"
 _AGAIN = "; each validation begins it anew, where old Keras went on from where the last one stopped"
 
 
@@ -46,11 +48,13 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
     makers: dict[cst.Call, str] = {}
     told: dict[cst.Call, str] = {}
     for use in facts.uses:
-        for data, node, steps in _given(use, _is_stream):
-            maker = _maker(node, facts, scopes)
-            problem = "where it is made is not in sight" if maker is None else _problem(maker, steps, facts, restarts)
+        for given in _given(use):
+            if not any(map(_is_stream, given.values)):
+                continue
+            maker = _maker(given.node, facts, scopes)
+            problem = _problem(maker, given.steps, facts, restarts) if maker is not None else _OUT_OF_SIGHT
             if maker is not None and problem is None:
-                makers[maker] = _AGAIN if data == "validation_data" else ""
+                makers[maker] = _AGAIN if given.parameter == "validation_data" else ""
             else:
                 told.setdefault(use.call, problem or "")
     for call, problem in told.items():
@@ -75,21 +79,25 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
 def sequence_steps(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange]:
     """`fit(sequence, steps_per_epoch=samples // batch_size)`: Keras 3 cuts epochs short where that is not len()."""
     helper = scopes.fresh(_EPOCHS, scopes.module)
-    wrapped: dict[cst.BaseExpression, CallChange] = {}
-    told: dict[cst.Call, CallChange] = {}
+    found: dict[cst.Call, list[_Data]] = {}
     for use in facts.uses:
-        for data, node, steps in _given(use, _is_sequence) if use.method in _TRAIN else ():
-            if data == "validation_data" or steps is None or _is_length(steps.value, node):
-                continue
-            if all(map(_is_sequence, facts.options(node))):
-                taken = (node, f"{helper}({{value}}, {{steps}})", "steps", steps.value)
-                edit = Revision(use.call, dropped=("steps_per_epoch",), wrapped=(taken,))
-                message = f"{_CUT_SHORT}: {helper} is a Sequence whose epochs have so many, and go on as in old Keras"
-                wrapped[node] = CallChange(codes.SEQUENCE_STEPS, steps, message, edit)
-            else:
-                message = f"{_CUT_SHORT}. Leave `steps_per_epoch` out where it is not the number of batches"
-                told[use.call] = CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
-    yield from told.values()
+        for given in _given(use) if use.method in _TRAIN else ():
+            if given.parameter != "validation_data" and given.steps is not None:
+                found.setdefault(use.call, []).append(given)
+    wrapped: dict[cst.Call, CallChange] = {}
+    for call, paths in found.items():
+        sequences = [_is_sequence(value) for given in paths for value in given.values]
+        data, steps = paths[0].node, paths[0].steps
+        if steps is None or not any(sequences) or _is_length(steps.value, data, scopes):
+            continue
+        if all(sequences):
+            taken = (data, f"{helper}({{value}}, {{steps}})", "steps", steps.value)
+            edit = Revision(call, dropped=("steps_per_epoch",), wrapped=(taken,))
+            message = f"{_CUT_SHORT}: {helper} is a Sequence whose epochs have so many, and go on as in old Keras"
+            wrapped[call] = CallChange(codes.SEQUENCE_STEPS, steps, message, edit)
+        else:
+            message = f"{_CUT_SHORT}. Leave `steps_per_epoch` out where it is not the number of batches"
+            yield CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
     code = _epochs(helper, tf, facts.module.tree.default_indent)
     yield from with_function(facts.module, code, wrapped, wrapped.values())
 
@@ -115,8 +123,11 @@ def _extends_sequence(cls: Value) -> bool:
 _SEQUENCES = frozenset({"keras.utils.Sequence", "keras.utils.data_utils.Sequence", "keras.utils.PyDataset"})
 
 
-def _is_length(steps: cst.BaseExpression, data: cst.BaseExpression) -> bool:
-    """`len(data)`, whatever `data` is."""
+def _is_length(steps: cst.BaseExpression, data: cst.BaseExpression, scopes: Scopes) -> bool:
+    """`len(data)`, whatever `data` is, or a variable that is bound to it and nothing else."""
+    if isinstance(steps, cst.Name):
+        bound = bound_once(steps, scopes)
+        return bound is not None and not isinstance(bound, cst.Name) and _is_length(bound, data, scopes)
     return (
         isinstance(steps, cst.Call)
         and isinstance(steps.func, cst.Name)
@@ -172,8 +183,19 @@ def _epochs(name: str, tf: str, indent: str) -> str:
     return "\n".join(lines)
 
 
-def _given(use: Use, wanted: Callable[[Value], bool]) -> Iterator[tuple[str, cst.BaseExpression, cst.Arg | None]]:
-    """The data of a call that is what is wanted on some path: (its parameter, the node, how many steps are taken)."""
+@dataclass(frozen=True)
+class _Data:
+    """Data that a call is given."""
+
+    parameter: str
+    node: cst.BaseExpression
+    values: frozenset[Value]
+    """What it may be."""
+    steps: cst.Arg | None
+    """How many batches are taken of it; None for all."""
+
+
+def _given(use: Use) -> Iterator[_Data]:
     parameters = _PARAMETERS.get(use.method)
     named = named_arguments(use.call, parameters) if parameters is not None and use.models else None
     if named is None or parameters is None:
@@ -182,9 +204,10 @@ def _given(use: Use, wanted: Callable[[Value], bool]) -> Iterator[tuple[str, cst
         if data not in named or not {data, steps} <= set(parameters):
             continue
         value = use.argument(parameters.index(data), data)
-        if value is not None and any(map(wanted, options(value))):
+        if value is not None:
             given = named.get(steps)
-            yield data, named[data].value, None if given is None or is_none(given.value) else given
+            given = None if given is None or is_none(given.value) else given
+            yield _Data(data, named[data].value, options(value), given)
 
 
 def _is_stream(value: Value) -> bool:
