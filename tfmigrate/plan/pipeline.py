@@ -239,7 +239,7 @@ class _Builder:
             rows = "(" + ", ".join(column.sliced(f":{split}") for column in columns) + ")"
             held_out = "(" + ", ".join(column.sliced(f"{split}:") for column in columns) + ")"
             length = split
-            lines_after = self._dataset(self._names.validation, held_out, None, batch, None)
+            lines_after = self._dataset(self._names.validation, held_out, None, batch, False)
             new["validation_data"] = self._names.validation
         elif validation is not None:
             found = self._validation(validation, batch)
@@ -254,7 +254,8 @@ class _Builder:
         if self._names.sharding is not None:
             lines.extend(self._sharding(self._names.sharding))
         count = length if shuffles else None
-        lines.append(self._dataset(self._names.train, rows, count, batch, self._value("steps_per_epoch")))
+        repeats = self._value("steps_per_epoch") is not None
+        lines.append(self._dataset(self._names.train, rows, count, batch, repeats))
         if lines_after:
             lines.append(lines_after)
         insert = Insert(use.site.unit, "\n".join(lines), (use.site.unit,))
@@ -277,7 +278,7 @@ class _Builder:
             absent = any(_may_be_none(self._facts, element.value) for element in node.elements)
             if not absent and all(column is not None for column in columns):
                 rows = "(" + ", ".join(column.code for column in columns if column is not None) + ")"
-                code = self._dataset(self._names.validation, rows, None, batch, None)
+                code = self._dataset(self._names.validation, rows, None, batch, False)
                 return code, {"validation_data": self._names.validation}
         stream = any(map(_is_stream, self._facts.options(node)))
         return "", {} if stream else {"validation_batch_size": batch}
@@ -304,11 +305,12 @@ class _Builder:
         lines.append(f"{self._names.batch} = {self._module.code(node)}")
         return self._names.batch
 
-    def _dataset(self, name: str, rows: str, count: str | None, batch: str, steps: cst.BaseExpression | None) -> str:
-        """`count`: how many rows are to be shuffled; None keeps their order."""
+    def _dataset(self, name: str, rows: str, count: str | None, batch: str, repeats: bool) -> str:
+        """`count`: how many rows are to be shuffled; None keeps their order. `repeats`: an epoch of `steps_per_epoch`
+        goes on where the last one ended, as in TensorFlow 2.3."""
         tf, chain, indent = self._names.tf, [], self._module.tree.default_indent
-        if steps is not None:
-            chain.append(f".take({self._module.code(steps)})")
+        if repeats:
+            chain.append(".repeat()")
         if self._names.sharding is not None:
             chain.append(f".with_options({self._names.sharding})")
         if count is not None:
@@ -326,7 +328,7 @@ class _Builder:
 
     def _call(self, call: cst.Call, new: dict[str, str]) -> Arguments:
         """fit(dataset, ...) with what the dataset does not already carry, every argument after it by name."""
-        gone = {"x", "y", "batch_size", "sample_weight", "validation_split", "shuffle", "steps_per_epoch"}
+        gone = {"x", "y", "batch_size", "sample_weight", "validation_split", "shuffle"}
         arguments = [Argument(self._names.train, None, None)]
         for name, arg in self._named.items():
             if name == "x":
