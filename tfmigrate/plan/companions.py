@@ -40,6 +40,7 @@ from tfmigrate.plan.methods import (
     target_tensors,
 )
 from tfmigrate.plan.monitors import monitor_directions
+from tfmigrate.plan.only_output import only_outputs
 from tfmigrate.plan.optimizers import optimizer_calls, string_optimizers
 from tfmigrate.plan.other_names import drop_other_names
 from tfmigrate.plan.outside_tensors import outside_tensors
@@ -153,6 +154,7 @@ def _changes(
         *class_weight_words(facts),
         *target_tensors(facts, scopes),
         *old_words(facts, tf),
+        *only_outputs(facts),
         *integer_targets(facts, modules, tf),
         *metric_targets(facts, modules, single, tf),
         *model_folders(facts, scopes),

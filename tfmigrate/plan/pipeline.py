@@ -13,6 +13,7 @@ import libcst as cst
 
 from tfmigrate.plan.calls import FIT, is_false, is_flag, is_none, named_arguments
 from tfmigrate.plan.edits import Argument, Arguments, Insert
+from tfmigrate.plan.only_output import alone, has_one_output
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import NOTHING, Choice, Dataset, Items, Made, Mapping, Parameter, Value
@@ -111,9 +112,9 @@ def plan_pipeline(
     absent = [name for name in ("x", "y", "sample_weight") if name in named and _may_be_none(facts, named[name].value)]
     if absent:
         return f"its `{absent[0]}` may be None, of which tf.data makes no dataset"
-    builder = _Builder(module, facts, named, names, replicas, keep)
+    builder = _Builder(module, facts, named, names, replicas, keep, has_one_output(use.models, facts) is True)
     inputs = builder.structure(named["x"].value)
-    targets = builder.structure(named["y"].value)
+    targets = builder.of_output(named["y"].value)
     if inputs is None or targets is None:
         return "its data is put together in a way that was not followed"
     return builder.pipeline(use, inputs, targets)
@@ -172,6 +173,7 @@ class _Builder:
         names: Names,
         replicas: int | None,
         keep: bool,
+        one_output: bool,
     ) -> None:
         self._module = module
         self._facts = facts
@@ -179,6 +181,7 @@ class _Builder:
         self._names = names
         self._replicas = replicas
         self._keep = keep
+        self._one_output = one_output
 
     def structure(self, node: cst.BaseExpression) -> _Data | None:
         """Arrays, lists of arrays (tuples in tf.data) and dicts of arrays."""
@@ -211,6 +214,10 @@ class _Builder:
             return None
         return _Data(text, (text,), simple=_is_simple(node))
 
+    def of_output(self, node: cst.BaseExpression) -> _Data | None:
+        """Targets or weights, without the name of a model's only output, on which Keras 3 fails."""
+        return self.structure(alone(node) if self._one_output else node)
+
     def _value(self, name: str) -> cst.BaseExpression | None:
         arg = self._named.get(name)
         return None if arg is None or is_none(arg.value) else arg.value
@@ -219,7 +226,7 @@ class _Builder:
         lines: list[str] = []
         batch = self._batch(lines)
         weights = self._value("sample_weight")
-        weight_data = self.structure(weights) if weights is not None else None
+        weight_data = self.of_output(weights) if weights is not None else None
         if weights is not None and (weight_data is None or weight_data.keys is not None or len(weight_data.parts) > 1):
             return "its `sample_weight` is more than one array"
         columns = [inputs, targets, *([weight_data] if weight_data is not None else [])]
@@ -274,7 +281,8 @@ class _Builder:
     def _validation(self, node: cst.BaseExpression, batch: str) -> tuple[str, dict[str, str]]:
         """Pairs written out become a dataset; anything else stays, with its batch size said."""
         if isinstance(node, cst.Tuple | cst.List) and 2 <= len(node.elements) <= 3:
-            columns = [self.structure(element.value) for element in node.elements]
+            inputs, *others = node.elements
+            columns = [self.structure(inputs.value), *(self.of_output(element.value) for element in others)]
             absent = any(_may_be_none(self._facts, element.value) for element in node.elements)
             if not absent and all(column is not None for column in columns):
                 rows = "(" + ", ".join(column.code for column in columns if column is not None) + ")"

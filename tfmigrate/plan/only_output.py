@@ -1,0 +1,85 @@
+"""Targets and weights under the name of a model's only output: Keras 3 takes the dict itself for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.calls import FIT, FIT_GENERATOR, named_arguments
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.values import Items, Made, ModelObject
+
+_PARAMETERS = {
+    "fit": FIT,
+    "fit_generator": FIT_GENERATOR,
+    "evaluate": ("x", "y", "batch_size", "verbose", "sample_weight", "steps"),
+    "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
+    "test_on_batch": ("x", "y", "sample_weight"),
+}
+
+
+def only_outputs(facts: Facts) -> Iterator[CallChange]:
+    """`fit(x, {"digit": y})` of a model with one output: the targets alone are written."""
+    found: dict[cst.Dict, set[bool | None]] = {}
+    for use in facts.uses:
+        for node in _dicts(use):
+            found.setdefault(node, set()).add(has_one_output(use.models, facts))
+    for node, answers in found.items():
+        if answers == {True}:
+            edit = Replace(node, "{targets}", (("targets", alone(node)),))
+            yield CallChange(codes.ONLY_OUTPUT, node, f"{_FAILS}: the dict goes", edit)
+        elif False not in answers:
+            message = f"{_FAILS}: where the model has no other output, write the value without its name"
+            yield CallChange(codes.ONLY_OUTPUT, node, message, action="warn")
+
+
+_FAILS = "Keras 3 fails on a dict for the only output of a model (\"Expected float32, but got 'str'\")"
+
+
+def alone(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What a dict of one item names; anything else is itself."""
+    if isinstance(node, cst.Dict) and len(node.elements) == 1:
+        (element,) = node.elements
+        if isinstance(element, cst.DictElement):
+            return element.value
+    return node
+
+
+def has_one_output(models: Set[ModelObject], facts: Facts) -> bool | None:
+    """Whether each of the models has one output; None where that is not plain."""
+    answers = {_has_one(model, facts) for model in models}
+    return answers.pop() if len(answers) == 1 else False if False in answers else None
+
+
+def _has_one(model: ModelObject, facts: Facts) -> bool | None:
+    maker = names.canonical(model.maker)
+    if maker == "keras.models.Sequential":
+        return True
+    if maker != "keras.models.Model" or not isinstance(model.node, cst.Call):
+        return None
+    named = named_arguments(model.node, ("inputs", "outputs", "name"))
+    outputs = (named or {}).get("outputs") or (named or {}).get("output")
+    if outputs is None or model.site.frame.module is not facts.module:
+        return None
+    if isinstance(outputs.value, cst.List | cst.Tuple):
+        return len(outputs.value.elements) == 1
+    made = facts.options(outputs.value)
+    if any(isinstance(one, Items) and len(one.values) > 1 for one in made):
+        return False
+    return True if made and all(isinstance(one, Made) and one.kind == "tensor" for one in made) else None
+
+
+def _dicts(use: Use) -> Iterator[cst.Dict]:
+    """The dicts of one item that a call is given for targets or weights."""
+    parameters = _PARAMETERS.get(use.method)
+    named = named_arguments(use.call, parameters) if parameters is not None and use.models else None
+    given = [arg.value for name in ("y", "sample_weight") if named and (arg := named.get(name))]
+    validation = named.get("validation_data") if named else None
+    if validation is not None and isinstance(validation.value, cst.Tuple | cst.List):
+        given += [element.value for element in validation.value.elements[1:]]
+    yield from (node for node in given if isinstance(node, cst.Dict) and alone(node) is not node)
