@@ -49,9 +49,10 @@ from tfmigrate.plan.readiness import missing_names, taken_out
 from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
 from tfmigrate.plan.regularizers import regularizer_defaults
 from tfmigrate.plan.saving import checkpoint_files, model_folders
+from tfmigrate.plan.sequences import sequence_steps
 from tfmigrate.plan.sessions import sessions
 from tfmigrate.plan.steps import fractional_steps
-from tfmigrate.plan.streams import python_generators, sequence_steps
+from tfmigrate.plan.streams import python_generators
 from tfmigrate.plan.targets import integer_targets, metric_targets
 from tfmigrate.plan.unread import drop_unread, unread_imports
 from tfmigrate.plan.words import old_words
