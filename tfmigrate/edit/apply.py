@@ -278,11 +278,9 @@ class _Editor(cst.CSTTransformer):
                 for gone in moved:
                     orphans.extend(own if gone is unit and pieces else self._orphaned(gone))
                 lines = [line for edit in inserted for line in self._parsed(edit.code)]
-                lines.sort(key=lambda line: not isinstance(line, cst.FunctionDef | cst.ClassDef))
+                lines.sort(key=lambda line: not _defines(line))
                 # A comment of what went says nothing of a helper, which comes first.
-                place = next(
-                    (n for n, line in enumerate(lines) if not isinstance(line, cst.FunctionDef | cst.ClassDef)), None
-                )
+                place = next((n for n, line in enumerate(lines) if not _defines(line)), None)
                 over = orphans if place is None and pieces else []
                 lines[0] = _led(lines[0], leading[: len(leading) - len(own)])
                 if orphans and not over:
@@ -414,14 +412,18 @@ def _definitions_apart(lines: Sequence[cst.BaseStatement]) -> _Pieces:
     """The lines, with two blank ones round each function and class; the last line stood there before."""
     out: _Pieces = []
     for number, line in enumerate(lines):
-        defines = isinstance(line, cst.FunctionDef | cst.ClassDef)
-        new = defines and number < len(lines) - 1
-        old = defines or (out and isinstance(out[-1], cst.FunctionDef | cst.ClassDef))
+        new = _defines(line) and number < len(lines) - 1
+        old = _defines(line) or (out and _defines(out[-1]))
         if new or (out and old):
             comments = _comment_lines(getattr(line, "leading_lines", ()))
             line = _led(line, [cst.EmptyLine(indent=False), cst.EmptyLine(indent=False), *comments])
         out.append(line)
     return out
+
+
+def _defines(line: cst.CSTNode) -> bool:
+    """Whether a statement is the definition of a function or a class."""
+    return isinstance(line, cst.FunctionDef | cst.ClassDef)
 
 
 def _split(code: str) -> list[str]:

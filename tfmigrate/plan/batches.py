@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.calls import FIT, FIT_GENERATOR, is_none, named_arguments
+from tfmigrate.plan.calls import EVALUATE, FIT, FIT_GENERATOR, is_none, named_arguments
 from tfmigrate.plan.interfaces import GENERATOR_METHODS
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.values import Value, options
@@ -15,7 +15,7 @@ from tfmigrate.understand.values import Value, options
 _PARAMETERS = {
     "fit": FIT,
     "fit_generator": FIT_GENERATOR,
-    "evaluate": ("x", "y", "batch_size", "verbose", "sample_weight", "steps"),
+    "evaluate": EVALUATE,
     "evaluate_generator": GENERATOR_METHODS["evaluate_generator"],
 }
 _DATA = (("x", "steps_per_epoch"), ("generator", "steps_per_epoch"), ("x", "steps"), ("generator", "steps"),

@@ -19,6 +19,7 @@ FIT_GENERATOR = (
     "validation_freq", "class_weight", "max_queue_size", "workers", "use_multiprocessing", "shuffle", "initial_epoch",
 )  # fmt: skip
 """Keras 2.3 and tf.keras; before 2.3 there was no `validation_freq`, so a seventh positional argument is ambiguous."""
+EVALUATE = ("x", "y", "batch_size", "verbose", "sample_weight", "steps")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import FIT, FIT_GENERATOR, named_arguments
+from tfmigrate.plan.calls import EVALUATE, FIT, FIT_GENERATOR, named_arguments
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.understand import names
@@ -17,7 +17,7 @@ from tfmigrate.understand.values import Items, Made, ModelObject
 _PARAMETERS = {
     "fit": FIT,
     "fit_generator": FIT_GENERATOR,
-    "evaluate": ("x", "y", "batch_size", "verbose", "sample_weight", "steps"),
+    "evaluate": EVALUATE,
     "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
     "test_on_batch": ("x", "y", "sample_weight"),
 }
@@ -25,15 +25,16 @@ _PARAMETERS = {
 
 def only_outputs(facts: Facts) -> Iterator[CallChange]:
     """`fit(x, {"digit": y})` of a model with one output: the targets alone are written."""
-    found: dict[cst.Dict, set[bool | None]] = {}
+    found: dict[cst.Dict, set[ModelObject]] = {}
     for use in facts.uses:
         for node in _dicts(use):
-            found.setdefault(node, set()).add(has_one_output(use.models, facts))
-    for node, answers in found.items():
-        if answers == {True}:
+            found.setdefault(node, set()).update(use.models)
+    for node, models in found.items():
+        one = has_one_output(models, facts)
+        if one:
             edit = Replace(node, "{targets}", (("targets", alone(node)),))
             yield CallChange(codes.ONLY_OUTPUT, node, f"{_FAILS}: the dict goes", edit)
-        elif False not in answers:
+        elif one is None:
             message = f"{_FAILS}: where the model has no other output, write the value without its name"
             yield CallChange(codes.ONLY_OUTPUT, node, message, action="warn")
 
@@ -53,7 +54,9 @@ def alone(node: cst.BaseExpression) -> cst.BaseExpression:
 def has_one_output(models: Set[ModelObject], facts: Facts) -> bool | None:
     """Whether each of the models has one output; None where that is not plain."""
     answers = {_has_one(model, facts) for model in models}
-    return answers.pop() if len(answers) == 1 else False if False in answers else None
+    if False in answers:
+        return False
+    return True if answers == {True} else None
 
 
 def _has_one(model: ModelObject, facts: Facts) -> bool | None:
