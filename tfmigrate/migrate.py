@@ -104,10 +104,11 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
         paths, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
     hits = [one for one in found.found if any(needle in one.data for needle in wanted)]
-    programs = {one.path: one for one in _with_their_programs(hits, paths, settings)}
+    related_files, links = _with_their_programs(hits, paths, settings)
+    programs = {one.path: one for one in related_files}
     alone = [one for one in found.found if one.path not in programs]
     read, unreadable = _read((*programs.values(), *alone))
-    groups = related.components({path: _program(one.found) for path, one in read.items() if path in programs})
+    groups = related.components({path: _program(one.found) for path, one in read.items() if path in programs}, links)
     groups = [*groups, *([one.path] for one in alone if one.path in read)]
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
     files = _with_projects(files, paths, settings, read, groups)
@@ -150,9 +151,11 @@ def _with_projects(
     return tuple(told)
 
 
-def _with_their_programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings) -> list[scan.Found]:
+def _with_their_programs(
+    hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings
+) -> tuple[list[scan.Found], list[tuple[str, str]]]:
     """The files with a hit, those that import them and those they import: a model may be built in one file, wrapped
-    in another and compiled in a third."""
+    in another and compiled in a third. And pairs of files that belong together though neither imports the other."""
     found = {one.path: one for one in hits}
 
     def search(needles: Sequence[bytes], named: Callable[[str], bool] = scan.is_source) -> dict[str, bytes]:
@@ -165,9 +168,11 @@ def _with_their_programs(hits: Sequence[scan.Found], paths: Sequence[str], setti
         return {path: data for path, data in search((b"",), names.__contains__).items() if path in wanted}
 
     if not hits:
-        return []
-    known = related.with_importers({one.path: _program(one) for one in hits}, _needles(settings), search)
-    return [found[path] for path in related.with_imported(known, find)]
+        return [], []
+    programs = {one.path: _program(one) for one in hits}
+    known = related.with_importers(programs, _needles(settings), search)
+    mentioning, links = related.mentions_of_classes(programs, _needles(settings), search)
+    return [found[path] for path in related.with_imported({**known, **mentioning}, find)], links
 
 
 def _program(file: scan.Found) -> bytes:

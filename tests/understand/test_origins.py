@@ -15,7 +15,7 @@ WITHOUT_KERAS = {
     "a star import": "from parallel import *\n\nmulti_gpu_model(net, 2)\n",
     "a name that nothing binds": "multi_gpu_model(net, 2)\n",
     "an attribute looked up": 'import parallel\n\ngetattr(parallel, "multi_gpu_model")(net, 2)\n',
-    "prose about Keras": '"""Like Keras."""\n\n\ndef multi_gpu_model(m):  # of keras\n    ...\n\n\nmulti_gpu_model(net)\n',
+    "prose about Keras": '"""Like Keras."""\n\n\ndef multi_gpu_model(m):  # keras\n    ...\n\n\nmulti_gpu_model(net)\n',
 }
 BESIDE_KERAS = {
     "a module": "import multi_gpu_model\n\nmulti_gpu_model.run(model)\n",

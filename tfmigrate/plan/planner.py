@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 import libcst as cst
 
 from tfmigrate.plan import cautions, codes, workers
 from tfmigrate.plan.arrays import plan_arrays
-from tfmigrate.plan.companions import imports_the_name, plan_companions, plan_readiness
+from tfmigrate.plan.companions import plan_companions, plan_readiness
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Plan, Unwrap
+from tfmigrate.plan.edits import Plan, Scope, Unwrap, place_of
 from tfmigrate.plan.followed import follow, wraps_in
 from tfmigrate.plan.groups import Refusal, related_models
 from tfmigrate.plan.homes import Home, homes_of
 from tfmigrate.plan.interfaces import Tables
 from tfmigrate.plan.misuse import plan_misuses
-from tfmigrate.plan.moved import has_uses, moved_modules
+from tfmigrate.plan.moved import moved_modules
 from tfmigrate.plan.other_uses import say_other_uses
 from tfmigrate.plan.placement import Placement, make_strategy, placements_of, scope_far_places
+from tfmigrate.plan.program_imports import leave_imports_in_use, plan_imports
 from tfmigrate.plan.remains import Remains, remains_of
 from tfmigrate.plan.rescope import plan_rescoping
 from tfmigrate.plan.saving import renamed_files
@@ -144,7 +145,29 @@ def _migrate(
         cautions.say_undefined(wrap, draft)
     if wraps:
         say_unsure_templates(drafts, refused)
+        _say_of_other_files(placements, wraps, drafts)
     return saving
+
+
+def _say_of_other_files(
+    placements: Iterable[Placement], wraps: Sequence[Wrap], drafts: Mapping[Module, Draft]
+) -> None:
+    """A file that changes for a wrap in another one says which."""
+    causes: dict[Module, Wrap] = {}
+    for placement in placements:
+        for group in placement.home.groups:
+            places = {site.frame.module for model in group.models for site in model.sites}
+            for module in (placement.home.module, *places, *(use.site.frame.module for use in group.compiles)):
+                causes.setdefault(module, group.wraps[0])
+    for module, draft in drafts.items():
+        said = any(finding.code == codes.MULTI_GPU_MODEL and finding.action == "rewrite" for finding in draft.findings)
+        if draft.edits and not said:
+            wrap = causes.get(module, wraps[0])
+            line, _ = wrap.site.frame.module.position(wrap.call)
+            scope = next((edit for edit in draft.edits if isinstance(edit, Scope)), None)
+            what = "what is built here stands in the scope of its strategy" if scope else "this file changes with it"
+            message = f"for multi_gpu_model at line {line} of {wrap.site.frame.module.path}, {what}"
+            draft.say(codes.MULTI_GPU_MODEL, place_of(scope or draft.edits[0]), message, "rewrite")
 
 
 def _drop_dresses(dresses: Iterable[ClassValue], drafts: Mapping[Module, Draft]) -> None:
@@ -206,16 +229,23 @@ def _plan_interfaces(
     `single`: models that no strategy has to do with.
     """
     moved = moved_modules(facts, drafts)
+    leaving = leave_imports_in_use(drafts, moved)
     renamed: dict[str, str] = {}
     for draft in drafts.values():
         if draft.module in moved:
             renamed.update(renamed_files(draft.facts, draft.scopes))
+    tables: dict[Module, Tables] = {}
+    unread: dict[Module, frozenset[cst.ImportAlias]] = {}
     for draft in drafts.values():
         wanted = frozenset(rule.code for rule in rules if draft.settings.wants(rule.code))
-        if draft.module in moved or (not has_uses(draft) and imports_the_name(draft)):
+        if draft.module in moved | leaving:
             exported = {name for module, name in facts.exported if module is draft.module}
-            plan_companions(draft, Tables.of(rules, wanted), facts.modules, exported, renamed, single)
+            tables[draft.module] = Tables.of(rules, wanted)
+            unread[draft.module] = plan_companions(
+                draft, tables[draft.module], facts.modules, exported, renamed, single
+            )
         elif draft.settings.asks_for_names:
             plan_readiness(draft, Tables.of(rules, wanted))
         elif not facts.estimators:
             plan_readiness(draft, Tables.of(rules, wanted), _OF_STRATEGIES)
+    plan_imports(drafts, tables, unread)

@@ -9,7 +9,6 @@ import libcst as cst
 
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import (
-    NOTHING,
     FunctionValue,
     Items,
     Literal,
@@ -43,4 +42,4 @@ def _mentions(node: cst.CSTNode) -> bool:
 def may_be_model(value: Value) -> bool:
     """Whether a value can be a model: no number, text, list or function is one."""
     plain = Literal | Items | Mapping | FunctionValue | ModuleValue
-    return any(not isinstance(option, plain) and option != NOTHING for option in options(value))
+    return any(not isinstance(option, plain) for option in options(value))

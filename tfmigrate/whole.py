@@ -1,7 +1,4 @@
-"""Whether the files of a program still fit together: what one imports from another must be defined there.
-
-Read with `ast` and nothing of the tool under test but the question which file an import means.
-"""
+"""Whether the files of a program fit together: what one takes from another must be defined there."""
 
 from __future__ import annotations
 
@@ -12,13 +9,13 @@ from pathlib import PurePath
 from tfmigrate.importing import paths_of
 
 
-def unresolved(files: Mapping[str, str]) -> set[str]:
-    """Every `path: module.name` that a file of the program takes from another one, which does not define it.
+def unresolved(files: Mapping[str, str]) -> set[tuple[str, str]]:
+    """(path, "module.name") for each name that a file takes from another one, which does not define it.
 
     `files`: path -> text. Those that do not parse define everything, and take nothing.
     """
     program = _Program(files)
-    return {f"{path}: {missing}" for path in files for missing in program.missing(path)}
+    return {(path, missing) for path in files for missing in program.missing(path)}
 
 
 class _Program:
