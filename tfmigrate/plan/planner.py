@@ -58,6 +58,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         plan_rescoping(facts, drafts, apart)
         plan_misuses(facts, drafts, apart)
         workers.plan_onto_workers(facts, drafts, estimators)
+    _say_what_changes_with_others(drafts)
     return {module: draft.plan() for module, draft in drafts.items()}
 
 
@@ -73,6 +74,7 @@ def _settled(
     late: dict[cst.Call, Refusal] = {}
     lowering: set[cst.Call] = set()
     while True:
+        refused.update(_kept_by_their_class(facts, refused))
         left = (wrap for wrap in followed if wrap.call not in refused)
         homes, homeless = homes_of(left, facts, drafts, callers)
         refused.update(homeless)
@@ -89,6 +91,22 @@ def _settled(
         refused.update((call, late[call]) for call in unplaced if call not in tried | again)
         if not homeless and not unplaced:
             return placements, remains
+
+
+def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal]) -> dict[cst.Call, Refusal]:
+    """The calls of a class that dresses up the wrap, where another call of it is refused: all of them go, or none."""
+    staying = {wrap.dress: wrap for wrap in reversed(facts.wraps) if wrap.dress is not None and wrap.call in refused}
+    found: dict[cst.Call, Refusal] = {}
+    for wrap in facts.wraps:
+        if wrap.dress in staying and wrap.call not in refused:
+            other = staying[wrap.dress]
+            line, _ = other.site.frame.module.position(other.call)
+            message = (
+                f"the class {wrap.dress.node.name.value} wraps the model, and stays for its use at line {line} of "
+                f"{other.site.frame.module.path}, which is not migrated"
+            )
+            found[wrap.call] = Refusal(codes.NOT_FOLLOWED, message)
+    return found
 
 
 def _to_callers(homes: Iterable[Home], unplaced: Mapping[cst.Call, Refusal]) -> dict[Wrap, Frame]:
@@ -168,6 +186,20 @@ def _say_of_other_files(
             what = "what is built here stands in the scope of its strategy" if scope else "this file changes with it"
             message = f"for multi_gpu_model at line {line} of {wrap.site.frame.module.path}, {what}"
             draft.say(codes.MULTI_GPU_MODEL, place_of(scope or draft.edits[0]), message, "rewrite")
+
+
+def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
+    """A file that changes and has nothing of its own to say points to what changes in another file of the program."""
+    rewrites = {
+        module: sorted(finding for finding in draft.findings if finding.action == "rewrite")
+        for module, draft in drafts.items()
+    }
+    cause = next(((module, found[0]) for module, found in rewrites.items() if found), None)
+    for module, draft in drafts.items():
+        if draft.edits and not rewrites[module] and cause is not None:
+            other, finding = cause
+            message = f"changes together with line {finding.line} of {other.path}"
+            draft.say(finding.code, place_of(draft.edits[0]), message, "rewrite")
 
 
 def _drop_dresses(dresses: Iterable[ClassValue], drafts: Mapping[Module, Draft]) -> None:
