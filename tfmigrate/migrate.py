@@ -11,8 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tfmigrate import unnamed
 from tfmigrate.errors import UserError
 from tfmigrate.files import pins, related, scan, source, write
+from tfmigrate.files import project as project_files
 from tfmigrate.needles import needles
 from tfmigrate.result import FileResult, Result
 from tfmigrate.settings import PROJECT, Settings
@@ -104,22 +106,36 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
         paths, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
     hits = [one for one in found.found if any(needle in one.data for needle in wanted)]
-    related_files, links = _with_their_programs(hits, paths, settings)
+    whole = _whole_programs(paths) if hits else paths
+    known = scan.search(whole, wanted, settings.exclude, settings.root).found if len(whole) > len(paths) else hits
+    related_files, links = _with_their_programs(known, whole, settings)
     programs = {one.path: one for one in related_files}
+    given = {one.path for one in programs.values() if project_files.within(one.real, paths)}
+    groups = related.components({path: _program(one) for path, one in programs.items()}, links)
+    groups = [group for group in groups if not given.isdisjoint(group)]
     alone = [one for one in found.found if one.path not in programs]
-    read, unreadable = _read((*programs.values(), *alone))
-    groups = related.components({path: _program(one.found) for path, one in read.items() if path in programs}, links)
-    groups = [*groups, *([one.path] for one in alone if one.path in read)]
+    read, unreadable = _read((*(programs[path] for group in groups for path in group), *alone))
+    unreadable = [file for file in unreadable if file.path in given or file.path not in programs]
+    groups = [[path for path in group if path in read] for group in groups]
+    groups = [*filter(None, groups), *([one.path] for one in alone if one.path in read)]
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
-    files = _with_projects(files, paths, settings, read, groups)
+    files, waiting = _with_projects(files, paths, settings, read, groups)
+    unnamed_paths = {path for path in programs if path not in given}
+    told = unnamed.held_back(files, groups, lambda path: path not in unnamed_paths | waiting, waiting)
     searched = {one.path for one in found.found}
     # An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
-    told = (
+    told = [
         f
-        for f in files
+        for f in told
         if f.findings or f.changed or (f.status != "unchanged" and (f.path in searched or f.path not in read))
-    )
+    ]
     return _Plan(Result(tuple(sorted(told, key=lambda file: file.path)), found.scanned), read, groups)
+
+
+def _whole_programs(paths: Sequence[str]) -> Sequence[str]:
+    """The given paths, and the folders in which the other files of their programs lie."""
+    roots = dict.fromkeys(root for path in paths if (root := scan.program_root(path)) is not None)
+    return [*paths, *(os.path.relpath(root) for root in roots if not project_files.within(root, paths))]
 
 
 def _with_projects(
@@ -128,13 +144,16 @@ def _with_projects(
     settings: Settings,
     read: dict[str, _Read],
     groups: list[list[str]],
-) -> tuple[FileResult, ...]:
-    """The files, and those round them that name packages, which are read, and written together with their program."""
+) -> tuple[tuple[FileResult, ...], set[str]]:
+    """The files, and those round them that name packages, which are read, and written together with their program.
+
+    And the paths of those that would change with it, and cannot, because they lie outside the given paths.
+    """
     if not any(file.changed for file in files) and not any(code.startswith(PROJECT) for code in settings.select):
-        return files
+        return files, set()
     from tfmigrate import project  # Late: a run without a hit has no project to look at.
 
-    told = []
+    told, waiting = [], set()
     for file in files:
         notebook = read[file.path].notebook if file.path in read else None
         told.append(project.in_shell_lines(file, notebook, settings) if notebook else file)
@@ -143,12 +162,14 @@ def _with_projects(
             continue
         read[one.found.path] = _Read(one.found, one.source, None)
         told.append(one.result)
+        if one.waits:
+            waiting.add(one.found.path)
         group = next((group for group in groups if one.program in group), None)
         if group is None:
             groups.append([one.found.path])
         else:
             group.append(one.found.path)
-    return tuple(told)
+    return tuple(told), waiting
 
 
 def _with_their_programs(

@@ -29,6 +29,8 @@ class Around:
     source: source.Source
     result: FileResult
     program: str | None
+    waits: bool
+    """Whether it would change, were it among the given paths."""
 
 
 def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings) -> list[Around]:
@@ -108,9 +110,11 @@ def _project(
         except source.SourceError:
             continue
         stays = f"{refused} still needs the old one" if refused is not None else None
-        if not project.within(found.real, paths):
-            stays = "the file lies outside the given paths"
+        outside = not project.within(found.real, paths)
         own = packages.Project(settings.for_file(found.path), rules.all_rules(), importer, stays)
+        waits = outside and packages.mended(found.path, text.text, own).changed
+        if outside:
+            own = replace(own, stays="the file lies outside the given paths")
         result = replace(packages.mended(found.path, text.text, own), encoding=text.encoding)
         if result.findings:
-            yield Around(found, text, result, program)
+            yield Around(found, text, result, program, waits)
