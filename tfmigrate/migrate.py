@@ -106,22 +106,16 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
         paths, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
     hits = [one for one in found.found if any(needle in one.data for needle in wanted)]
-    whole = _whole_programs(paths) if hits else paths
-    known = scan.search(whole, wanted, settings.exclude, settings.root).found if len(whole) > len(paths) else hits
-    related_files, links = _with_their_programs(known, whole, settings)
-    programs = {one.path: one for one in related_files}
-    given = {one.path for one in programs.values() if project_files.within(one.real, paths)}
-    groups = related.components({path: _program(one) for path, one in programs.items()}, links)
-    groups = [group for group in groups if not given.isdisjoint(group)]
-    alone = [one for one in found.found if one.path not in programs]
-    read, unreadable = _read((*(programs[path] for group in groups for path in group), *alone))
-    unreadable = [file for file in unreadable if file.path in given or file.path not in programs]
-    groups = [[path for path in group if path in read] for group in groups]
+    programs = _programs(hits, paths, settings)
+    alone = [one for one in found.found if one.path not in programs.files]
+    read, unreadable = _read((*programs.files.values(), *alone))
+    unreadable = [file for file in unreadable if file.path not in programs.others]
+    groups = [[path for path in group if path in read] for group in programs.groups]
     groups = [*filter(None, groups), *([one.path] for one in alone if one.path in read)]
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
     files, waiting = _with_projects(files, paths, settings, read, groups)
-    unnamed_paths = {path for path in programs if path not in given}
-    told = unnamed.held_back(files, groups, lambda path: path not in unnamed_paths | waiting, waiting)
+    others = programs.others | waiting.keys()
+    told = unnamed.held_back(files, lambda path: path not in others, programs.imports() if others else {}, waiting)
     searched = {one.path for one in found.found}
     # An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
     told = [
@@ -132,28 +126,24 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
     return _Plan(Result(tuple(sorted(told, key=lambda file: file.path)), found.scanned), read, groups)
 
 
-def _whole_programs(paths: Sequence[str]) -> Sequence[str]:
-    """The given paths, and the folders in which the other files of their programs lie."""
-    roots = dict.fromkeys(root for path in paths if (root := scan.program_root(path)) is not None)
-    return [*paths, *(os.path.relpath(root) for root in roots if not project_files.within(root, paths))]
-
-
 def _with_projects(
     files: tuple[FileResult, ...],
     paths: Sequence[str],
     settings: Settings,
     read: dict[str, _Read],
     groups: list[list[str]],
-) -> tuple[tuple[FileResult, ...], set[str]]:
+) -> tuple[tuple[FileResult, ...], dict[str, Sequence[str]]]:
     """The files, and those round them that name packages, which are read, and written together with their program.
 
-    And the paths of those that would change with it, and cannot, because they lie outside the given paths.
+    And those that would change, and cannot, because they lie outside the given paths, each with the paths of the files
+    that it would change with.
     """
     if not any(file.changed for file in files) and not any(code.startswith(PROJECT) for code in settings.select):
-        return files, set()
+        return files, {}
     from tfmigrate import project  # Late: a run without a hit has no project to look at.
 
-    told, waiting = [], set()
+    told: list[FileResult] = []
+    waiting: dict[str, Sequence[str]] = {}
     for file in files:
         notebook = read[file.path].notebook if file.path in read else None
         told.append(project.in_shell_lines(file, notebook, settings) if notebook else file)
@@ -163,13 +153,46 @@ def _with_projects(
         read[one.found.path] = _Read(one.found, one.source, None)
         told.append(one.result)
         if one.waits:
-            waiting.add(one.found.path)
+            waiting[one.found.path] = one.users
         group = next((group for group in groups if one.program in group), None)
         if group is None:
             groups.append([one.found.path])
         else:
             group.append(one.found.path)
     return tuple(told), waiting
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The programs that the given files with a hit belong to."""
+
+    files: Mapping[str, scan.Found]
+    groups: Sequence[Sequence[str]]
+    links: Sequence[tuple[str, str]]
+    """Pairs of files that belong together though neither imports the other."""
+    others: Set[str]
+    """The files that lie outside the given paths."""
+
+    def imports(self) -> dict[str, set[str]]:
+        """What each file imports, directly or through others."""
+        return related.reached({path: _program(one) for path, one in self.files.items()}, self.links)
+
+
+def _programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings) -> _Programs:
+    """The programs of the given hits, with the files that lie outside the given paths."""
+    if not hits:
+        return _Programs({}, (), (), frozenset())
+    roots = dict.fromkeys(root for path in paths if (root := scan.program_root(path)) is not None)
+    wider = [os.path.relpath(root) for root in roots if not project_files.within(root, paths)]
+    if wider:
+        paths, given = [*paths, *wider], paths
+        hits = scan.search(paths, _needles(settings), settings.exclude, settings.root).found
+    files, links = _with_their_programs(hits, paths, settings)
+    groups = related.components({one.path: _program(one) for one in files}, links)
+    others = {one.path for one in files if not project_files.within(one.real, given)} if wider else set()
+    groups = [group for group in groups if not others.issuperset(group)]
+    kept = {path for group in groups for path in group}
+    return _Programs({one.path: one for one in files if one.path in kept}, groups, links, others)
 
 
 def _with_their_programs(

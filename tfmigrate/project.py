@@ -31,6 +31,8 @@ class Around:
     program: str | None
     waits: bool
     """Whether it would change, were it among the given paths."""
+    users: Sequence[str]
+    """The migrated files that it belongs to, `program` among them."""
 
 
 def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings) -> list[Around]:
@@ -101,6 +103,7 @@ def _project(
     from tfmigrate.plan import packages  # Late: see in_shell_lines.
 
     inside = [file for file in files if project.within(os.path.realpath(file.path), [folder])]
+    users = [file.path for file in inside if file.changed]
     refused = next((file.path for file in inside if file.status in ("refused", "error")), None)
     after = {os.path.realpath(file.path): file.after.encode(file.encoding) for file in inside if file.changed}
     importer = project.importer_of_keras(folder, settings.exclude, settings.root, after)
@@ -117,4 +120,4 @@ def _project(
             own = replace(own, stays="the file lies outside the given paths")
         result = replace(packages.mended(found.path, text.text, own), encoding=text.encoding)
         if result.findings:
-            yield Around(found, text, result, program, waits)
+            yield Around(found, text, result, program, waits, users)

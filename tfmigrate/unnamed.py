@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from tfmigrate.result import FileResult
@@ -14,22 +14,36 @@ _FIRST = "TFM001"
 
 
 def held_back(
-    files: Sequence[FileResult], groups: Sequence[Sequence[str]], given: Callable[[str], bool], beside: Iterable[str]
+    files: Sequence[FileResult],
+    given: Callable[[str], bool],
+    imports: Mapping[str, Set[str]],
+    beside: Mapping[str, Sequence[str]],
 ) -> list[FileResult]:
-    """The results of the given files; those of a program that would change outside of them too stay as they are.
+    """The results of the given files; those that depend on a change outside of them stay as they are.
 
-    `groups`: the paths of each program. `given`: whether a path is. `beside`: further files that would change if they
-    were given.
+    `given`: whether a path is. `imports`: what each file of a program imports, directly or through others. `beside`:
+    further files that would change if they were given, each with those that change with it.
     """
     results = {file.path: file for file in files}
-    waiting = frozenset(beside)
-    changing = waiting | {file.path for file in files if file.changed}
-    for group in groups:
-        missing = sorted(path for path in group if path in changing and not given(path))
+    changing = {file.path for file in files if file.changed} | beside.keys()
+    pairs = [(one, other) for one in imports for other in imports[one]]
+    pairs += [(one, other) for one in beside for other in beside[one]]
+    for group in _connected(changing, pairs):
+        missing = sorted(path for path in group if not given(path))
         for path in group if missing else ():
             if path in results and results[path].changed:
                 results[path] = _left(results[path], missing)
-    return [file for file in results.values() if given(file.path) or file.path in waiting]
+    return [file for file in results.values() if given(file.path) or file.path in beside]
+
+
+def _connected(paths: Set[str], pairs: Iterable[tuple[str, str]]) -> Iterable[Set[str]]:
+    """Some paths in groups: the two of a pair stand in one."""
+    groups = {path: {path} for path in paths}
+    for one, other in pairs:
+        if one in groups and other in groups and groups[one] is not groups[other]:
+            groups[one] |= groups[other]
+            groups.update((path, groups[one]) for path in groups[other])
+    return {id(group): group for group in groups.values()}.values()
 
 
 def _left(file: FileResult, missing: Sequence[str]) -> FileResult:

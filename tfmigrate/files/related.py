@@ -121,6 +121,28 @@ def _dressing_classes(data: bytes, needles: Sequence[bytes]) -> Iterator[bytes]:
                 yield defined[1]
 
 
+def reached(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()) -> dict[str, set[str]]:
+    """For each of some files those that it imports, directly or through others; `links` count as imports."""
+    by_path = {str(PurePath(path)): path for path in files}
+    direct = {
+        path: {by_path[target] for target in imported_paths(path, data) if target in by_path} - {path}
+        for path, data in files.items()
+    }
+    for one, other in links:
+        if one in direct and other in direct:
+            direct[one].add(other)
+    found: dict[str, set[str]] = {}
+    for path in files:
+        seen: set[str] = set()
+        pending = [path]
+        while pending:
+            fresh = direct[pending.pop()] - seen
+            seen |= fresh
+            pending += fresh
+        found[path] = seen
+    return found
+
+
 def components(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()) -> list[list[str]]:
     """The files in groups: two that import each other, directly or through others, stand in one group.
 
