@@ -6,10 +6,13 @@ import ast
 import re
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import libcst as cst
 
+from tfmigrate.result import Finding
 from tfmigrate.walk import comments_in
+from tfmigrate.whole import unresolved
 
 
 def compiles(text: str) -> None:
@@ -35,6 +38,18 @@ def objection(before: str, printed: str, after: str) -> str | None:
     except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
         return f"the result would not parse ({error})".replace("\n", " ")
     return f"the comment {next(iter(lost))!r} would be lost" if lost else None
+
+
+def unexplained(changed: Iterable[str], findings: Mapping[str, Sequence[Finding]]) -> str | None:
+    """The first of the changed files that no finding says is rewritten, or None."""
+    return next((path for path in changed if not any(f.action == "rewrite" for f in findings[path])), None)
+
+
+def torn(before: Mapping[str, str], after: Mapping[str, str]) -> str | None:
+    """A name that one file of a program would take in vain from another one, though it was there; None if all fit."""
+    missing = unresolved(after)
+    lost = sorted(missing - unresolved(before)) if missing else []
+    return f"{lost[0][0]} would look for {lost[0][1]} in vain" if lost else None
 
 
 def _comments(text: str) -> Counter[str]:

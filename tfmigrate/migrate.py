@@ -11,8 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tfmigrate import unnamed
 from tfmigrate.errors import UserError
 from tfmigrate.files import pins, related, scan, source, write
+from tfmigrate.files import project as project_files
 from tfmigrate.needles import needles
 from tfmigrate.result import FileResult, Result
 from tfmigrate.settings import PROJECT, Settings
@@ -104,20 +106,23 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
         paths, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
     hits = [one for one in found.found if any(needle in one.data for needle in wanted)]
-    programs = {one.path: one for one in _with_their_programs(hits, paths, settings)}
-    alone = [one for one in found.found if one.path not in programs]
-    read, unreadable = _read((*programs.values(), *alone))
-    groups = related.components({path: _program(one.found) for path, one in read.items() if path in programs})
-    groups = [*groups, *([one.path] for one in alone if one.path in read)]
+    programs = _programs(hits, paths, settings)
+    alone = [one for one in found.found if one.path not in programs.files]
+    read, unreadable = _read((*programs.files.values(), *alone))
+    unreadable = [file for file in unreadable if file.path not in programs.others]
+    groups = [[path for path in group if path in read] for group in programs.groups]
+    groups = [*filter(None, groups), *([one.path] for one in alone if one.path in read)]
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
-    files = _with_projects(files, paths, settings, read, groups)
+    files, waiting = _with_projects(files, paths, settings, read, groups)
+    others = programs.others | waiting.keys()
+    told = unnamed.held_back(files, lambda path: path not in others, programs.imports() if others else {}, waiting)
     searched = {one.path for one in found.found}
     # An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
-    told = (
+    told = [
         f
-        for f in files
+        for f in told
         if f.findings or f.changed or (f.status != "unchanged" and (f.path in searched or f.path not in read))
-    )
+    ]
     return _Plan(Result(tuple(sorted(told, key=lambda file: file.path)), found.scanned), read, groups)
 
 
@@ -127,13 +132,18 @@ def _with_projects(
     settings: Settings,
     read: dict[str, _Read],
     groups: list[list[str]],
-) -> tuple[FileResult, ...]:
-    """The files, and those round them that name packages, which are read, and written together with their program."""
+) -> tuple[tuple[FileResult, ...], dict[str, Sequence[str]]]:
+    """The files, and those round them that name packages, which are read, and written together with their program.
+
+    And those that would change, and cannot, because they lie outside the given paths, each with the paths of the files
+    that it would change with.
+    """
     if not any(file.changed for file in files) and not any(code.startswith(PROJECT) for code in settings.select):
-        return files
+        return files, {}
     from tfmigrate import project  # Late: a run without a hit has no project to look at.
 
-    told = []
+    told: list[FileResult] = []
+    waiting: dict[str, Sequence[str]] = {}
     for file in files:
         notebook = read[file.path].notebook if file.path in read else None
         told.append(project.in_shell_lines(file, notebook, settings) if notebook else file)
@@ -142,17 +152,54 @@ def _with_projects(
             continue
         read[one.found.path] = _Read(one.found, one.source, None)
         told.append(one.result)
+        if one.waits:
+            waiting[one.found.path] = one.users
         group = next((group for group in groups if one.program in group), None)
         if group is None:
             groups.append([one.found.path])
         else:
             group.append(one.found.path)
-    return tuple(told)
+    return tuple(told), waiting
 
 
-def _with_their_programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings) -> list[scan.Found]:
+@dataclass(frozen=True)
+class _Programs:
+    """The programs that the given files with a hit belong to."""
+
+    files: Mapping[str, scan.Found]
+    groups: Sequence[Sequence[str]]
+    links: Sequence[tuple[str, str]]
+    """Pairs of files that belong together though neither imports the other."""
+    others: Set[str]
+    """The files that lie outside the given paths."""
+
+    def imports(self) -> dict[str, set[str]]:
+        """What each file imports, directly or through others."""
+        return related.reached({path: _program(one) for path, one in self.files.items()}, self.links)
+
+
+def _programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings) -> _Programs:
+    """The programs of the given hits, with the files that lie outside the given paths."""
+    if not hits:
+        return _Programs({}, (), (), frozenset())
+    roots = dict.fromkeys(root for path in paths if (root := scan.program_root(path)) is not None)
+    wider = [os.path.relpath(root) for root in roots if not project_files.within(root, paths)]
+    if wider:
+        paths, given = [*paths, *wider], paths
+        hits = scan.search(paths, _needles(settings), settings.exclude, settings.root).found
+    files, links = _with_their_programs(hits, paths, settings)
+    groups = related.components({one.path: _program(one) for one in files}, links)
+    others = {one.path for one in files if not project_files.within(one.real, given)} if wider else set()
+    groups = [group for group in groups if not others.issuperset(group)]
+    kept = {path for group in groups for path in group}
+    return _Programs({one.path: one for one in files if one.path in kept}, groups, links, others)
+
+
+def _with_their_programs(
+    hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings
+) -> tuple[list[scan.Found], list[tuple[str, str]]]:
     """The files with a hit, those that import them and those they import: a model may be built in one file, wrapped
-    in another and compiled in a third."""
+    in another and compiled in a third. And pairs of files that belong together though neither imports the other."""
     found = {one.path: one for one in hits}
 
     def search(needles: Sequence[bytes], named: Callable[[str], bool] = scan.is_source) -> dict[str, bytes]:
@@ -165,9 +212,11 @@ def _with_their_programs(hits: Sequence[scan.Found], paths: Sequence[str], setti
         return {path: data for path, data in search((b"",), names.__contains__).items() if path in wanted}
 
     if not hits:
-        return []
-    known = related.with_importers({one.path: _program(one) for one in hits}, _needles(settings), search)
-    return [found[path] for path in related.with_imported(known, find)]
+        return [], []
+    programs = {one.path: _program(one) for one in hits}
+    known = related.with_importers(programs, _needles(settings), search)
+    mentioning, links = related.mentions_of_classes(programs, _needles(settings), search)
+    return [found[path] for path in related.with_imported({**known, **mentioning}, find)], links
 
 
 def _program(file: scan.Found) -> bytes:

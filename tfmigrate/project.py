@@ -29,6 +29,10 @@ class Around:
     source: source.Source
     result: FileResult
     program: str | None
+    waits: bool
+    """Whether it would change, were it among the given paths."""
+    users: Sequence[str]
+    """The migrated files that it belongs to, `program` among them."""
 
 
 def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings) -> list[Around]:
@@ -99,6 +103,7 @@ def _project(
     from tfmigrate.plan import packages  # Late: see in_shell_lines.
 
     inside = [file for file in files if project.within(os.path.realpath(file.path), [folder])]
+    users = [file.path for file in inside if file.changed]
     refused = next((file.path for file in inside if file.status in ("refused", "error")), None)
     after = {os.path.realpath(file.path): file.after.encode(file.encoding) for file in inside if file.changed}
     importer = project.importer_of_keras(folder, settings.exclude, settings.root, after)
@@ -108,9 +113,11 @@ def _project(
         except source.SourceError:
             continue
         stays = f"{refused} still needs the old one" if refused is not None else None
-        if not project.within(found.real, paths):
-            stays = "the file lies outside the given paths"
+        outside = not project.within(found.real, paths)
         own = packages.Project(settings.for_file(found.path), rules.all_rules(), importer, stays)
+        waits = outside and packages.mended(found.path, text.text, own).changed
+        if outside:
+            own = replace(own, stays="the file lies outside the given paths")
         result = replace(packages.mended(found.path, text.text, own), encoding=text.encoding)
         if result.findings:
-            yield Around(found, text, result, program)
+            yield Around(found, text, result, program, waits, users)

@@ -127,6 +127,15 @@ def _objection(
         found = guard.objection(module.text, module.printed, after[module]) if plan.edits else None
         if found is not None:
             return f"{found} in {module.path}"
+    changed = [module.path for module in plans if after[module] != module.text]
+    silent = guard.unexplained(changed, {module.path: plan.findings for module, plan in plans.items()})
+    if silent is not None:
+        return f"{silent} would change and no finding says why"
+    if len(plans) > 1:
+        texts = {module.path: module.text for module in plans}
+        found = guard.torn(texts, {module.path: text for module, text in after.items()})
+        if found is not None:
+            return found
     aliases = _aliases(settings)
     wanted = frozenset(name.rsplit(".", 1)[-1] for name in (MULTI_GPU_MODEL, *aliases))
     if not any(guard.mentions(text, wanted) for text in after.values()):
@@ -139,7 +148,12 @@ def _objection(
 
 
 def _withdrawn(module: Module, plan: Plan, objection: str) -> FileResult:
-    """Nothing is done to a program whose result failed the last check; each use in it is refused."""
+    """Nothing is done to a program whose result failed the last check; each use in it is refused.
+
+    In a module without a use, that is said of the first thing that would have changed.
+    """
+    rewrites = [finding for finding in plan.findings if finding.action == "rewrite"]
+    uses = [finding for finding in plan.findings if finding.code == codes.MULTI_GPU_MODEL] or rewrites[:1]
     findings = tuple(
         replace(
             finding,
@@ -147,8 +161,7 @@ def _withdrawn(module: Module, plan: Plan, objection: str) -> FileResult:
             message=f"left as it is, because {objection}; please report this file",
             action="refuse",
         )
-        for finding in plan.findings
-        if finding.code == codes.MULTI_GPU_MODEL
+        for finding in uses
     )
     kept = tuple(finding for finding in plan.findings if finding.action != "rewrite")
     return FileResult(

@@ -8,7 +8,7 @@ Too many is harmless here and costs time only: what an import really means is de
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePath
 
 from tfmigrate.importing import LIBRARIES, paths_of
@@ -90,8 +90,64 @@ def imported_paths(path: str, data: bytes) -> Iterator[str]:
                 yield from map(str, paths_of(f"{name.lstrip('.')}.{tail}", level, path))
 
 
-def components(files: Mapping[str, bytes]) -> list[list[str]]:
-    """The files in groups: two that import each other, directly or through others, stand in one group."""
+def mentions_of_classes(
+    hits: Mapping[str, bytes], needles: Sequence[bytes], search: Search
+) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
+    """The files that mention a class which only dresses up what holds a needle, and (file, file of the class) for each.
+
+    Such a class goes with the last wrap: whoever mentions it must be read, by whatever way he gets it.
+    """
+    homes: dict[bytes, str] = {}
+    for path, data in hits.items():
+        homes.update((name, path) for name in _dressing_classes(data, needles))
+    found: dict[str, bytes] = {}
+    links = []
+    if homes:
+        word = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(homes)))
+        for path, data in search(sorted(homes)).items():
+            named = set(word.findall(data))
+            if named:
+                found[path] = data
+                links += [(path, homes[name]) for name in sorted(named) if homes[name] != path]
+    return found, links
+
+
+def _dressing_classes(data: bytes, needles: Sequence[bytes]) -> Iterator[bytes]:
+    """The classes of a module's top level that hold a needle and take over the attributes of another object."""
+    for statement in _STATEMENT.split(data):
+        defined = _DEFINED.match(statement)
+        if defined and statement.startswith(b"class") and b"__dict__" in statement:
+            if any(needle in statement for needle in needles):
+                yield defined[1]
+
+
+def reached(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()) -> dict[str, set[str]]:
+    """For each of some files those that it imports, directly or through others; `links` count as imports."""
+    by_path = {str(PurePath(path)): path for path in files}
+    direct = {
+        path: {by_path[target] for target in imported_paths(path, data) if target in by_path} - {path}
+        for path, data in files.items()
+    }
+    for one, other in links:
+        if one in direct and other in direct:
+            direct[one].add(other)
+    found: dict[str, set[str]] = {}
+    for path in files:
+        seen: set[str] = set()
+        pending = [path]
+        while pending:
+            fresh = direct[pending.pop()] - seen
+            seen |= fresh
+            pending += fresh
+        found[path] = seen
+    return found
+
+
+def components(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()) -> list[list[str]]:
+    """The files in groups: two that import each other, directly or through others, stand in one group.
+
+    `links`: further pairs of files that belong together.
+    """
     leader = {path: path for path in files}
 
     def find(path: str) -> str:
@@ -99,6 +155,9 @@ def components(files: Mapping[str, bytes]) -> list[list[str]]:
             path = leader[path]
         return path
 
+    for one, other in links:
+        if one in leader and other in leader:
+            leader[find(one)] = find(other)
     by_path = {str(PurePath(path)): path for path in files}
     for path, data in files.items():
         for target in imported_paths(path, data):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -203,6 +204,23 @@ def _ignores_above(folder: str) -> list[tuple[GitIgnoreSpec, str]]:
     files += [(os.path.join(place, ".gitignore"), place) for place in reversed(above[1:])]
     ignores = [ignore for file, place in files for ignore in _ignores_of(file, place)]
     return [] if any(_ignored(place, ignores, is_folder=True) for place in above[:-1]) else ignores
+
+
+def program_root(path: str) -> str | None:
+    """The folder in which the other files of a program lie: the repository of a path, or what stands round a file.
+
+    Outside a repository that is the file's folder, or the one that holds its outermost package. None where that would
+    be a folder for all things, and for a folder outside a repository, which says itself how far it goes.
+    """
+    real = os.path.realpath(path)
+    folder = real if os.path.isdir(real) else os.path.dirname(real)
+    repository = repository_of(folder)
+    if repository is not None or folder == real:
+        return repository
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder = os.path.dirname(folder)
+    shared = (os.path.expanduser("~"), tempfile.gettempdir(), os.sep)
+    return None if folder in map(os.path.realpath, shared) else folder
 
 
 def repository_of(folder: str) -> str | None:

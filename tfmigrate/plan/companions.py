@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
@@ -16,11 +14,11 @@ from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.checkpoints import checkpoint_periods
 from tfmigrate.plan.devices import gpu_lists
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, ImportNames, Insert, Remove, Replace, Unwrap
+from tfmigrate.plan.edits import Edit, ImportNames, Insert, Replace, Unwrap
 from tfmigrate.plan.embeddings import embedding_gradients
 from tfmigrate.plan.expressions import is_pure
 from tfmigrate.plan.extra_losses import extra_losses
-from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
+from tfmigrate.plan.imports import import_statements, in_try
 from tfmigrate.plan.interfaces import (
     CallChange,
     Tables,
@@ -57,7 +55,6 @@ from tfmigrate.plan.targets import integer_targets, metric_targets
 from tfmigrate.plan.unread import drop_unread, unread_imports
 from tfmigrate.plan.words import old_words
 from tfmigrate.settings import NAMES
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import (
     Module,
@@ -80,8 +77,10 @@ def plan_companions(
     exported: Set[str],
     renamed: Mapping[str, str],
     single: Set[ModelObject],
-) -> None:
-    """Add the edits and findings of every selected companion rule, imports last: they depend on what vanished.
+) -> frozenset[cst.ImportAlias]:
+    """Add the edits and findings of every selected companion rule; the imports come later, in plan_imports().
+
+    Returns what the module imports and nothing reads.
 
     `modules`: the facts of every module of the program; `exported`: names of this one that others import; `renamed`:
     see saving.renamed_files(); `single`: models that no strategy has to do with.
@@ -102,8 +101,7 @@ def plan_companions(
     functions = (scope for node, scope in draft.scopes.by_node.items() if isinstance(node, cst.FunctionDef))
     drop_unread(draft, functions)
     drop_other_names(draft, exported)
-    _plan_imports(draft, tables, unread)
-    import_tensorflow(draft)
+    return unread
 
 
 def plan_readiness(draft: Draft, tables: Tables, within: tuple[str, ...] = ("",)) -> None:
@@ -113,15 +111,6 @@ def plan_readiness(draft: Draft, tables: Tables, within: tuple[str, ...] = ("",)
     """
     for change in missing_names(draft.facts, draft.settings, tables, within=within):
         draft.say(change.code, change.node, change.message, change.action)
-
-
-def imports_the_name(draft: Draft) -> bool:
-    """Whether a module imports multi_gpu_model though nothing in it is left to wrap; a suppressed import is said."""
-    return any(
-        names.canonical(full) == names.MULTI_GPU_MODEL and draft.wanted(codes.LEFTOVER_IMPORT, statement)
-        for statement, _ in import_statements(draft.module)
-        for _, _, full in imports_of(statement)
-    )
 
 
 def _changes(
@@ -183,79 +172,6 @@ def _changes(
         yield from missing_names(facts, settings, tables, handled, unread)
 
 
-def _in_try(draft: Draft, unit: Unit) -> bool:
-    return any(isinstance(owner, cst.Try) for owner in draft.module.ancestors(unit))
-
-
-def _plan_imports(draft: Draft, tables: Tables, unread: Set[cst.ImportAlias]) -> None:
-    gone = draft.vanishing()
-    dead = {edit.node for edit in draft.edits if isinstance(edit, Remove) and isinstance(edit.node, cst.ImportAlias)}
-    draft.edits[:] = [edit for edit in draft.edits if not isinstance(edit, Remove) or edit.node not in dead]
-    written: dict[tuple[cst.CSTNode, int], set[str]] = defaultdict(set)
-    order = draft.module.order
-    seams = [order[unit] for unit in units_of(draft.module.tree) if is_seam(unit)]
-    vanishing = []
-    for statement, unit in import_statements(draft.module):
-        cell = bisect(seams, order[unit])  # Each cell of a notebook imports for itself: it may be run alone.
-        dropped, kept = _aliases(draft, statement, unit, gone)
-        dropped |= {alias for alias, _, _ in imports_of(statement) if alias in dead}
-        for alias, _, full in imports_of(statement):
-            # Nobody would write `from tensorflow.keras import utils as np_utils` for a name that nothing reads.
-            last = tables.moves.imported(full).rpartition(".")[2]
-            if alias in unread and last != dotted(alias.name) and not _in_try(draft, unit):
-                dropped |= {alias}
-                message = f"{full} has another name now, and nothing here uses it: its import goes"
-                draft.say(codes.MOVED_MODULES, statement, message, "rewrite")
-        earlier = frozenset().union(*(written[block, cell] for block in _blocks_round(draft.module, unit)))
-        change = plan_import(statement, tables.moves, dropped, kept, earlier)
-        if change is None:
-            continue
-        if change.edit is not None:
-            written[draft.module.places[unit].block, cell].update(change.lines)
-            draft.edits.append(change.edit)
-            if not change.edit.parts:
-                vanishing.append(statement)
-        if change.removed:
-            message = "the import of multi_gpu_model, which TensorFlow 2.4 removed, goes"
-            draft.say(codes.LEFTOVER_IMPORT, statement, message, "rewrite")
-        if change.staying:
-            message = "this import stays as long as the uses refused in this file do"
-            draft.say(codes.LEFTOVER_IMPORT, statement, message, "refuse")
-        for old, new in change.moved:
-            code = codes.STANDALONE_KERAS if new == f"tensorflow.{old}" else codes.MOVED_MODULES
-            draft.say(code, statement, f"{old} is {new}", "rewrite")
-    draft.edits.extend(tries_of_imports(draft.module, vanishing))
-
-
-def _blocks_round(module: Module, unit: Unit) -> Iterator[cst.CSTNode]:
-    """The blocks round a unit whose names it sees: those of its function, and the module's top level."""
-    yield module.places[unit].block
-    for owner in module.ancestors(unit):
-        if isinstance(owner, cst.FunctionDef | cst.ClassDef):
-            yield module.tree
-            return
-        yield module.places[owner].block
-
-
-def _aliases(
-    draft: Draft, statement: cst.Import | cst.ImportFrom, unit: Unit, gone: frozenset[cst.CSTNode]
-) -> tuple[frozenset[cst.ImportAlias], frozenset[cst.ImportAlias]]:
-    """Aliases that nothing reads any more, and those of multi_gpu_model that something still reads."""
-    dropped, kept = set(), set()
-    in_try = _in_try(draft, unit)
-    for alias, bound, full in imports_of(statement):
-        mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
-        reads = [mention.node for mention in mentions if not mention.binds]
-        ours = names.canonical(full) == names.MULTI_GPU_MODEL
-        if ours and not draft.settings.wants(codes.MULTI_GPU_MODEL):
-            continue  # Companions alone were asked for: the name moves with the module it stands in.
-        if ours and any(node not in gone for node in reads):
-            kept.add(alias)
-        elif ours or (not in_try and reads and all(node in gone for node in reads) and not draft.writes(bound)):
-            dropped.add(alias)
-    return frozenset(dropped), frozenset(kept)
-
-
 def import_tensorflow(draft: Draft) -> None:
     """`import tensorflow as tf` where the edits need it: beside the first import of Keras, or where imports begin."""
     module = draft.module
@@ -275,7 +191,7 @@ def import_tensorflow(draft: Draft) -> None:
             _drop_conditional(draft, statement, unit)
     for statement, unit in inner:
         # What is written above the import of a function would read a variable that has no value yet.
-        alone = len(list(imports_of(statement))) == 1 and not _in_try(draft, unit)
+        alone = len(list(imports_of(statement))) == 1 and not in_try(draft.module, unit)
         if alone and draft.reaches_into(draft.tf, draft.scope_round(unit).node):
             draft.edits.append(ImportNames(statement))
 

@@ -133,6 +133,19 @@ class Move:
 Edit = Scope | Insert | Move | Remove | Unwrap | Branch | Replace | Arguments | Signature | ImportNames
 
 
+def place_of(edit: Edit) -> cst.CSTNode:
+    """The node that an edit is about, to say where a file changes."""
+    if isinstance(edit, Scope | Move):
+        return edit.units[0]
+    if isinstance(edit, Insert):
+        return edit.before
+    if isinstance(edit, Unwrap | Branch):
+        return edit.unit
+    if isinstance(edit, Arguments):
+        return edit.call
+    return edit.function if isinstance(edit, Signature) else edit.node
+
+
 @dataclass(frozen=True)
 class Plan:
     """All edits of one module, and what is said about it."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.calls import text_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.expressions import Carrier
 from tfmigrate.plan.folding import constant
 from tfmigrate.plan.groups import Refusal, home_of, template_problem
+from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import calls_in
+from tfmigrate.plan.taken import Links
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, imports_of
 from tfmigrate.understand.values import ClassValue, Parameter, options
 from tfmigrate.walk import walk
 
@@ -24,7 +27,7 @@ LEFT_ALONE = Refusal("", "")
 
 def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wrap], dict[cst.Call, Refusal]]:
     """The wraps that can be followed, and the calls that cannot be migrated, whatever is decided about the others."""
-    misused = _misused(facts, drafts.values())
+    misused = _needed_elsewhere(facts, drafts)
     judged: list[tuple[Wrap, Refusal | None]] = []
     refused: dict[cst.Call, Refusal] = {}
     for wrap in facts.wraps:
@@ -43,15 +46,14 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
     return [wrap for wrap in found if wrap in run or wrap.call not in calls], refused
 
 
-def _why_not(wrap: Wrap, misused: Collection[cst.ClassDef]) -> Refusal | None:
+def _why_not(wrap: Wrap, misused: Mapping[cst.ClassDef, str]) -> Refusal | None:
     """Why one wrap cannot be followed, or None."""
     if wrap.problem is not None:
         return Refusal(codes.ODD_CALL, f"multi_gpu_model cannot be followed: {wrap.problem}")
     if wrap.dress is not None and wrap.dress.node in misused:
-        return Refusal(
-            codes.NOT_FOLLOWED,
-            f"the class {wrap.dress.node.name.value} wraps the model, and is used otherwise than by calling it",
-        )
+        name, place = wrap.dress.node.name.value, misused[wrap.dress.node]
+        message = f"the class {name} wraps the model, and cannot be removed: {place} needs it"
+        return Refusal(codes.NOT_FOLLOWED, message)
     problem = template_problem(wrap)
     if problem is not None:
         unknown = any(isinstance(option, Parameter) for option in options(wrap.template))
@@ -93,21 +95,34 @@ def wraps_in(dress: ClassValue, drafts: Mapping[Module, Draft]) -> Iterator[cst.
             yield call
 
 
-def _misused(facts: ProgramFacts, drafts: Iterable[Draft]) -> set[cst.ClassDef]:
-    """The classes that dress up a wrap and are mentioned elsewhere than in imports and calls that are wraps.
+def _needed_elsewhere(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> dict[cst.ClassDef, str]:
+    """The classes that dress up a wrap and cannot go, each with a place that needs it.
 
-    Another module may have a class of the same name, which dresses up wraps of its own.
+    They can where they are mentioned in nothing but imports that are followed and calls that are wraps. Another module
+    may have a class of the same name, which dresses up wraps of its own.
     """
-    dressed = [wrap for wrap in facts.wraps if wrap.dress is not None]
-    dresses = {wrap.dress.node for wrap in dressed if wrap.dress is not None}
+    dressed = {wrap.call.func: wrap.dress for wrap in facts.wraps if wrap.dress is not None}
+    dresses = {dress.node: dress.node.name.value for dress in dressed.values()}
     if not dresses:
-        return set()
-    nodes = [node for draft in drafts for node in draft.module.nodes]
-    roots: list[cst.CSTNode] = [*dresses, *(wrap.call.func for wrap in dressed)]
-    roots += (node for node in nodes if isinstance(node, cst.Import | cst.ImportFrom))
-    allowed = {node for root in roots for node in walk(root)}
-    mentioned = {node.value for node in nodes if isinstance(node, cst.Name) and node not in allowed}
-    return {dress for dress in dresses if dress.name.value in mentioned}
+        return {}
+    links = Links.of(drafts)
+    accounted = {node for root in (*dresses, *dressed) for node in walk(root)}
+    needed: dict[cst.ClassDef, str] = {}
+    for draft in drafts.values():
+        module = draft.module
+        for statement, _ in import_statements(module):
+            if links.source(statement, module) is not None:
+                accounted.update(node for alias, _, _ in imports_of(statement) for node in walk(alias))
+        for node in module.nodes:
+            if node in accounted:
+                continue
+            text = node.value if isinstance(node, cst.Name) else None
+            text = text_of(node) if isinstance(node, cst.SimpleString) else text
+            values = {option.node for option in draft.facts.options(node) if isinstance(option, ClassValue)}
+            for dress in dresses:
+                if dresses[dress] == text or dress in values:
+                    needed.setdefault(dress, f"line {module.position(node)[0]} of {module.path}")
+    return needed
 
 
 def _is_abstract(wrap: Wrap) -> bool:

@@ -10,7 +10,6 @@ import libcst as cst
 
 from tfmigrate.plan.edits import ImportNames, ImportPart, Unwrap
 from tfmigrate.plan.public_names import public_names
-from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of, suites_of, units_of
 
 _PRIVATE = "tensorflow.python."
@@ -86,16 +85,23 @@ def import_statements(module: Module) -> Iterator[tuple[cst.Import | cst.ImportF
                     yield small, unit
 
 
+def in_try(module: Module, unit: Unit) -> bool:
+    """Whether a statement stands in a `try`, whose failing the script may expect."""
+    return any(isinstance(owner, cst.Try) for owner in module.ancestors(unit))
+
+
 def plan_import(
     statement: cst.Import | cst.ImportFrom,
     moves: Moves,
     dropped: frozenset[cst.ImportAlias],
     kept: frozenset[cst.ImportAlias],
+    wrapper: frozenset[cst.ImportAlias],
     earlier: Set[str],
 ) -> ImportChange | None:
     """What becomes of one import statement; None where nothing does.
 
-    `dropped` are aliases nothing uses any more, `kept` those of multi_gpu_model that something still uses;
+    `dropped` are aliases nothing uses any more, `kept` those of multi_gpu_model that something still uses, `wrapper`
+    all that are multi_gpu_model;
     `earlier` are the lines that came of the imports before it in the blocks round it, so that none stands twice there.
     """
     if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
@@ -109,7 +115,7 @@ def plan_import(
             _add(parts, real, alias, statement, real, bound)
             continue
         if alias in dropped:
-            if names.canonical(full) == names.MULTI_GPU_MODEL:
+            if alias in wrapper:
                 removed.append(bound)
             continue
         new = moves.imported(real) if not real.startswith(".") else real

@@ -15,7 +15,7 @@ from tfmigrate.plan.other_names import other_names
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, dotted, imports_of
-from tfmigrate.understand.values import Method, Opaque, Value, options
+from tfmigrate.understand.values import Method, ModuleValue, Opaque, Symbol, Value, options
 from tfmigrate.walk import walk
 
 
@@ -47,9 +47,26 @@ def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:
     for node, name in draft.facts.symbols.items():
         if names.canonical(name) == names.MULTI_GPU_MODEL and node not in accounted:
             yield node
-    for call in calls_in(draft.module.tree):
-        if dotted(call.func) == "getattr" and any(text_of(arg.value) == "multi_gpu_model" for arg in call.args):
+    for call, holder in _looked_up(draft.module):
+        if any(_holds_it(option, facts) for option in draft.facts.options(holder)):
             yield call
+
+
+def _looked_up(module: Module) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+    """Each `getattr(holder, "multi_gpu_model")`, and its holder."""
+    for call in calls_in(module.tree):
+        if dotted(call.func) == "getattr" and any(text_of(arg.value) == "multi_gpu_model" for arg in call.args[1:2]):
+            yield call, call.args[0].value
+
+
+def _holds_it(value: Value, facts: ProgramFacts) -> bool:
+    """Whether a value is a module of Keras's that has multi_gpu_model, or one of the program's that imports it."""
+    if isinstance(value, Symbol):
+        return names.canonical(f"{value.name}.multi_gpu_model") == names.MULTI_GPU_MODEL
+    if not isinstance(value, ModuleValue):
+        return False
+    name = cst.Name("multi_gpu_model")
+    return value.module in facts.modules and _is_imported_name(value.module, name)
 
 
 def _unreached(draft: Draft) -> Iterator[cst.Call]:
@@ -71,13 +88,16 @@ def _is_imported_name(module: Module, node: cst.BaseExpression) -> bool:
 def _through_unknown(draft: Draft) -> Iterator[tuple[cst.Call, str]]:
     """Calls of `something.utils.multi_gpu_model` where nobody knows what `something` is, and its code."""
     for call in calls_in(draft.module.tree):
-        if _names_a_home(call.func) and _is_unknown(draft.facts.values.get(call.func)):
+        if _names_a_home(dotted(call.func)) and _is_unknown(draft.facts.values.get(call.func)):
             yield call, dotted(call.func).rsplit(".", 2)[0]
+    for call, holder in _looked_up(draft.module):
+        if _names_a_home(f"{dotted(holder)}.multi_gpu_model") and _is_unknown(draft.facts.values.get(holder)):
+            yield call, dotted(holder).rpartition(".")[0]
 
 
-def _names_a_home(node: cst.BaseExpression) -> bool:
+def _names_a_home(name: str) -> bool:
     """`something.utils.multi_gpu_model`, whatever `something` is."""
-    parts = dotted(node).split(".")
+    parts = name.split(".")
     tails = (".".join(["keras", *parts[-count:]]) for count in (2, 3) if len(parts) > count)
     return any(names.canonical(tail) == names.MULTI_GPU_MODEL for tail in tails)
 

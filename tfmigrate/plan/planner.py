@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 import libcst as cst
 
 from tfmigrate.plan import cautions, codes, workers
 from tfmigrate.plan.arrays import plan_arrays
-from tfmigrate.plan.companions import imports_the_name, plan_companions, plan_readiness
+from tfmigrate.plan.companions import plan_companions, plan_readiness
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Plan, Unwrap
+from tfmigrate.plan.edits import Plan, Scope, Unwrap, place_of
 from tfmigrate.plan.followed import follow, wraps_in
 from tfmigrate.plan.groups import Refusal, related_models
 from tfmigrate.plan.homes import Home, homes_of
 from tfmigrate.plan.interfaces import Tables
 from tfmigrate.plan.misuse import plan_misuses
-from tfmigrate.plan.moved import has_uses, moved_modules
+from tfmigrate.plan.moved import moved_modules
 from tfmigrate.plan.other_uses import say_other_uses
 from tfmigrate.plan.placement import Placement, make_strategy, placements_of, scope_far_places
+from tfmigrate.plan.program_imports import leave_imports_in_use, plan_imports
 from tfmigrate.plan.remains import Remains, remains_of
 from tfmigrate.plan.rescope import plan_rescoping
 from tfmigrate.plan.saving import renamed_files
@@ -57,6 +58,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         plan_rescoping(facts, drafts, apart)
         plan_misuses(facts, drafts, apart)
         workers.plan_onto_workers(facts, drafts, estimators)
+    _say_what_changes_with_others(drafts)
     return {module: draft.plan() for module, draft in drafts.items()}
 
 
@@ -72,6 +74,7 @@ def _settled(
     late: dict[cst.Call, Refusal] = {}
     lowering: set[cst.Call] = set()
     while True:
+        refused.update(_kept_by_their_class(facts, refused))
         left = (wrap for wrap in followed if wrap.call not in refused)
         homes, homeless = homes_of(left, facts, drafts, callers)
         refused.update(homeless)
@@ -88,6 +91,22 @@ def _settled(
         refused.update((call, late[call]) for call in unplaced if call not in tried | again)
         if not homeless and not unplaced:
             return placements, remains
+
+
+def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal]) -> dict[cst.Call, Refusal]:
+    """The calls of a class that dresses up the wrap, where another call of it is refused: all of them go, or none."""
+    staying = {wrap.dress: wrap for wrap in reversed(facts.wraps) if wrap.dress is not None and wrap.call in refused}
+    found: dict[cst.Call, Refusal] = {}
+    for wrap in facts.wraps:
+        if wrap.dress in staying and wrap.call not in refused:
+            other = staying[wrap.dress]
+            line, _ = other.site.frame.module.position(other.call)
+            message = (
+                f"the class {wrap.dress.node.name.value} wraps the model, and stays for its use at line {line} of "
+                f"{other.site.frame.module.path}, which is not migrated"
+            )
+            found[wrap.call] = Refusal(codes.NOT_FOLLOWED, message)
+    return found
 
 
 def _to_callers(homes: Iterable[Home], unplaced: Mapping[cst.Call, Refusal]) -> dict[Wrap, Frame]:
@@ -144,7 +163,43 @@ def _migrate(
         cautions.say_undefined(wrap, draft)
     if wraps:
         say_unsure_templates(drafts, refused)
+        _say_of_other_files(placements, wraps, drafts)
     return saving
+
+
+def _say_of_other_files(
+    placements: Iterable[Placement], wraps: Sequence[Wrap], drafts: Mapping[Module, Draft]
+) -> None:
+    """A file that changes for a wrap in another one says which."""
+    causes: dict[Module, Wrap] = {}
+    for placement in placements:
+        for group in placement.home.groups:
+            places = {site.frame.module for model in group.models for site in model.sites}
+            for module in (placement.home.module, *places, *(use.site.frame.module for use in group.compiles)):
+                causes.setdefault(module, group.wraps[0])
+    for module, draft in drafts.items():
+        said = any(finding.code == codes.MULTI_GPU_MODEL and finding.action == "rewrite" for finding in draft.findings)
+        if draft.edits and not said:
+            wrap = causes.get(module, wraps[0])
+            line, _ = wrap.site.frame.module.position(wrap.call)
+            scope = next((edit for edit in draft.edits if isinstance(edit, Scope)), None)
+            what = "what is built here stands in the scope of its strategy" if scope else "this file changes with it"
+            message = f"for multi_gpu_model at line {line} of {wrap.site.frame.module.path}, {what}"
+            draft.say(codes.MULTI_GPU_MODEL, place_of(scope or draft.edits[0]), message, "rewrite")
+
+
+def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
+    """A file that changes and has nothing of its own to say points to what changes in another file of the program."""
+    rewrites = {
+        module: sorted(finding for finding in draft.findings if finding.action == "rewrite")
+        for module, draft in drafts.items()
+    }
+    cause = next(((module, found[0]) for module, found in rewrites.items() if found), None)
+    for module, draft in drafts.items():
+        if draft.edits and not rewrites[module] and cause is not None:
+            other, finding = cause
+            message = f"changes together with line {finding.line} of {other.path}"
+            draft.say(finding.code, place_of(draft.edits[0]), message, "rewrite")
 
 
 def _drop_dresses(dresses: Iterable[ClassValue], drafts: Mapping[Module, Draft]) -> None:
@@ -206,16 +261,23 @@ def _plan_interfaces(
     `single`: models that no strategy has to do with.
     """
     moved = moved_modules(facts, drafts)
+    leaving = leave_imports_in_use(drafts, moved)
     renamed: dict[str, str] = {}
     for draft in drafts.values():
         if draft.module in moved:
             renamed.update(renamed_files(draft.facts, draft.scopes))
+    tables: dict[Module, Tables] = {}
+    unread: dict[Module, frozenset[cst.ImportAlias]] = {}
     for draft in drafts.values():
         wanted = frozenset(rule.code for rule in rules if draft.settings.wants(rule.code))
-        if draft.module in moved or (not has_uses(draft) and imports_the_name(draft)):
+        if draft.module in moved | leaving:
             exported = {name for module, name in facts.exported if module is draft.module}
-            plan_companions(draft, Tables.of(rules, wanted), facts.modules, exported, renamed, single)
+            tables[draft.module] = Tables.of(rules, wanted)
+            unread[draft.module] = plan_companions(
+                draft, tables[draft.module], facts.modules, exported, renamed, single
+            )
         elif draft.settings.asks_for_names:
             plan_readiness(draft, Tables.of(rules, wanted))
         elif not facts.estimators:
             plan_readiness(draft, Tables.of(rules, wanted), _OF_STRATEGIES)
+    plan_imports(drafts, tables, unread)

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.understand.assignments import assign
 from tfmigrate.understand.lifecycle import Guard
-from tfmigrate.understand.program import units_of
+from tfmigrate.understand.program import captures, units_of
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.store import Store
 from tfmigrate.understand.values import Literal, Opaque, Site, Value, Visible, join, options
@@ -128,6 +128,8 @@ def walk_match(walker: Walker, unit: cst.Match) -> bool:
     paths = _Paths(walker.state, past=True)
     for case in unit.cases:
         paths.part()
+        for captured in captures(case.pattern):
+            assign(walker, captured, Opaque("a part of what is matched"))
         paths.end(walker.block(case.body))
     return paths.meet()
 

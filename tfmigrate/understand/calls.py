@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tfmigrate.understand import containers, machine
+from tfmigrate.understand import containers, machine, names
 from tfmigrate.understand.classes import instantiate, seen_as_base
 from tfmigrate.understand.copies import is_copy
 from tfmigrate.understand.functions import call_function, name_of, positional
 from tfmigrate.understand.library import call_library
 from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Use
 from tfmigrate.understand.methods import call_method
+from tfmigrate.understand.origins import may_be_model
 from tfmigrate.understand.program import Unit, only_statement
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.tensors import combined, layered
@@ -35,6 +36,7 @@ from tfmigrate.understand.values import (
     options,
 )
 from tfmigrate.understand.wraps import wrap
+from tfmigrate.walk import walk
 
 
 def call(walker: Walker, node: cst.Call) -> Value:
@@ -90,6 +92,15 @@ def _is_for_its_own_sake(node: cst.Call, unit: Unit) -> bool:
     return isinstance(small, cst.Expr) and small.value is node
 
 
+def _may_be_copy(state: State, function: FunctionValue, arguments: Arguments) -> bool:
+    """Whether a function of the program bears the name, may be given a model, and does not call Keras's own."""
+    if function.owner is not None or name_of(function) != "multi_gpu_model" or not state.names_keras:
+        return False
+    symbols = state.program_facts.modules[function.closure.module].symbols
+    wraps = any(names.canonical(symbols.get(node, "")) == names.MULTI_GPU_MODEL for node in walk(function.node))
+    return not wraps and any(may_be_model(value) for _, value in arguments)
+
+
 def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) -> Value:
     """What one thing returns that may be called here."""
     state = walker.state
@@ -98,9 +109,10 @@ def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) 
     if isinstance(callee, FunctionValue):
         if callee.owner is None and is_copy(callee.node):
             return wrap(state, arguments, node, [param.name.value for param in positional(callee.node.params)])
-        if callee.owner is None and name_of(callee) == "multi_gpu_model":
+        returned = call_function(walker, callee, arguments, node)
+        if _may_be_copy(state, callee, arguments):
             state.facts.copies[node] = "multi_gpu_model"
-        return call_function(walker, callee, arguments, node)
+        return returned
     if isinstance(callee, ClassValue):
         return instantiate(walker, callee, arguments, node)
     if isinstance(callee, Method):

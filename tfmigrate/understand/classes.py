@@ -34,12 +34,14 @@ def define_class(walker: Walker, unit: cst.ClassDef) -> None:
     state.bind(unit.name.value, cls)
     state.classes.append(cls)
     state.facts.classes.append(cls)
+    outer, state.class_body = state.class_body, cls
     for member in units_of(unit.body):
         with state.elsewhere(unit=member):
             if isinstance(member, cst.FunctionDef):
                 _define_method(walker, member, cls)
             elif isinstance(member, cst.SimpleStatementLine):
                 _walk_line(walker, member, cls)
+    state.class_body = outer
 
 
 def _define_method(walker: Walker, unit: cst.FunctionDef, cls: ClassValue) -> None:

@@ -75,7 +75,7 @@ def through_star(state: State, name: str) -> Symbol | None:
         known = brought(source, name)
         if known is not None:
             return Symbol(known)
-    if name == names.UNDEFINED:
+    if name == "multi_gpu_model" and state.names_keras:
         # Nothing else in the module binds it, so one of the star imports must.
         return Symbol(names.MULTI_GPU_MODEL if stars else names.UNDEFINED)
     return None

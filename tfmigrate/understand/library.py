@@ -6,6 +6,7 @@ import libcst as cst
 
 from tfmigrate.understand import machine, names
 from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.origins import may_be_model
 from tfmigrate.understand.state import State
 from tfmigrate.understand.tensors import combined, flowing, layered
 from tfmigrate.understand.values import (
@@ -33,7 +34,7 @@ def call_library(state: State, name: str, arguments: Arguments, node: cst.Call) 
     listed = machine.listed(name, arguments)
     if listed is not None:
         return listed
-    if name.rsplit(".", 1)[-1] == "multi_gpu_model" and values:
+    if name.rsplit(".", 1)[-1] == "multi_gpu_model" and state.names_keras and any(map(may_be_model, values)):
         state.facts.copies[node] = name
     strategy = names.strategy_class(name)
     if strategy is not None:

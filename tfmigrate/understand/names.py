@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 MULTI_GPU_MODEL = "keras.utils.multi_gpu_model"
-UNDEFINED = "multi_gpu_model"
-"""Where nothing defines the name, which says all the same what was meant."""
+UNDEFINED = "<undefined>.multi_gpu_model"
+"""Where nothing defines the name, which says all the same what was meant. No import can name this."""
 
 _HOMES_OF_KERAS = (
     "tensorflow._api.v1.keras",

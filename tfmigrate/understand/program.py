@@ -196,6 +196,14 @@ def is_star_import(statement: cst.CSTNode | None) -> bool:
     return isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar)
 
 
+def captures(pattern: cst.MatchPattern) -> Iterator[cst.Name]:
+    """The names that a pattern of a `match` binds."""
+    for part in walk(pattern):
+        bound = part.rest if isinstance(part, cst.MatchMapping) else getattr(part, "name", None)
+        if isinstance(part, cst.MatchAs | cst.MatchStar | cst.MatchMapping) and bound is not None:
+            yield bound
+
+
 def imports_of(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.ImportAlias, str, str]]:
     """(alias node, bound name, qualified name) for each name an import binds; relative ones start with dots."""
     if isinstance(statement, cst.Import):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, Unit, imports_of
+from tfmigrate.understand.program import Module, Unit, captures, imports_of
 from tfmigrate.walk import children
 
 ScopeNode = cst.Module | cst.FunctionDef | cst.ClassDef | cst.Lambda | cst.BaseComp
@@ -97,6 +97,8 @@ class _Reader:
             self._bind(node.target)
         elif isinstance(node, cst.AsName):
             self._bind(node.name)
+        elif isinstance(node, cst.MatchPattern):
+            self._binding.update(captures(node))
 
     def _bind(self, target: cst.CSTNode) -> None:
         if isinstance(target, cst.Name):

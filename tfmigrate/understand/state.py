@@ -10,6 +10,7 @@ from typing import Protocol
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts, Guard, ProgramFacts
+from tfmigrate.understand.origins import names_keras
 from tfmigrate.understand.program import Module, Program, Unit
 from tfmigrate.understand.store import Key, Store
 from tfmigrate.understand.values import (
@@ -64,6 +65,8 @@ class State:
         """`aliases`: further qualified names that are multi_gpu_model."""
         self.program = program
         self.aliases = frozenset(aliases)
+        self.names_keras = names_keras(program.modules)
+        """Whether the program mentions Keras or TensorFlow at all; where it does not, nothing in it is Keras's."""
         self.program_facts = ProgramFacts({module: Facts(module) for module in program.modules})
         self.tops = {module: Frame(module, None, None) for module in program.modules}
         """Each module's top level."""
@@ -74,6 +77,8 @@ class State:
         self.unit: Unit = cst.SimpleStatementLine(body=())
         self.guards: tuple[Guard, ...] = ()
         self.scopes: tuple[Entered, ...] = ()
+        self.class_body: ClassValue | None = None
+        """The class whose body is walked: its names are seen there, and in no function inside it."""
         self.returns: list[Value] = []
         """What the activation has returned so far."""
 
@@ -109,6 +114,9 @@ class State:
 
     def lookup(self, name: str) -> Value | None:
         """What a variable stands for here; None where nothing in sight binds it."""
+        member = self.class_body.members.get(name) if self.class_body is not None else None
+        if member is not None:
+            return member
         frame: Frame | None = self.frame
         while frame is not None:
             found = self.store.get((frame, name))
@@ -157,15 +165,15 @@ class State:
     @contextmanager
     def activation(self, frame: Frame) -> Iterator[list[Value]]:
         """A function, or a module's top level, while it is walked; what it returns gathers in the list."""
-        saved = self.frame, self.unit, self.guards, self.scopes, self.returns
-        self.frame, self.returns = frame, []
+        saved = self.frame, self.unit, self.guards, self.scopes, self.returns, self.class_body
+        self.frame, self.returns, self.class_body = frame, [], None
         if frame.call is None:
             self.guards = ()
             self.scopes = ()
         try:
             yield self.returns
         finally:
-            self.frame, self.unit, self.guards, self.scopes, self.returns = saved
+            self.frame, self.unit, self.guards, self.scopes, self.returns, self.class_body = saved
 
     @contextmanager
     def elsewhere(self, *, frame: Frame | None = None, unit: Unit | None = None) -> Iterator[None]:

@@ -1,0 +1,94 @@
+"""Whether the files of a program fit together: what one takes from another must be defined there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+
+from tfmigrate.importing import paths_of
+
+
+def unresolved(files: Mapping[str, str]) -> set[tuple[str, str]]:
+    """(path, "module.name") for each name that a file takes from another one, which does not define it.
+
+    `files`: path -> text. Those that do not parse define everything, and take nothing.
+    """
+    program = _Program(files)
+    return {(path, missing) for path in files for missing in program.missing(path)}
+
+
+class _Program:
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._trees = {PurePath(path): _parsed(text) for path, text in files.items()}
+
+    def missing(self, path: str) -> Iterator[str]:
+        """What one file takes and does not find."""
+        tree = self._trees[PurePath(path)]
+        modules: dict[str, PurePath] = {}
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.ImportFrom):
+                source = self._file(node.module or "", node.level, path)
+                for alias in node.names if source is not None else ():
+                    inner = self._file(f"{node.module or ''}.{alias.name}", node.level, path)
+                    if source is not None and alias.name != "*" and not self._defines(source, alias.name, set()):
+                        if inner is None:
+                            yield f"{node.module}.{alias.name}"
+                        else:
+                            modules[alias.asname or alias.name] = inner
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    source = self._file(alias.name, 0, path)
+                    if source is not None and (alias.asname or "." not in alias.name):
+                        modules[alias.asname or alias.name] = source
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+                source = modules[node.value.id]
+                submodule = source.stem == "__init__" and self._is_module(source.parent / node.attr)
+                if not submodule and not node.attr.startswith("__") and not self._defines(source, node.attr, set()):
+                    yield f"{node.value.id}.{node.attr}"
+
+    def _file(self, name: str, level: int, importer: str) -> PurePath | None:
+        return next((path for path in paths_of(name, level, importer) if path in self._trees), None)
+
+    def _is_module(self, path: PurePath) -> bool:
+        return path.with_name(path.name + ".py") in self._trees or path / "__init__.py" in self._trees
+
+    def _defines(self, path: PurePath, name: str, seen: set[PurePath]) -> bool:
+        tree = self._trees[path]
+        if tree is None or name in _bound(tree):
+            return True
+        seen.add(path)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+                source = self._file(node.module or "", node.level, str(path))
+                if source is None or (source not in seen and self._defines(source, name, seen)):
+                    return True  # A library may bring it.
+        return False
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    """The names that a module's top level binds, in whichever block, and those that functions declare global."""
+    found: set[str] = set()
+    pending: list[ast.AST] = list(tree.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+            found.update(name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names)
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+        pending.extend(ast.iter_child_nodes(node))
+    return found
