@@ -7,13 +7,16 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tfmigrate.verify import experiment
+from tfmigrate.verify.launch import Command, Process, fresh
 from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.servers import Forked, Servers
 from tfmigrate.verify.world import Limits, Run, World
 
 from .processes import alive, wait_for
@@ -76,8 +79,8 @@ ELSEWHERE = Path(__file__).parent
 Attempt = Callable[..., Run]
 
 
-@pytest.fixture
-def attempt(tmp_path: Path) -> Attempt:
+@pytest.fixture(params=["new interpreter", "fork"])
+def attempt(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Attempt]:
     """Runs a script under the probe, with few limits but those given."""
     packages = tmp_path / "packages"
     packages.mkdir()
@@ -90,9 +93,20 @@ def attempt(tmp_path: Path) -> Attempt:
         program.mkdir(exist_ok=True)
         (program / "train.py").write_text(script)
         world = World("old", "genuine", runtime, program, "train.py", environment={"PYTHONPATH": str(packages)})
-        return experiment.run(world, Limits(**{"seconds": 60, **limits}), folder=tmp_path / "results")  # type: ignore
+        allowed = Limits(**{"seconds": 60, **limits})  # type: ignore[arg-type]
+        done = experiment.run(world, allowed, folder=tmp_path / "results", launch=launch)
+        assert launched == [Forked if request.param == "fork" else subprocess.Popen]
+        return done
 
-    return run
+    launched: list[type] = []
+    with Servers() as servers:
+
+        def launch(command: Command, stops: Sequence[threading.Event] = ()) -> Process:
+            process = (servers.launch if request.param == "fork" else fresh)(command, stops)
+            launched.append(type(process))
+            return process
+
+        yield run
 
 
 def printed(run: Run) -> str:
