@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,10 @@ from tfmigrate.errors import UserError
 from tfmigrate.files.source import explain_syntax_error
 from tfmigrate.result import FileResult, Finding
 from tfmigrate.settings import Settings
+from tfmigrate.verify import runtimes
+from tfmigrate.verify.launch import Launch
+from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.servers import Servers
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,6 +37,32 @@ class Outcome:
     @property
     def text(self) -> str:
         return self.out.decode()
+
+
+@pytest.fixture(scope="session")
+def found_runtimes() -> tuple[Runtime, ...]:
+    return runtimes.discover()
+
+
+@pytest.fixture(scope="session")
+def runtime_for(found_runtimes: tuple[Runtime, ...]) -> Callable[[str], Runtime]:
+    """`runtime_for("genuine keras")`: the oldest TensorFlow of that kind; the test is skipped where there is none."""
+
+    def choose(kind: str) -> Runtime:
+        fitting = [runtime for runtime in found_runtimes if kind in runtime.kinds]
+        if not fitting:
+            pytest.skip(f"no interpreter here is {kind}; `tfmigrate runtimes --make all` builds the old ones")
+        newest = kind == "genuine tf.keras" or kind.startswith("keras")
+        return (max if newest else min)(fitting, key=lambda runtime: runtime.tensorflow_version)
+
+    return choose
+
+
+@pytest.fixture(scope="session")
+def launch() -> Iterator[Launch]:
+    """Starts runs in forks of interpreters that import TensorFlow once for all tests of this process."""
+    with Servers() as servers:
+        yield servers.launch
 
 
 @pytest.fixture
