@@ -121,7 +121,7 @@ def sources(folder: Path) -> dict[str, str]:
     return {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in sorted(folder.rglob("*.py"))}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def judge(runtime_for: Callable[[str], Runtime], launch: Launch) -> Callable[..., Report]:
     def run(program: Program, new: Path | None = None) -> Report:
         options = VerifyOptions(
