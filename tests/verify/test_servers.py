@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests import forks
 from tests.conftest import ROOT
 from tfmigrate.verify import experiment, servers
 from tfmigrate.verify.launch import Command, Launch, fresh
@@ -240,6 +241,11 @@ def test_a_server_that_is_killed(plain: Plain, begin: Begin, known: Servers) -> 
     assert printed(begin("print('hello')\n")) == "hello\n", "in a new interpreter"
 
 
+def test_what_is_too_long_to_be_asked_of_a_server(begin: Begin) -> None:
+    script = "import os\nprint(len(os.environ['LONG']))\n"
+    assert printed(begin(script, environment={"LONG": "x" * 100_000})) == "100000\n"
+
+
 def test_servers_end_with_the_block(plain: Plain, known: Servers) -> None:
     process = plain("import time\ntime.sleep(600)\n")
     server = server_of(known)
@@ -329,6 +335,23 @@ NEW = TRAINED.format(
     scope="with tf.distribute.MirroredStrategy().scope():",
     parallel="",
 )
+
+
+UNTOUCHED = """
+import tensorflow
+from tensorflow.python.eager import context
+made = context._context
+print([getattr(made, name, None) for name in ("_context_handle", "_physical_devices", "_logical_devices")])
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("kind", ["genuine keras", "genuine tf.keras", "keras 3", "keras 2"])
+def test_no_device_is_touched_before_the_fork(
+    kind: str, tmp_path: Path, launch: Launch, runtime_for: Callable[[str], Runtime]
+) -> None:
+    done = forks.run(launch, runtime_for(kind), UNTOUCHED, (), tmp_path, 2 if kind == "keras 2" else 3)
+    assert done.stdout == "[None, None, None]\n", done.stderr
 
 
 @pytest.mark.runs_tensorflow

@@ -34,6 +34,8 @@ IMPORT_SECONDS = 300.0
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 5.0
 NUMBER = struct.Struct("=i")
+LONGEST = 1 << 16
+"""Bytes of a message; the socket's own limit is above."""
 
 Key = tuple[Path, frozenset[tuple[str, str]]]
 
@@ -136,19 +138,18 @@ class _Server:
 
     def fork(self, command: Command) -> Forked | None:
         """None when the server is gone, or cannot be told so much."""
-        asked = {
-            "program": str(command.program),
-            "args": list(command.args),
-            "cwd": str(command.cwd),
-            "env": dict(command.env),
-        }
+        program, cwd = str(command.program), str(command.cwd)
+        asked = {"program": program, "args": list(command.args), "cwd": cwd, "env": dict(command.env)}
+        message = json.dumps(asked).encode()
+        if len(message) > LONGEST:
+            return None
         pipes = [os.pipe() for _ in range(3)]
         stdout, stderr, status = (read for read, _ in pipes)
         given = array.array("i", [write for _, write in pipes])
         process = None
         try:
             ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given.tobytes())]
-            self.channel.sendmsg([json.dumps(asked).encode()], ancillary)
+            self.channel.sendmsg([message], ancillary)
             for write in given:
                 os.close(write)
             given = array.array("i")

@@ -69,16 +69,22 @@ class Server(object):
                     return order
 
     def fork(self, asked, stdout, stderr, status):
-        child = os.fork()
-        if not child:
+        try:
+            child = os.fork()
+        except OSError:  # no memory for another: who asks sees the pipe's end, and starts an interpreter
+            child = None
+        if child == 0:
             os.setsid()
             os.close(status)
             self.leave()
             return Order(asked, stdout, stderr)
-        self.running[child] = status
         for end in (stdout, stderr):
             os.close(end)
-        tell(status, child)
+        if child is None:
+            os.close(status)
+        else:
+            self.running[child] = status
+            tell(status, child)
         return None
 
     def leave(self):
@@ -100,10 +106,11 @@ class Server(object):
 
     def stop(self):
         for child in self.running:
-            try:
-                os.killpg(child, signal.SIGKILL)
-            except OSError:  # it has ended by itself
-                continue
+            for kill in (os.kill, os.killpg):  # one that was just forked has no group yet
+                try:
+                    kill(child, signal.SIGKILL)
+                except OSError:
+                    continue
 
 
 def receive(channel):
