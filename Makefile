@@ -6,7 +6,7 @@ BIN := .venv/bin
 DEMO := build/demo
 SOURCES := pyproject.toml
 
-.PHONY: demo test docs bench reliability trust runtimes lint types clean
+.PHONY: demo test check docs bench reliability trust runtimes lint types clean
 
 demo: .venv/verify runtimes
 	rm -rf $(DEMO)
@@ -18,7 +18,11 @@ demo: .venv/verify runtimes
 	@echo "The report is $(CURDIR)/$(DEMO)/report/report.html"
 
 test: .venv/dev runtimes lint types
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# What needs no TensorFlow: while working.
+check: .venv/dev lint types
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not runs_tensorflow"
 
 lint: .venv/dev
 	$(BIN)/ruff check .

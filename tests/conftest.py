@@ -7,17 +7,22 @@ import os
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests import forks
 from tfmigrate import cli, migrate, rules
 from tfmigrate.errors import UserError
 from tfmigrate.files.source import explain_syntax_error
 from tfmigrate.result import FileResult, Finding
 from tfmigrate.settings import Settings
+from tfmigrate.verify import runtimes
+from tfmigrate.verify.launch import Launch
+from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.servers import Servers
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,6 +38,46 @@ class Outcome:
     @property
     def text(self) -> str:
         return self.out.decode()
+
+
+@pytest.fixture(scope="session")
+def found_runtimes() -> tuple[Runtime, ...]:
+    return runtimes.discover()
+
+
+@pytest.fixture(scope="session")
+def runtime_for(found_runtimes: tuple[Runtime, ...]) -> Callable[[str], Runtime]:
+    """`runtime_for("genuine keras")`: the oldest TensorFlow of that kind; the test is skipped where there is none."""
+
+    def choose(kind: str) -> Runtime:
+        fitting = [runtime for runtime in found_runtimes if kind in runtime.kinds]
+        if not fitting:
+            pytest.skip(f"no interpreter here is {kind}; `tfmigrate runtimes --make all` builds the old ones")
+        newest = kind == "genuine tf.keras" or kind.startswith("keras")
+        return (max if newest else min)(fitting, key=lambda runtime: runtime.tensorflow_version)
+
+    return choose
+
+
+@pytest.fixture(scope="session")
+def launch() -> Iterator[Launch]:
+    """Starts runs in forks of interpreters that import TensorFlow once for all tests of this process."""
+    with Servers() as servers:
+        yield servers.launch
+
+
+@pytest.fixture(scope="session")
+def python(
+    launch: Launch, runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory
+) -> forks.Python:
+    """`python(2, "print('hello')")`: what became of a program (a text or a path) on the newest TensorFlow with Keras 2
+    or 3; more arguments are its command line, `variables` its environment's."""
+
+    def run(keras: int, program: str | Path, *args: str, variables: Mapping[str, str] | None = None) -> forks.Done:
+        runtime = runtime_for(f"keras {keras}")
+        return forks.run(launch, runtime, program, args, tmp_path_factory.mktemp("python"), keras, variables)
+
+    return run
 
 
 @pytest.fixture
@@ -125,6 +170,16 @@ def git(*arguments: str, cwd: Path | None = None) -> str:
     if done.returncode:
         raise UserError(done.stderr)
     return done.stdout
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For xdist: what takes long comes first, so that no worker is left alone with it at the end; and the tests of a
+    module that share something (a fixture of the module's, which may be a dozen trainings) run in one worker."""
+    items.sort(key=lambda item: item.get_closest_marker("runs_tensorflow") is None)
+    for item in items:
+        fixtures = item._fixtureinfo.name2fixturedefs.values()
+        if any(found[-1].scope == "module" for found in fixtures):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
 def pytest_runtest_setup() -> None:

@@ -306,7 +306,7 @@ class TestVerify:
         """What the judge was asked; with the text of the new script as it was at that moment in `args`."""
         asked: list[VerifyOptions] = []
 
-        def judge(options: VerifyOptions, tell: Callable[[str], None]) -> Report:
+        def judge(options: VerifyOptions, tell: Callable[[str], None], execute: object) -> Report:
             asked.append(replace(options, args=(*options.args, options.new.read_text())))
             tell("running genuine")
             return Report("INCONCLUSIVE", "for a test", "old -> new")
@@ -366,7 +366,7 @@ class TestVerify:
         kept = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background is started without it
 
-        def judge(options: VerifyOptions, tell: Callable[[str], None]) -> Report:
+        def judge(options: VerifyOptions, tell: Callable[[str], None], execute: object) -> Report:
             os.kill(os.getpid(), getattr(signal, name))
             time.sleep(10)
             raise AssertionError("went on")

@@ -377,13 +377,16 @@ def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None) -> Repor
 
     from tfmigrate.verify import verdict, written
     from tfmigrate.verify.progress import Progress
+    from tfmigrate.verify.servers import Servers
     from tfmigrate.verify.side_by_side import run_all
 
     verify = partial(written.verify_as_written, pairs=pairs or written.PAIRS) if as_written else verdict.verify
-    if not sys.stderr.isatty():
-        return verify(chosen, tell=lambda line: click.echo(line, err=True))
-    with Progress(Console(stderr=True)) as live:
-        return verify(chosen, tell=live.tell, execute=partial(run_all, watch=live.step))
+    with Servers() as servers:
+        forking = partial(run_all, launch=servers.launch)
+        if not sys.stderr.isatty():
+            return verify(chosen, tell=lambda line: click.echo(line, err=True), execute=forking)
+        with Progress(Console(stderr=True)) as live:
+            return verify(chosen, tell=live.tell, execute=partial(forking, watch=live.step))
 
 
 def _as_script(path: Path, folder: Path, copy_program: Callable[[Path, Path, int], object], largest: int) -> Path:

@@ -27,6 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,10 +37,11 @@ from tfmigrate.verify.experiment import PROBE
 from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.program import program_of
 from tfmigrate.verify.report import CONTROL, Report
+from tfmigrate.verify.servers import Servers
 from tfmigrate.verify.side_by_side import run_all
 from tfmigrate.verify.trace import Trace
 from tfmigrate.verify.verdict import verify
-from tfmigrate.verify.world import Limits, Run, World
+from tfmigrate.verify.world import Execute, Limits, Run, World
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -59,8 +61,8 @@ class Agreed(Exception):
 class Memory:
     """Runs what it has not run before. `repetition` is a part of what a run is, but for controls."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, execute: Execute) -> None:
+        self.folder, self.execute = folder, execute
         self.repetition = 1
         self.wrong = False
         self.controls = True
@@ -85,7 +87,7 @@ class Memory:
             shutil.rmtree(places[i], ignore_errors=True)
         self.ran += len(missing)
         for run, i in zip(
-            run_all([worlds[i] for i in missing], limits, [places[i] for i in missing], os.cpu_count()), missing
+            self.execute([worlds[i] for i in missing], limits, [places[i] for i in missing], os.cpu_count()), missing
         ):
             (places[i] / "run.pickle").write_bytes(pickle.dumps(run))
         runs = []
@@ -183,8 +185,8 @@ class Cell:
 class Matrix:
     """Every cell, in an order in which what matters most comes first."""
 
-    def __init__(self, folder: Path, legacy: dict[str, Path]) -> None:
-        self.memory = Memory(folder / "runs")
+    def __init__(self, folder: Path, legacy: dict[str, Path], execute: Execute) -> None:
+        self.memory = Memory(folder / "runs", execute)
         self.legacy = legacy
 
     def options(self, program: Program, new: Path, kerases: tuple[Literal[2, 3], ...] = KERASES) -> VerifyOptions:
@@ -259,7 +261,6 @@ def main() -> int:
     found = runtimes.discover()
     kinds = (*GENUINE.values(), ESTIMATOR)
     legacy = {kind: r.python for kind in kinds if (r := oldest(found, kind)) is not None}
-    matrix = Matrix(options.results, legacy)
     chosen = programs(options.programs)
     cells: list[Cell] = []
     started = time.monotonic()
@@ -267,13 +268,15 @@ def main() -> int:
     def late() -> bool:
         return bool(time.monotonic() - started > 60 * options.minutes)
 
-    for repetition in range(1, options.repetitions + 1):
-        for program in chosen:
-            if not late():
-                cells.append(told(matrix.right(program, repetition), started))
-        for program in chosen if repetition == 1 else ():
-            if not late():
-                cells.extend(told(one, started) for one in matrix.wrong(program))
+    with Servers() as servers:
+        matrix = Matrix(options.results, legacy, partial(run_all, launch=servers.launch))
+        for repetition in range(1, options.repetitions + 1):
+            for program in chosen:
+                if not late():
+                    cells.append(told(matrix.right(program, repetition), started))
+            for program in chosen if repetition == 1 else ():
+                if not late():
+                    cells.extend(told(one, started) for one in matrix.wrong(program))
     (options.results / "cells.jsonl").write_text("".join(json.dumps(asdict(one)) + "\n" for one in cells))
     faults = summary(cells)
     minutes = (time.monotonic() - started) / 60

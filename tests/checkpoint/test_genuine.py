@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import forks
 from tfmigrate.checkpoint.convert import convert
 from tfmigrate.errors import UserError
 from tfmigrate.verify import runtimes
-from tfmigrate.verify.runtimes import KERAS_2, Runtime
+from tfmigrate.verify.launch import Launch
+from tfmigrate.verify.runtimes import Runtime
 
 pytestmark = pytest.mark.runs_tensorflow
 
@@ -23,21 +24,30 @@ NEEDS_MODEL = {("frozen", ".h5"), ("frozen", ".weights.h5"), ("nested", ".h5"), 
 """Where a file of weights alone leaves open which weight is whose, or where today's Keras looks for it."""
 
 
-def run(runtime: Runtime, *arguments: object, keras_2: bool = False) -> str:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    environment["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    if keras_2:
-        environment[KERAS_2] = "1"
-    command = [str(runtime.python), str(PROGRAM), *map(str, arguments)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def run(launch: Launch, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """What PROGRAM prints on a runtime."""
+
+    def output(runtime: Runtime, *arguments: object, keras: int = 3) -> str:
+        done = forks.run(launch, runtime, PROGRAM, tuple(map(str, arguments)), tmp_path_factory.mktemp("run"), keras)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout
+
+    return output
 
 
 @pytest.fixture(scope="module", params=["keras", "tf.keras"])
-def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(
+    request: pytest.FixtureRequest,
+    run: Run,
+    found_runtimes: tuple[Runtime, ...],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
     """A folder with what each program's parallel model saved under the old runtime of a flavour."""
-    old = runtimes.genuine_for(request.param, runtimes.discover())
+    old = runtimes.genuine_for(request.param, found_runtimes)
     if old is None:
         pytest.skip(f"no old TensorFlow for {request.param} here; `tfmigrate runtimes --make all` builds them")
     folder = tmp_path_factory.mktemp("trained")
@@ -45,7 +55,9 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return folder
 
 
-def test_every_file_loads_in_both_keras_versions_with_the_predictions_of_the_old_one(trained: Path) -> None:
+def test_every_file_loads_in_both_keras_versions_with_the_predictions_of_the_old_one(
+    trained: Path, run: Run, found_runtimes: tuple[Runtime, ...]
+) -> None:
     expected = set()
     for folder in sorted(trained.iterdir()):
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -63,10 +75,10 @@ def test_every_file_loads_in_both_keras_versions_with_the_predictions_of_the_old
     shutil.copy(trained / "frozen" / "new-whole.h5", trained / "frozen" / "new-by-name.h5")
     expected.add(("frozen", "new-by-name.h5"))
     for kind in (3, 2):
-        new = runtimes.modern(runtimes.discover(), kind)
+        new = runtimes.modern(found_runtimes, kind)
         if new is None:
             pytest.skip(f"no TensorFlow with Keras {kind} here: pip install 'tfmigrate[verify]'")
-        lines = run(new, "load", "tf.keras", trained, keras_2=kind == 2).splitlines()
+        lines = run(new, "load", "tf.keras", trained, keras=kind).splitlines()
         told = {tuple(line.split()[1:3]): float(line.split()[3]) for line in lines if line.startswith("difference ")}
         assert set(told) == expected
         assert {name: far for name, far in told.items() if far > TOLERANCE} == {}

@@ -8,10 +8,8 @@ its `before` runs on today's Keras 2.
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +18,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests import forks
 from tfmigrate import rules
 from tfmigrate.verify import runtimes
 from tfmigrate.verify import trace as traces
 from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import compare
-from tfmigrate.verify.runtimes import KERAS_2, Runtime
+from tfmigrate.verify.launch import Launch
+from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.trace import Trace
 
 PROGRAM = Path(__file__).with_name("world.py")
@@ -122,9 +122,8 @@ World = tuple[str, Runtime, Mapping[str, str]]
 """What the probe calls it, its interpreter, and the texts of the examples that run there."""
 
 
-def worlds() -> dict[str, World | None]:
+def worlds(found: Sequence[Runtime]) -> dict[str, World | None]:
     """Every world; None where there is no interpreter for it."""
-    found = runtimes.discover()
     genuine = {name for name, e in EXAMPLES.items() if re.search("multi_gpu_model|estimator", e.before)}
     standalone = {name for name in genuine if re.search(r"^\s*(from|import) keras", EXAMPLES[name].before, re.M)}
     before = {name: example.before for name, example in EXAMPLES.items()}
@@ -142,18 +141,16 @@ def worlds() -> dict[str, World | None]:
     }
 
 
-def run(folder: Path, name: str, kind: str, runtime: Runtime, texts: Mapping[str, str]) -> dict[str, Side]:
-    folder.mkdir()
+def run(
+    launch: Launch, folder: Path, name: str, kind: str, runtime: Runtime, texts: Mapping[str, str]
+) -> dict[str, Side]:
+    (folder / "start").mkdir(parents=True)
     examples = {
         example: {"script": text, "replicas": replicas(EXAMPLES[example].before)} for example, text in texts.items()
     }
     (folder / "examples.json").write_text(json.dumps(examples))
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    environment |= {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0", "CUDA_VISIBLE_DEVICES": "-1"}
-    if name.endswith("Keras 2"):
-        environment[KERAS_2] = "1"
-    command = [str(runtime.python), str(PROGRAM), kind, str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
+    keras = 2 if name.endswith("Keras 2") else 3
+    done = forks.run(launch, runtime, PROGRAM, (kind, str(folder)), folder / "start", keras, seconds=900)
     assert done.returncode == 0, done.stderr[-2000:]
     return {example: Side.read(folder / example) for example in examples}
 
@@ -163,10 +160,13 @@ def replicas(text: str) -> int:
     return int(asked.group(1)) if asked else 2
 
 
-def run_all(folder: Path, known: Mapping[str, World]) -> dict[str, dict[str, Side]]:
+def run_all(launch: Launch, folder: Path, known: Mapping[str, World]) -> dict[str, dict[str, Side]]:
     """{world: {example: what became of it}}"""
     with ThreadPoolExecutor(2) as pool:
-        running = {name: pool.submit(run, folder / name.replace(" ", "-"), name, *known[name]) for name in known}
+        running = {
+            name: pool.submit(run, launch, folder / name.replace(" ", "-"), name, *world)
+            for name, world in known.items()
+        }
         return {name: done.result() for name, done in running.items()}
 
 
@@ -218,12 +218,14 @@ def wrong_on(new: str, sides: Mapping[str, Mapping[str, Side]]) -> dict[str, str
 
 
 @pytest.mark.runs_tensorflow
-def test_every_example_computes_as_before(tmp_path: Path) -> None:
-    known = worlds()
+def test_every_example_computes_as_before(
+    tmp_path: Path, launch: Launch, found_runtimes: tuple[Runtime, ...]
+) -> None:
+    known = worlds(found_runtimes)
     missing = [name for name, world in known.items() if world is None]
     if missing:
         pytest.skip(f"no interpreter for {', '.join(missing)}; `tfmigrate runtimes --make all` builds the old ones")
-    sides = run_all(tmp_path, {name: world for name, world in known.items() if world is not None})
+    sides = run_all(launch, tmp_path, {name: world for name, world in known.items() if world is not None})
     wrong = {new: wrong_on(new, sides) for new in NEW}
     assert wrong == {new: {} for new in NEW}, json.dumps(wrong, indent=1)
 

@@ -1,4 +1,4 @@
-"""Run by test_on_a_strategy.py in an interpreter with TensorFlow: programs on stdin, what became of each on stdout.
+"""Run by test_on_a_strategy.py with TensorFlow: programs from a file of JSON, what became of each on stdout.
 
 All of them share one strategy, because a second one in a process is what TFM414 says fails; a program that is about
 that is `alone`: the classes are TensorFlow's own then, and the last strategy that it made is the one for the rest.
@@ -11,6 +11,7 @@ import contextlib
 import io
 import json
 import os
+import pathlib
 import sys
 import tempfile
 import time
@@ -152,6 +153,7 @@ def outcome(program: str, alone: bool) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    given = json.loads(pathlib.Path(sys.argv[1]).read_text())
     for method in ("fit", "train_on_batch"):
         recorded(method)
     if WORKER is None:
@@ -159,6 +161,6 @@ if __name__ == "__main__":
         files_at_hand()
     else:
         saved_late()
-    for one in json.load(sys.stdin):
+    for one in given:
         os.chdir(one.get("folder") or ".")
         print(json.dumps({"name": one["name"], **outcome(one["program"], one["alone"])}), flush=True)

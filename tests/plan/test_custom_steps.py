@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
+from tests.forks import Python
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -123,7 +120,7 @@ def test_what_is_in_parts_or_not_known_is_not(old: str, new: str) -> None:
 
 
 @pytest.mark.runs_tensorflow
-def test_every_replica_gets_all_rows() -> None:
+def test_every_replica_gets_all_rows(python: Python) -> None:
     program = """\
 import tensorflow as tf
 (cpu,) = tf.config.list_physical_devices("CPU")
@@ -134,7 +131,7 @@ for given in (data, strategy.experimental_distribute_dataset(data)):
     for batch in given:
         print(*(int(n) for n in strategy.experimental_local_results(strategy.run(tf.size, args=(batch,)))))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = python(3, program)
     assert done.stdout.split() == ["8", "8", "4", "4"]
 
 
@@ -235,13 +232,11 @@ print("FACTOR", round(float(np.mean((start - model.get_weights()[0]) / wanted)),
 
 
 @pytest.mark.runs_tensorflow
-@pytest.mark.parametrize("legacy", ["0", "1"])
-def test_the_step_is_as_many_times_as_long_as_there_are_replicas(legacy: str) -> None:
+@pytest.mark.parametrize("keras", [3, 2])
+def test_the_step_is_as_many_times_as_long_as_there_are_replicas(keras: int, python: Python) -> None:
     def factor(program: str) -> str:
-        environment = {**os.environ, "TF_USE_LEGACY_KERAS": legacy}
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
-        )
+        done = python(keras, program)
+        done.check_returncode()
         return done.stdout.split("FACTOR")[1].strip()
 
     assert factor(RUN) == "2.0"
@@ -249,13 +244,12 @@ def test_the_step_is_as_many_times_as_long_as_there_are_replicas(legacy: str) ->
 
 
 @pytest.mark.runs_tensorflow
-@pytest.mark.parametrize("legacy", ["0", "1"])
+@pytest.mark.parametrize("keras", [3, 2])
 @pytest.mark.parametrize("name", ["optimizer", "seen"])
-def test_what_stands_outside_fails_on_keras_3_alone(name: str, legacy: str) -> None:
+def test_what_stands_outside_fails_on_keras_3_alone(name: str, keras: int, python: Python) -> None:
     program = RUN.replace("SGD(0.1)", "Adam(0.1)").replace(f"    {name} = ", f"{name} = ")
     head, scope, rest = program.partition("with strategy.scope():\n")
     (line,) = [line for line in rest.splitlines(keepends=True) if line.startswith(f"{name} = ")]
     program = head + line + scope + rest.replace(line, "", 1)
-    environment = {**os.environ, "TF_USE_LEGACY_KERAS": legacy}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
-    assert bool(done.returncode) is (legacy == "0"), done.stderr[-2000:]
+    done = python(keras, program)
+    assert bool(done.returncode) is (keras == 3), done.stderr[-2000:]

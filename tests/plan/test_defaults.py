@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.forks import Python
 from tfmigrate import rules
 from tfmigrate.plan.recurrent import _ALWAYS_HARD, _GATED, FIRST_WITH_SIGMOID
 from tfmigrate.rules import Default
@@ -116,9 +115,9 @@ def test_gates_were_hard_in_the_versions_that_the_rule_names(layer: str) -> None
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.skipif(not importlib.util.find_spec("tensorflow"), reason="needs the verify extra")
-def test_the_newest_column_is_that_of_the_installed_tensorflow() -> None:
+def test_the_newest_column_is_that_of_the_installed_tensorflow(python: Python) -> None:
     tool = ROOT / "tools" / "compare_defaults.py"
-    done = subprocess.run([sys.executable, "-W", "ignore", str(tool), "--collect"], capture_output=True, text=True)
+    done = python(3, tool, "--collect")
     line = next(ln for ln in done.stdout.splitlines() if ln.startswith("DEFAULTS "))
     (installed,) = (t for label, t in json.loads(line[9:]).items() if label.startswith("tf.keras "))
     ruled = {(row.of, row.argument) for row in (param.values[0] for param in ROWS)}  # type: ignore[attr-defined]

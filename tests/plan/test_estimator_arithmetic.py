@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
+from tests.forks import Python
 from tfmigrate.plan.estimator_layers import OPTIMIZERS, SCHEDULES
 
 PROGRAM = """
@@ -88,13 +86,9 @@ def test_every_row_of_the_tables_is_measured() -> None:
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.skipif(not importlib.util.find_spec("tensorflow"), reason="the verify extra brings TensorFlow")
-@pytest.mark.parametrize("legacy", ["0", "1"], ids=["Keras 3", "Keras 2"])
-def test_the_steps_are_the_same(legacy: str) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(pairs())],
-        capture_output=True,
-        check=True,
-        env={**os.environ, "TF_USE_LEGACY_KERAS": legacy, "CUDA_VISIBLE_DEVICES": "-1"},
-    )
+@pytest.mark.parametrize("keras", [3, 2], ids=["Keras 3", "Keras 2"])
+def test_the_steps_are_the_same(keras: int, python: Python) -> None:
+    ran = python(keras, PROGRAM, json.dumps(pairs()))
+    ran.check_returncode()
     for (made, _), (old, new) in zip(pairs(), json.loads(ran.stdout.splitlines()[-1]), strict=True):
         assert new == pytest.approx(old, rel=2e-5, abs=2e-6), made

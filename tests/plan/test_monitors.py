@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
+from tests.forks import Python
 from tfmigrate.plan.monitors import JUDGED_ALIKE
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
@@ -245,13 +243,11 @@ print("ANSWERS", json.dumps(found))
 
 
 @pytest.mark.runs_tensorflow
-@pytest.mark.parametrize("legacy", ["0", "1"])
-def test_keras_judges_as_the_table_says(legacy: str) -> None:
-    environment = {**os.environ, "TF_USE_LEGACY_KERAS": legacy}
-    command = [sys.executable, "-c", ASKED, json.dumps(sorted(JUDGED_ALIKE))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+@pytest.mark.parametrize("keras", [3, 2])
+def test_keras_judges_as_the_table_says(keras: int, python: Python) -> None:
+    done = python(keras, ASKED, json.dumps(sorted(JUDGED_ALIKE)))
     assert done.returncode == 0, done.stderr[-2000:]
     answers = json.loads(done.stdout.split("ANSWERS")[1])
-    assert answers.pop("near") == (["min"] * 3 if legacy == "1" else ["ValueError"] * 3)
-    assert answers.pop("auc") == (["max", "min", "min"] if legacy == "1" else ["max"] * 3)
+    assert answers.pop("near") == (["min"] * 3 if keras == 2 else ["ValueError"] * 3)
+    assert answers.pop("auc") == (["max", "min", "min"] if keras == 2 else ["max"] * 3)
     assert answers == {name: ["max" if "acc" in name else "min"] * 3 for name in JUDGED_ALIKE}

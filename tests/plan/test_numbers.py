@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.forks import Python
 
 OLD: dict[str, list[float]] = json.loads(Path(__file__).with_name("keras-2.3.1.json").read_text(encoding="utf-8"))
 SAME = 1e-6
 """Largest relative difference of a loss that float32 explains; the largest measured is 4.4e-7."""
-KERAS = {"Keras 3": "", "Keras 2": "1"}
+KERAS = {"Keras 3": 3, "Keras 2": 2}
+Difference = Callable[[str, str, str], float]
 
 pytestmark = [
     pytest.mark.runs_tensorflow,
@@ -30,31 +30,29 @@ pytestmark = [
 ]
 
 
-@cache
-def today(mode: str, keras: str) -> dict[str, list[float]]:
-    """What tools/measure_companions.py prints on the installed TensorFlow."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "measure_companions.py"), mode],
-        env={**os.environ, "TF_USE_LEGACY_KERAS": KERAS[keras], "CUDA_VISIBLE_DEVICES": "-1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    line = next((line for line in done.stdout.splitlines() if line.startswith("LOSSES ")), None)
-    assert line is not None, done.stderr[-2000:]
-    found: dict[str, list[float]] = json.loads(line.removeprefix("LOSSES "))
-    return found
-
-
-def difference(name: str, mode: str, keras: str) -> float:
+@pytest.fixture(scope="module")
+def difference(python: Python) -> Difference:
     """The largest relative difference over all steps; losses below 1e-3 are compared as parts of 1e-3."""
-    pairs = zip(OLD[name], today(mode, keras)[name], strict=True)
-    return max(abs(old - new) / max(abs(old), 1e-3) for old, new in pairs)
+
+    @cache
+    def today(mode: str, keras: str) -> dict[str, list[float]]:
+        """What tools/measure_companions.py prints on the installed TensorFlow."""
+        done = python(KERAS[keras], ROOT / "tools" / "measure_companions.py", mode)
+        line = next((line for line in done.stdout.splitlines() if line.startswith("LOSSES ")), None)
+        assert line is not None, done.stderr[-2000:]
+        found: dict[str, list[float]] = json.loads(line.removeprefix("LOSSES "))
+        return found
+
+    def largest(name: str, mode: str, keras: str) -> float:
+        pairs = zip(OLD[name], today(mode, keras)[name], strict=True)
+        return max(abs(old - new) / max(abs(old), 1e-3) for old, new in pairs)
+
+    return largest
 
 
 @pytest.mark.parametrize("keras", KERAS)
 @pytest.mark.parametrize("name", sorted(set(OLD) - {"TFM306 Nadam"}))
-def test_what_the_rules_write_trains_as_before(name: str, keras: str) -> None:
+def test_what_the_rules_write_trains_as_before(name: str, keras: str, difference: Difference) -> None:
     assert difference(name, "new", keras) < SAME
 
 
@@ -71,11 +69,11 @@ def test_what_the_rules_write_trains_as_before(name: str, keras: str) -> None:
         ("TFM207 Conv2D", "Keras 2"),
     ],
 )
-def test_the_old_text_would_not(name: str, keras: str) -> None:
+def test_the_old_text_would_not(name: str, keras: str, difference: Difference) -> None:
     assert difference(name, "naive", keras) > 2 * SAME
 
 
 @pytest.mark.parametrize("keras", KERAS)
-def test_nadam_is_another_optimizer_today(keras: str) -> None:
+def test_nadam_is_another_optimizer_today(keras: str, difference: Difference) -> None:
     # TFM306 only warns, so this must stay a difference: once it is none, the rule has nothing to warn of.
     assert difference("TFM306 Nadam", "new", keras) > 1e-3

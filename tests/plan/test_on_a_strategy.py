@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.forks import Python
 from tfmigrate import rules
 from tfmigrate.rules import Example
 from tfmigrate.verify import experiment
@@ -77,31 +76,27 @@ def programs() -> Iterator[dict[str, object]]:
     yield {"name": f"{TWO_TRAINED} before", "program": EXAMPLES[TWO_TRAINED].before, "alone": True}
 
 
-def started(keras: int, given: list[dict[str, object]], **environment: str) -> subprocess.Popen[str]:
-    values = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", **environment}
-    values["TF_USE_LEGACY_KERAS"] = "1" if keras == 2 else "0"
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen([sys.executable, RUNNER], env=values, text=True, **pipes)
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(given))
-    process.stdin.close()
-    process.stdin = None
-    return process
+Run = Callable[..., Outcomes]
 
 
-def ended(process: subprocess.Popen[str]) -> Outcomes:
-    try:
-        out, error = process.communicate(timeout=600)
-    finally:
-        process.kill()
-    assert process.returncode == 0, error[-3000:]
-    return {one["name"]: one for one in map(json.loads, out.splitlines())}
+@pytest.fixture
+def run(python: Python, tmp_path: Path) -> Run:
+    """What became of each program on Keras 2 or 3."""
+
+    def outcomes(keras: int, given: Sequence[Mapping[str, object]], **variables: str) -> Outcomes:
+        with tempfile.NamedTemporaryFile("w", dir=tmp_path, suffix=".json", delete=False) as file:
+            json.dump(given, file)
+        done = python(keras, RUNNER, file.name, variables=variables)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return {one["name"]: one for one in map(json.loads, done.stdout.splitlines())}
+
+    return outcomes
 
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2], ids=["Keras 3", "Keras 2"])
-def test_what_is_told_fails_and_what_is_mended_runs(keras: int) -> None:
-    outcomes = ended(started(keras, list(programs())))
+def test_what_is_told_fails_and_what_is_mended_runs(keras: int, run: Run) -> None:
+    outcomes = run(keras, list(programs()))
     assert set(FAILS) <= set(outcomes)
     only_what_is_told_fails(outcomes, keras)
     trainable_is_read_at_every_step(outcomes, keras)
@@ -113,9 +108,9 @@ def test_what_is_told_fails_and_what_is_mended_runs(keras: int) -> None:
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2], ids=["Keras 3", "Keras 2"])
-def test_the_same_model_trains_under_a_second_strategy(keras: int) -> None:
+def test_the_same_model_trains_under_a_second_strategy(keras: int, run: Run) -> None:
     program = {"name": TRAINED_AGAIN, "program": EXAMPLES[TRAINED_AGAIN].before, "alone": True}
-    (outcome,) = ended(started(keras, [program])).values()
+    (outcome,) = run(keras, [program]).values()
     assert not outcome["error"]
     assert len(outcome["trainings"]) == 2
 
@@ -126,9 +121,11 @@ DEVICES = "tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDev
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize(("program", "error"), [(STRATEGY + DEVICES, "cannot be modified"), (DEVICES + STRATEGY, "")])
-def test_devices_are_set_up_before_the_strategy_of_several_machines_or_not_at_all(program: str, error: str) -> None:
+def test_devices_are_set_up_before_the_strategy_of_several_machines_or_not_at_all(
+    program: str, error: str, python: Python
+) -> None:
     head = "import tensorflow as tf\n(cpu,) = tf.config.list_physical_devices('CPU')\n"
-    done = subprocess.run([sys.executable, "-c", head + program], capture_output=True, text=True, check=False)
+    done = python(3, head + program)
     assert bool(done.returncode) is bool(error)
     assert error in done.stderr
 
@@ -208,13 +205,12 @@ def for_workers(folder: Path) -> Iterator[dict[str, object]]:
 
 
 @pytest.mark.runs_tensorflow
-def test_what_is_written_for_workers_trains_on_two(tmp_path: Path) -> None:
+def test_what_is_written_for_workers_trains_on_two(tmp_path: Path, run: Run) -> None:
     given = list(for_workers(tmp_path))
     addresses = experiment._free_addresses(2)
     tasks = [{"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}} for index in (0, 1)]
-    running = [started(2, given, TF_CONFIG=json.dumps(task)) for task in tasks]
-    with ThreadPoolExecutor(2) as pool:  # each waits for the other, and for its output to be read
-        chief, other = pool.map(ended, running)
+    with ThreadPoolExecutor(2) as pool:  # each waits for the other
+        chief, other = pool.map(lambda task: run(2, given, TF_CONFIG=json.dumps(task)), tasks)
     for name in (one["name"] for one in given):
         assert (chief[name]["error"], other[name]["error"]) == ("", "")
         assert [t["replicas"] for t in chief[name]["trainings"]] == [2]

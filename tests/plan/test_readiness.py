@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Outcome
+from tests.forks import Python
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.plan.public_names import SECTIONS, PublicNames, Section, path_of
 from tfmigrate.plan.target import Target
@@ -253,7 +251,7 @@ PAIRS = (
 )
 RUN = """
 import sys
-for line in sys.stdin.read().splitlines():
+for line in sys.argv[1].splitlines():
     try:
         eval(line)
     except (AttributeError, TypeError, ValueError) as error:
@@ -263,20 +261,12 @@ for line in sys.stdin.read().splitlines():
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras_2", [False, True])
-def test_what_is_told_fails_in_tensorflow_and_what_stands_in_its_place_runs(keras_2: bool) -> None:
-    pytest.importorskip("tensorflow", reason="the lines are run by TensorFlow, which the verify extra brings")
+def test_what_is_told_fails_in_tensorflow_and_what_stands_in_its_place_runs(keras_2: bool, python: Python) -> None:
     head = ("import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n" if keras_2 else "") + HEAD + MODEL
     lines = [line for _, wrong, right in PAIRS for line in (wrong, right)]
     told = {(code, lines[line - 1]) for line, code, _ in said("\n".join(lines) + "\n", head=head)}
     assert told == {(code, wrong) for code, wrong, _ in PAIRS}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", head + RUN],
-        input="\n".join(lines),
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python(2 if keras_2 else 3, head + RUN, "\n".join(lines))
     assert done.returncode == 0, done.stderr[-2000:]
     failing = {line.removeprefix("FAILS ") for line in done.stdout.splitlines() if line.startswith("FAILS ")}
     assert failing == {line for _, line in told}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
+from tests.forks import Python
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -55,7 +52,7 @@ def test_what_another_branch_gives_is_not_told() -> None:
 
 
 @pytest.mark.runs_tensorflow
-def test_tensorflow_says_the_same() -> None:
+def test_tensorflow_says_the_same(python: Python) -> None:
     asked = [given for given, _ in REFUSED] + TAKEN
     program = (
         "import tensorflow as tf\n"
@@ -66,6 +63,5 @@ def test_tensorflow_says_the_same() -> None:
         "        return False\n"
         f"print([taken(given) for given in ({', '.join(asked)})])\n"
     )
-    values = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    done = subprocess.run([sys.executable, "-c", program], env=values, capture_output=True, text=True, timeout=300)
+    done = python(3, program)
     assert done.stdout.strip() == str([False] * len(REFUSED) + [True] * len(TAKEN)), done.stderr[-2000:]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
+from tests.forks import Done, Python
 from tfmigrate import rules
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -97,12 +94,10 @@ y = x.sum(axis=1, keepdims=True)
 
 
 @pytest.mark.runs_tensorflow
-@pytest.mark.parametrize("legacy", ["0", "1"])
-def test_tensorflow_has_the_new_name_alone(legacy: str) -> None:
-    def run(program: str) -> subprocess.CompletedProcess[str]:
-        program = program.replace("MirroredStrategy()", "MirroredStrategy(['cpu:0', 'cpu:1'])")
-        values = {**os.environ, "TF_USE_LEGACY_KERAS": legacy, "CUDA_VISIBLE_DEVICES": "-1"}
-        return subprocess.run([sys.executable, "-c", WORLD + program], env=values, capture_output=True, text=True)
+@pytest.mark.parametrize("keras", [3, 2])
+def test_tensorflow_has_the_new_name_alone(keras: int, python: Python) -> None:
+    def run(program: str) -> Done:
+        return python(keras, WORLD + program.replace("MirroredStrategy()", "MirroredStrategy(['cpu:0', 'cpu:1'])"))
 
     example = rules.by_code()["TFM223"].examples[0]
     assert "no attribute 'experimental_run_v2'" in run(example.before).stderr

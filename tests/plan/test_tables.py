@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import json
-import os
-import subprocess
 import sys
 from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.forks import Python
 from tfmigrate import rules
 from tfmigrate.rules import Default, Rename
 from tfmigrate.understand import names
@@ -109,20 +108,13 @@ def has(name):
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
     return found is not None
-print("LACKS", json.dumps([name for name in json.loads(sys.stdin.read()) if not has(name)]))
+print("LACKS", json.dumps([name for name in json.loads(sys.argv[1]) if not has(name)]))
 """
 
 
-def test_new_names_exist_in_keras_2_too() -> None:
+def test_new_names_exist_in_keras_2_too(python: Python) -> None:
     wanted = sorted({row.new for rule in RULES for row in rule.renames if row.kind in ("name", "module")})
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", KERAS_2],
-        input=json.dumps(wanted),
-        env={**os.environ, "TF_USE_LEGACY_KERAS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python(2, KERAS_2, json.dumps(wanted))
     line = next((line for line in done.stdout.splitlines() if line.startswith("LACKS ")), done.stderr)
     assert line == "LACKS []"
 

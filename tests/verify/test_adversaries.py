@@ -7,68 +7,19 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tfmigrate.verify import experiment
+from tfmigrate.verify.launch import Command, Process, fresh
 from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.servers import Forked, Servers
 from tfmigrate.verify.world import Limits, Run, World
 
-from .processes import alive, wait_for
-
-TENSORFLOW = """
-import sys, types
-
-__version__ = '1.15.0'
-__path__ = []
-
-
-def module(name, **names):
-    found = sys.modules[name] = types.ModuleType(name)
-    vars(found).update(names, __path__=[])
-    parent, _, last = name.rpartition('.')
-    setattr(sys.modules[parent], last, found)
-    return found
-
-
-def device(name):
-    raise RuntimeError("no script here asks for a device")
-
-
-class Layer(object):
-    def __call__(self, x):
-        return x
-
-
-class Model(Layer):
-    def _make_train_function(self):
-        pass
-
-    def _make_test_function(self):
-        pass
-
-    def fit(self, x=None):
-        pass
-
-
-class BaseSession(object):
-    pass
-
-
-for name in ('compat', 'compat.v1', 'python', 'python.client', 'python.keras', 'python.keras.engine', 'core',
-             'core.protobuf', 'core.protobuf.config_pb2', 'core.framework', 'core.framework.device_attributes_pb2'):
-    module(__name__ + '.' + name)
-keras = module(__name__ + '.keras', __version__='2.2.4-tf', backend=None)
-compat.v1.keras = keras
-module(__name__ + '.python.client.session', BaseSession=BaseSession)
-module(__name__ + '.python.client.device_lib', list_local_devices=lambda: [])
-module(__name__ + '.python.keras.engine.training', Model=Model)
-module(__name__ + '.python.keras.engine.base_layer', Layer=Layer)
-module(__name__ + '.random', set_seed=lambda seed: None)
-module(__name__ + '.nn', dropout=lambda x: x)
-"""
+from .processes import TENSORFLOW, alive, wait_for
 
 ELSEWHERE = Path(__file__).parent
 """A folder that is not in /tmp."""
@@ -76,8 +27,8 @@ ELSEWHERE = Path(__file__).parent
 Attempt = Callable[..., Run]
 
 
-@pytest.fixture
-def attempt(tmp_path: Path) -> Attempt:
+@pytest.fixture(params=["new interpreter", "fork"])
+def attempt(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Attempt]:
     """Runs a script under the probe, with few limits but those given."""
     packages = tmp_path / "packages"
     packages.mkdir()
@@ -90,9 +41,20 @@ def attempt(tmp_path: Path) -> Attempt:
         program.mkdir(exist_ok=True)
         (program / "train.py").write_text(script)
         world = World("old", "genuine", runtime, program, "train.py", environment={"PYTHONPATH": str(packages)})
-        return experiment.run(world, Limits(**{"seconds": 60, **limits}), folder=tmp_path / "results")  # type: ignore
+        allowed = Limits(**{"seconds": 60, **limits})  # type: ignore[arg-type]
+        done = experiment.run(world, allowed, folder=tmp_path / "results", launch=launch)
+        assert launched == [Forked if request.param == "fork" else subprocess.Popen]
+        return done
 
-    return run
+    launched: list[type] = []
+    with Servers() as servers:
+
+        def launch(command: Command, stops: Sequence[threading.Event] = ()) -> Process:
+            process = (servers.launch if request.param == "fork" else fresh)(command, stops)
+            launched.append(type(process))
+            return process
+
+        yield run
 
 
 def printed(run: Run) -> str:

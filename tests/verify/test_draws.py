@@ -9,6 +9,7 @@ import pytest
 
 from tfmigrate.verify import experiment
 from tfmigrate.verify.compare import compare
+from tfmigrate.verify.launch import Launch
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.world import Limits, World
 
@@ -46,17 +47,19 @@ parallel.fit(random.rand(50, 5, 9), random.rand(50, 1), batch_size=16, epochs=3,
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", ["keras", "tensorflow.keras"])
-def test_two_versions_draw_the_same(keras: str, tmp_path: Path, runtime_for: Callable[[str], Runtime]) -> None:
+def test_two_versions_draw_the_same(
+    keras: str, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
     (tmp_path / "old.py").write_text(SCRIPT.replace("KERAS", keras))
     standalone = keras == "keras"
     kind = "genuine keras" if standalone else "genuine tf.keras"
     genuine = World("genuine", "genuine", runtime_for(kind), tmp_path, "old.py", replicas=2, shares_evenly=True)
-    old = experiment.run(genuine, Limits(seconds=300), tmp_path / "genuine")
+    old = experiment.run(genuine, Limits(seconds=300), tmp_path / "genuine", launch=launch)
     assert old.ok, old.message
     for name in ("keras 3", "keras 2"):
         world = World(name, "restored", runtime_for(name), tmp_path, "old.py", replicas=2, shares_evenly=True)
         world = World(**{**vars(world), "legacy_keras": name == "keras 2", "standalone": standalone})
-        run = experiment.run(world, Limits(seconds=300), tmp_path / name, old.trace)
+        run = experiment.run(world, Limits(seconds=300), tmp_path / name, old.trace, launch=launch)
         assert run.ok, run.message
         comparison = compare(old.trace, run.trace, 1e-5)
         assert comparison.max_relative_difference < 2e-6

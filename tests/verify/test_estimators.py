@@ -4,6 +4,7 @@ batch does not."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import Comparison, compare
 from tfmigrate.verify.controls import ESTIMATOR_CONTROLS, mutants
 from tfmigrate.verify.experiment import run
+from tfmigrate.verify.launch import Launch
 from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.program import program_of
 from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.side_by_side import run_all
 from tfmigrate.verify.verdict import verify
 from tfmigrate.verify.world import Limits, Run, World
 
@@ -33,7 +36,9 @@ pytestmark = pytest.mark.runs_tensorflow
 
 
 @pytest.fixture(scope="module")
-def genuine(runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Run]:
+def genuine(
+    runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory, launch: Launch
+) -> Callable[[Path], Run]:
     """The old program on the oldest TensorFlow that has Estimators, run once."""
     done: dict[Path, Run] = {}
 
@@ -41,7 +46,7 @@ def genuine(runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.Temp
         if folder not in done:
             runtime = runtime_for("genuine estimator")
             world = World("old", "genuine", runtime, folder / "before", "train.py", replicas=2)
-            done[folder] = run(world, LIMITS, tmp_path_factory.mktemp("old"))
+            done[folder] = run(world, LIMITS, tmp_path_factory.mktemp("old"), launch=launch)
         return done[folder]
 
     return train
@@ -50,9 +55,11 @@ def genuine(runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.Temp
 LIMITS = Limits(seconds=300)
 
 
-def migrated(folder: Path, runtime: Runtime, old: Run, overlay: Mapping[str, str], results: Path) -> Run:
+def migrated(
+    folder: Path, runtime: Runtime, old: Run, overlay: Mapping[str, str], results: Path, launch: Launch
+) -> Run:
     world = World("new", "migrated", runtime, folder / "after", "train.py", replicas=2, overlay=overlay)
-    return run(world, LIMITS, results, old.trace)
+    return run(world, LIMITS, results, old.trace, launch=launch)
 
 
 def compared(old: Run, new: Run) -> Comparison:
@@ -61,11 +68,15 @@ def compared(old: Run, new: Run) -> Comparison:
 
 @pytest.mark.parametrize("folder", PROGRAMS, ids=lambda folder: folder.name)
 def test_the_migration_trains_as_the_estimator_did(
-    folder: Path, genuine: Callable[[Path], Run], runtime_for: Callable[[str], Runtime], tmp_path: Path
+    folder: Path,
+    genuine: Callable[[Path], Run],
+    runtime_for: Callable[[str], Runtime],
+    tmp_path: Path,
+    launch: Launch,
 ) -> None:
     old = genuine(folder)
     assert old.ok, old.message
-    new = migrated(folder, runtime_for("keras 3"), old, {}, tmp_path)
+    new = migrated(folder, runtime_for("keras 3"), old, {}, tmp_path, launch)
     assert new.ok, new.message
     found = compared(old, new)
     assert len(found.steps) == STEPS[folder.name] == len(old.trace.steps)
@@ -76,19 +87,19 @@ def test_the_migration_trains_as_the_estimator_did(
 
 
 def test_a_batch_that_is_not_multiplied_is_different(
-    genuine: Callable[[Path], Run], runtime_for: Callable[[str], Runtime], tmp_path: Path
+    genuine: Callable[[Path], Run], runtime_for: Callable[[str], Runtime], tmp_path: Path, launch: Launch
 ) -> None:
     folder = ROOT / "fixtures" / "estimator_mlp"
     old = genuine(folder)
     (wrong, *_) = mutants(program_of(folder / "after", "train.py"), "train.py", 2, 3, ESTIMATOR_CONTROLS)
     assert wrong.mutation == "batch of one replica"
-    new = migrated(folder, runtime_for("keras 3"), old, wrong.files, tmp_path)
+    new = migrated(folder, runtime_for("keras 3"), old, wrong.files, tmp_path, launch)
     divergence = cause.find(old.trace, new.trace, compared(old, new))
     assert divergence is not None
     assert divergence.kind == "batch size"
 
 
-def test_the_whole_verdict_on_the_guide(runtime_for: Callable[[str], Runtime]) -> None:
+def test_the_whole_verdict_on_the_guide(runtime_for: Callable[[str], Runtime], launch: Launch) -> None:
     folder = ROOT / "fixtures" / "estimator_guide"
     options = VerifyOptions(
         folder / "before" / "train.py",
@@ -97,6 +108,6 @@ def test_the_whole_verdict_on_the_guide(runtime_for: Callable[[str], Runtime]) -
         old_python=runtime_for("genuine estimator").python,
         new_python=runtime_for("keras 2").python,
     )
-    report = verify(options)
+    report = verify(options, execute=partial(run_all, launch=launch))
     assert report.verdict == "EQUIVALENT", report.reason
     assert "batch of one replica" in {control.mutation for control in report.controls if control.detected}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tfmigrate.verify import child, experiment
+from tfmigrate.verify.launch import Launch
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.scratch import copy_program
 from tfmigrate.verify.side_by_side import run_all
@@ -170,14 +171,16 @@ ENDINGS = {
 
 
 @pytest.fixture(scope="module")
-def endings(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]) -> dict[str, Run]:
+def endings(
+    tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> dict[str, Run]:
     folder = tmp_path_factory.mktemp("endings")
     for name, text in ENDINGS.items():
         (folder / f"{name}.py").write_text(text)
     runtime = runtime_for("keras 3")
     worlds: Sequence[World] = [World("new", "migrated", runtime, folder, f"{name}.py") for name in ENDINGS]
     results = [tmp_path_factory.mktemp(name) for name in ENDINGS]
-    done = run_all([(world, None) for world in worlds], Limits(seconds=300), results, jobs=2)
+    done = run_all([(world, None) for world in worlds], Limits(seconds=300), results, jobs=2, launch=launch)
     return dict(zip(ENDINGS, done, strict=True))
 
 

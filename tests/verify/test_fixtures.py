@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import compare
 from tfmigrate.verify.controls import CONTROLS, PREDICTION_CONTROLS, mutants
 from tfmigrate.verify.experiment import run
+from tfmigrate.verify.launch import Launch
 from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.program import program_of
 from tfmigrate.verify.report import Report
@@ -119,8 +121,8 @@ def sources(folder: Path) -> dict[str, str]:
     return {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in sorted(folder.rglob("*.py"))}
 
 
-@pytest.fixture(scope="module")
-def judge(runtime_for: Callable[[str], Runtime]) -> Callable[..., Report]:
+@pytest.fixture
+def judge(runtime_for: Callable[[str], Runtime], launch: Launch) -> Callable[..., Report]:
     def run(program: Program, new: Path | None = None) -> Report:
         options = VerifyOptions(
             program.old,
@@ -130,7 +132,7 @@ def judge(runtime_for: Callable[[str], Runtime]) -> Callable[..., Report]:
             new_python=runtime_for("keras 2").python,
             seconds=600,
         )
-        return verify(options)
+        return verify(options, execute=partial(run_all, launch=launch))
 
     return run
 
@@ -159,7 +161,9 @@ def test_the_right_migration_is_equivalent(program: Program, judge: Callable[...
 
 @pytest.mark.runs_tensorflow
 @each(program for program in PROGRAMS.values() if not program.full)
-def test_a_shape_trains_as_before(program: Program, runtime_for: Callable[[str], Runtime], tmp_path: Path) -> None:
+def test_a_shape_trains_as_before(
+    program: Program, runtime_for: Callable[[str], Runtime], launch: Launch, tmp_path: Path
+) -> None:
     standalone = program.flavour == "keras"
 
     def world(kind: Kind, python: Runtime, keras: int = 0) -> World:
@@ -167,7 +171,7 @@ def test_a_shape_trains_as_before(program: Program, runtime_for: Callable[[str],
         place = (script.parent, script.name, program.args, program.gpus)
         return World(f"{kind} {keras}", kind, python, *place, legacy_keras=keras == 2, standalone=standalone)
 
-    old = run(world("genuine", runtime_for(KINDS[program.genuine[0]])), LIMITS, folder=tmp_path / "old")
+    old = run(world("genuine", runtime_for(KINDS[program.genuine[0]])), LIMITS, tmp_path / "old", launch=launch)
     assert old.ok, old.message
     assert len(old.trace.steps) == program.models * program.epochs * program.steps_per_epoch
     assert {model.replicas for model in old.trace.models} == {program.gpus}
@@ -175,7 +179,7 @@ def test_a_shape_trains_as_before(program: Program, runtime_for: Callable[[str],
     kinds: tuple[Kind, ...] = ("migrated", "restored")
     worlds = [world(kind, modern, keras) for keras in (3, 2) for kind in kinds]
     folders = [tmp_path / one.role for one in worlds]
-    runs = run_all([(one, old.trace) for one in worlds], LIMITS, folders, jobs=1)
+    runs = run_all([(one, old.trace) for one in worlds], LIMITS, folders, jobs=1, launch=launch)
     for new, restored in zip(runs[::2], runs[1::2]):
         assert new.ok, new.message
         assert restored.ok, restored.message
@@ -232,12 +236,12 @@ WRONG_PREDICTIONS = {
 
 @pytest.mark.runs_tensorflow
 def test_predictions_that_are_not_the_same_are_told_apart(
-    runtime_for: Callable[[str], Runtime], tmp_path: Path
+    runtime_for: Callable[[str], Runtime], launch: Launch, tmp_path: Path
 ) -> None:
     program = PROGRAMS["detector_inference"]
     python = runtime_for(KINDS[program.genuine[0]])
     world = World("genuine", "genuine", python, program.old.parent, program.script, program.args, program.gpus)
-    old = run(world, LIMITS, folder=tmp_path / "old")
+    old = run(world, LIMITS, tmp_path / "old", launch=launch)
     assert old.ok, old.message
     assert old.outcome == "predicted"
     files = {path.name: path.read_text(encoding="utf-8") for path in program.new.parent.glob("*.py")}
@@ -248,7 +252,8 @@ def test_predictions_that_are_not_the_same_are_told_apart(
         new = replace(world, kind="migrated", runtime=runtime_for("keras 2"), source=program.new.parent)
         worlds.append((replace(new, role=after, overlay=overlay), old.trace))
     found = {}
-    for one in run_all(worlds, LIMITS, [tmp_path / str(i) for i in range(len(worlds))], jobs=2):
+    folders = [tmp_path / str(i) for i in range(len(worlds))]
+    for one in run_all(worlds, LIMITS, folders, jobs=2, launch=launch):
         assert one.ok, one.message
         divergence = cause.find(old.trace, one.trace, compare(old.trace, one.trace, tolerance(0.0, 0)))
         found[one.world.role] = divergence.cause if divergence else ""

@@ -11,6 +11,7 @@ import pytest
 from tfmigrate import cli
 from tfmigrate.verify import experiment, verdict
 from tfmigrate.verify.compare import compare
+from tfmigrate.verify.launch import Launch
 from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.runtimes import Runtime
@@ -28,7 +29,7 @@ CELLS = (
 
 @pytest.mark.runs_tensorflow
 def test_a_notebook_and_its_migrated_copy_train_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime_for: Callable[[str], Runtime]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime_for: Callable[[str], Runtime], launch: Launch
 ) -> None:
     cells = [
         {"cell_type": "code", "execution_count": None, "id": f"c{i}", "metadata": {}, "outputs": [], "source": text}
@@ -42,9 +43,9 @@ def test_a_notebook_and_its_migrated_copy_train_alike(
         """One run of each, where the real one has a dozen."""
         old = World("old", "restored", runtime, options.old.parent, options.old.name, replicas=2)
         new = World("new", "migrated", runtime, options.new.parent, options.new.name, replicas=2)
-        first = experiment.run(old, Limits(seconds=300), folder=tmp_path / "first")
+        first = experiment.run(old, Limits(seconds=300), folder=tmp_path / "first", launch=launch)
         assert first.ok, first.message
-        second = experiment.run(new, Limits(seconds=300), tmp_path / "second", first.trace)
+        second = experiment.run(new, Limits(seconds=300), tmp_path / "second", first.trace, launch=launch)
         assert second.ok, second.message
         comparison = compare(first.trace, second.trace, 1e-5)
         assert len(comparison.steps) == 6

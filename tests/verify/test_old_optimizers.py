@@ -9,6 +9,7 @@ import pytest
 
 from tfmigrate.verify import experiment
 from tfmigrate.verify.compare import Comparison, compare
+from tfmigrate.verify.launch import Launch
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.world import Limits, World
 
@@ -44,19 +45,19 @@ CHANGED = {"keras": {1, 2, 5, 8, 9}, "tensorflow.keras": {1, 4, 5, 6, 8, 9}}
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", OPTIMIZERS)
 def test_old_optimizers_take_the_steps_they_took(
-    keras: str, tmp_path: Path, runtime_for: Callable[[str], Runtime]
+    keras: str, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
 ) -> None:
     (tmp_path / "old.py").write_text(SCRIPT.replace("KERAS", keras).replace("OPTIMIZERS", OPTIMIZERS[keras]))
     standalone = keras == "keras"
     kind = "genuine keras" if standalone else "genuine tf.keras"
     genuine = World("genuine", "genuine", runtime_for(kind), tmp_path, "old.py", replicas=2)
-    reference = experiment.run(genuine, Limits(seconds=300), tmp_path / "genuine")
+    reference = experiment.run(genuine, Limits(seconds=300), tmp_path / "genuine", launch=launch)
     assert reference.ok, reference.message
 
     def held_against(name: str, old_optimizers: bool) -> Comparison:
         world = World(name, "restored", runtime_for("keras 2"), tmp_path, "old.py", replicas=2, legacy_keras=True)
         world = World(**{**vars(world), "old_optimizers": old_optimizers, "standalone": standalone})
-        run = experiment.run(world, Limits(seconds=300), tmp_path / name, reference.trace)
+        run = experiment.run(world, Limits(seconds=300), tmp_path / name, reference.trace, launch=launch)
         assert run.ok, run.message
         return compare(reference.trace, run.trace, 1e-5)
 

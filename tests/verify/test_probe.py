@@ -12,6 +12,7 @@ import pytest
 
 from tfmigrate.verify import experiment, side_by_side
 from tfmigrate.verify.compare import compare
+from tfmigrate.verify.launch import Launch
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.trace import Moment, Trace
 from tfmigrate.verify.world import Limits, Run, World
@@ -302,12 +303,16 @@ def run_worlds(
     modern: Runtime,
     standalone: bool,
     wrong: Mapping[str, str],
+    launch: Launch,
 ) -> Program:
     folder = factory.mktemp("program")
     (folder / "old.py").write_text(scripts[0])
     (folder / "new.py").write_text(scripts[1])
     reference = experiment.run(
-        World("genuine", "genuine", genuine, folder, "old.py"), Limits(seconds=300), folder=factory.mktemp("genuine")
+        World("genuine", "genuine", genuine, folder, "old.py"),
+        Limits(seconds=300),
+        factory.mktemp("genuine"),
+        launch=launch,
     )
     worlds = [
         World("restored keras 3", "restored", modern, folder, "old.py", standalone=standalone),
@@ -323,12 +328,15 @@ def run_worlds(
         [(world, reference.trace) for world in worlds],
         Limits(seconds=300),
         [factory.mktemp("run") for _ in worlds],
+        launch=launch,
     )
     return Program({"genuine": reference, **{run.world.role: run for run in done}})
 
 
 @pytest.fixture(scope="module")
-def dense(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]) -> Program:
+def dense(
+    tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> Program:
     wrong = {
         "default left unwritten": DENSE_NEW.replace("Adadelta(learning_rate=1.0)", '"adadelta"'),
         "batch x4": DENSE_NEW.replace("batch(32 *", "batch(128 *"),
@@ -342,11 +350,14 @@ def dense(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str],
         runtime_for("keras 2"),
         True,
         wrong,
+        launch,
     )
 
 
 @pytest.fixture(scope="module")
-def conv(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]) -> Program:
+def conv(
+    tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> Program:
     return run_worlds(
         tmp_path_factory,
         (CONV_OLD, CONV_NEW),
@@ -354,11 +365,14 @@ def conv(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], 
         runtime_for("keras 2"),
         False,
         {},
+        launch,
     )
 
 
 @pytest.fixture(scope="module")
-def branches(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]) -> Program:
+def branches(
+    tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> Program:
     return run_worlds(
         tmp_path_factory,
         (BRANCHES_OLD, BRANCHES_NEW),
@@ -366,11 +380,14 @@ def branches(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[st
         runtime_for("keras 2"),
         True,
         {},
+        launch,
     )
 
 
 @pytest.fixture(scope="module")
-def predicted(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]) -> Program:
+def predicted(
+    tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> Program:
     return run_worlds(
         tmp_path_factory,
         (PREDICT_OLD, PREDICT_NEW),
@@ -378,6 +395,7 @@ def predicted(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[s
         runtime_for("keras 2"),
         False,
         {},
+        launch,
     )
 
 
@@ -558,7 +576,7 @@ def test_replicas_have_devices_of_their_own(dense: Program, role: str) -> None:
 
 @tensorflow
 def test_a_step_of_the_scripts_own(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
 ) -> None:
     """A model without an input shape, and with a loss metric of its own: raw losses all the same."""
     (tmp_path / "own.py").write_text(OWN_STEP)
@@ -568,7 +586,8 @@ def test_a_step_of_the_scripts_own(
         for keras in (3, 2)
     ]
     folders = [tmp_path_factory.mktemp("own") for _ in worlds]
-    for run in side_by_side.run_all([(world, None) for world in worlds], Limits(seconds=300), folders):
+    limits = Limits(seconds=300)
+    for run in side_by_side.run_all([(world, None) for world in worlds], limits, folders, launch=launch):
         assert run.ok, run.message
         losses = [step.loss for step in run.trace.steps]
         assert len(losses) == 8
@@ -597,7 +616,7 @@ def test_predictions_agree_call_by_call(predicted: Program, role: str) -> None:
 
 @tensorflow
 def test_synthetic_data_is_the_same_everywhere(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime]
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
 ) -> None:
     for name, keras in (("standalone.py", "keras"), ("inside.py", "tensorflow.keras")):
         (tmp_path / name).write_text(DATA.format(keras=keras))
@@ -610,7 +629,7 @@ def test_synthetic_data_is_the_same_everywhere(
         World("5", "restored", modern, tmp_path, "standalone.py", synthetic_data=True, legacy_keras=True),
     ]
     folders = [tmp_path_factory.mktemp("data") for _ in worlds]
-    runs = side_by_side.run_all([(world, None) for world in worlds], Limits(seconds=300), folders)
+    runs = side_by_side.run_all([(world, None) for world in worlds], Limits(seconds=300), folders, launch=launch)
     printed = [run.stdout_path.read_text() for run in runs]
     assert [run.outcome for run in runs] == ["trained nothing"] * len(runs), [run.message for run in runs]
     assert "mnist (1024, 28, 28) uint8 (1024,) uint8 (256, 28, 28)" in printed[0]

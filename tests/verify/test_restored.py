@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tfmigrate.verify import experiment
+from tfmigrate.verify.launch import Launch
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.world import Limits, World
 
@@ -47,11 +48,13 @@ assert len(template.evaluate(rows, rows[:, :1], verbose=0)) == 2
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
-def test_habits_of_its_time(keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime]) -> None:
+def test_habits_of_its_time(
+    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
     (tmp_path / "old.py").write_text(HABITS)
     modern = runtime_for(f"keras {keras}")
     world = World("old", "restored", modern, tmp_path, "old.py", replicas=2, legacy_keras=keras == 2)
-    run = experiment.run(world, Limits(seconds=200), tmp_path / "run")
+    run = experiment.run(world, Limits(seconds=200), tmp_path / "run", launch=launch)
     assert run.ok, run.message
     rates = [step.learning_rate for step in run.trace.steps]
     assert rates == pytest.approx([0.005] * 4 + [0.0025] * 4)

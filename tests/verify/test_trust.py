@@ -37,7 +37,7 @@ def world(tmp_path: Path) -> World:
     return World("migrated on Keras 3", "migrated", MODERN, tmp_path / "program", "train.py")
 
 
-def test_a_run_is_made_once(trust: ModuleType, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_made_once(trust: ModuleType, world: World, tmp_path: Path) -> None:
     ran: list[World] = []
 
     def run_all(
@@ -52,8 +52,7 @@ def test_a_run_is_made_once(trust: ModuleType, world: World, tmp_path: Path, mon
             for (each, _), folder, out in zip(worlds, folders, outs)
         ]
 
-    monkeypatch.setattr(trust, "run_all", run_all)
-    memory = trust.Memory(tmp_path / "memory")
+    memory = trust.Memory(tmp_path / "memory", run_all)
     limits = Limits()
 
     def run(each: World, initial: Trace | None = None) -> Run:

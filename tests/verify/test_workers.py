@@ -17,6 +17,7 @@ from tfmigrate.settings import Settings
 from tfmigrate.verify import experiment, plan, trace, verdict
 from tfmigrate.verify.align import tolerance
 from tfmigrate.verify.compare import compare
+from tfmigrate.verify.launch import Launch
 from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.runtimes import Runtime
 from tfmigrate.verify.world import Limits, Run, World
@@ -146,7 +147,7 @@ if __name__ == "__main__":
     ids=["arrays", "a generator and checkpoints"],
 )
 def test_two_workers_train_as_one_machine_did(
-    program: str | bytes, saved: tuple[str, ...], tmp_path: Path, runtime_for: Callable[[str], Runtime]
+    program: str | bytes, saved: tuple[str, ...], tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
 ) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     if isinstance(program, str):
@@ -158,10 +159,10 @@ def test_two_workers_train_as_one_machine_did(
     migrate.fix([str(new)], Settings(strategy="multi-worker", jobs=1))
     one = World("old", "restored", runtime_for("keras 2"), old, "train.py", replicas=2, legacy_keras=True)
     one = replace(one, standalone=True)
-    alone = experiment.run(one, Limits(seconds=120), folder=tmp_path / "one")
+    alone = experiment.run(one, Limits(seconds=120), folder=tmp_path / "one", launch=launch)
     assert alone.ok, alone.message
     several = replace(one, role="new", kind="migrated", source=new, workers=2)
-    together = experiment.run(several, Limits(seconds=120), tmp_path / "two", alone.trace)
+    together = experiment.run(several, Limits(seconds=120), tmp_path / "two", alone.trace, launch=launch)
     assert together.ok, together.message
     found = compare(alone.trace, together.trace, tolerance(0.0, len(alone.trace.steps)))
     assert found.equivalent, (found.max_relative_difference, found.broken)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tfmigrate.verify.launch import Launch
 from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.runtimes import Runtime
@@ -25,8 +26,8 @@ PAIRS = 12
 class Once:
     """Makes each run once: both verifications hold the new scripts against the same old runs."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, launch: Launch) -> None:
+        self.folder, self.launch = folder, launch
         self.known: dict[tuple[Path, str], Run] = {}
 
     def __call__(
@@ -38,14 +39,14 @@ class Once:
     ) -> list[Run]:
         missing = [(world, start) for world, start in worlds if (world.source, world.role) not in self.known]
         places = [self.folder / str(len(self.known) + i) for i in range(len(missing))]
-        for run in run_all(missing, limits, places, jobs):
+        for run in run_all(missing, limits, places, jobs, launch=self.launch):
             self.known[run.world.source, run.world.role] = run
         return [self.known[world.source, world.role] for world, _ in worlds]
 
 
 @pytest.fixture(scope="module")
 def judge(
-    runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory
+    runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory, launch: Launch
 ) -> Callable[[str, int], Report]:
     program = tmp_path_factory.mktemp("augmented")
     for name in ("old", "new"):
@@ -56,7 +57,7 @@ def judge(
     text = script.read_text(encoding="utf-8")
     script.write_text(text.replace("learning_rate=0.2", "learning_rate=0.2 * 1.5"), encoding="utf-8")
     assert script.read_text(encoding="utf-8") != text
-    once = Once(program / "runs")
+    once = Once(program / "runs", launch)
     pythons: dict[str, Any] = {
         "old_python": runtime_for("genuine keras").python,
         "new_python": runtime_for("keras 3").python,

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import IO, Literal
 
 import psutil
 
+from tfmigrate.verify.launch import Command, Launch, Process
 from tfmigrate.verify.scratch import MARK
 from tfmigrate.verify.world import Limits
 
@@ -33,24 +34,14 @@ class Ended:
 class Child:
     """One child in a session of its own; whatever it starts ends with it."""
 
-    def __init__(
-        self, command: Sequence[str], cwd: Path, env: Mapping[str, str], scratch: Path, stdout: Path, stderr: Path
-    ) -> None:
-        self.command, self.cwd, self.env, self.scratch = command, cwd, env, scratch
+    def __init__(self, command: Command, launch: Launch, scratch: Path, stdout: Path, stderr: Path) -> None:
+        self.command, self.launch, self.scratch = command, launch, scratch
         self.paths = (stdout, stderr)
         self.copied = _size(scratch)
         """What lies there before the script starts, which no limit counts."""
 
     def wait(self, limits: Limits, stops: Sequence[threading.Event], look: Callable[[], None]) -> Ended:
-        process = subprocess.Popen(
-            self.command,
-            cwd=self.cwd,
-            env=dict(self.env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        process = self.launch(self.command, stops)
         pumps = [
             threading.Thread(target=_keep, args=(pipe, path, limits.output_bytes), daemon=True)
             for pipe, path in zip((process.stdout, process.stderr), self.paths, strict=True)
@@ -69,7 +60,7 @@ class Child:
 
     def _watch(
         self,
-        process: subprocess.Popen[bytes],
+        process: Process,
         limits: Limits,
         stops: Sequence[threading.Event],
         look: Callable[[], None],
@@ -93,7 +84,7 @@ class Child:
                 process.wait(POLL_SECONDS)
         return "by itself"
 
-    def _over(self, process: subprocess.Popen[bytes], limits: Limits) -> Reason | None:
+    def _over(self, process: Process, limits: Limits) -> Reason | None:
         """Which limit the run is over."""
         if _size(self.scratch) - self.copied > limits.disk_bytes:
             return "disk"
@@ -105,15 +96,15 @@ class Child:
         # Forked processes share pages, which each counts as its own; to know better takes longer.
         return "memory" if sum(map(_share, family)) > limits.memory_bytes else None
 
-    def _family(self, process: subprocess.Popen[bytes]) -> Iterator[psutil.Process]:
+    def _family(self, process: Process) -> Iterator[psutil.Process]:
         """The child and what it started: in its session, or marked as this run's."""
         for one in psutil.process_iter():
             with suppress(psutil.Error, OSError):
-                ours = os.getsid(one.pid) == process.pid or one.environ().get(MARK) == self.env[MARK]
+                ours = os.getsid(one.pid) == process.pid or one.environ().get(MARK) == self.command.env[MARK]
                 if ours and one.status() != psutil.STATUS_ZOMBIE:
                     yield one
 
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
+    def _end(self, process: Process) -> None:
         """Ends the child and everything it started: politely, then not."""
         for how in (signal.SIGTERM, signal.SIGKILL):
             family = list(self._family(process))

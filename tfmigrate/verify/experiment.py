@@ -23,6 +23,7 @@ from typing import Any
 from tfmigrate.places import FIRST, SINCE
 from tfmigrate.verify import trace as traces
 from tfmigrate.verify.child import Child
+from tfmigrate.verify.launch import Command, Launch, fresh
 from tfmigrate.verify.outcome import STOPPED, outcome_of
 from tfmigrate.verify.scratch import copy_program, environment, remove, state_of
 from tfmigrate.verify.trace import Trace
@@ -49,11 +50,13 @@ def run(
     initial_weights: Trace | None = None,
     stop: threading.Event | None = None,
     watch: Watch | None = None,
+    launch: Launch = fresh,
 ) -> Run:
     """Runs one world to its end and reads its trace.
 
     `folder` receives trace, stdout and stderr. `initial_weights`: the trace whose initial weights this run starts
-    from. Ending this process, or setting `stop`, ends the child and all that it started.
+    from. Ending this process, or setting `stop`, ends the child and all that it started. `launch`: in a new
+    interpreter, or in a fork of one that has imported TensorFlow (`Servers.launch`).
     """
     if not world.runtime.python.exists():
         message = f"{world.role}: the interpreter {world.runtime.python} does not exist; see `tfmigrate runtimes`"
@@ -65,8 +68,8 @@ def run(
     stops = [stop] if stop else []
     look = _Steps(folder / "trace", world.role, watch).look if watch else _no_look
     if world.workers > 1:
-        return _run_workers(world, limits, initial_weights, folder, stops, look)
-    return _run_one(world, limits, initial_weights, folder, stops, look)
+        return _run_workers(world, limits, initial_weights, folder, stops, look, launch)
+    return _run_one(world, limits, initial_weights, folder, stops, look, launch)
 
 
 def _run_one(
@@ -76,6 +79,7 @@ def _run_one(
     results: Path,
     stops: Sequence[threading.Event],
     look: Callable[[], None],
+    launch: Launch,
     task: Mapping[str, Any] | None = None,
 ) -> Run:
     """`task`: which worker of which cluster this is, as TF_CONFIG says it."""
@@ -97,11 +101,11 @@ def _run_one(
         config.write_text(
             json.dumps(_config(world, limits, scratch, program, output, initial_weights)), encoding="utf-8"
         )
-        command = [str(world.runtime.python), str(PROBE), str(config)]
+        variables = environment(world, scratch, task)
+        command = Command(world.runtime.python, PROBE, (str(config),), program, variables)
         before = state_of(program)
         started = time.monotonic()
-        child = Child(command, program, environment(world, scratch, task), scratch, stdout_path, stderr_path)
-        ended = child.wait(limits, stops, look)
+        ended = Child(command, launch, scratch, stdout_path, stderr_path).wait(limits, stops, look)
         seconds = time.monotonic() - started
         written = tuple(sorted(name for name, state in state_of(program).items() if before.get(name) != state))
     finally:
@@ -120,6 +124,7 @@ def _run_workers(
     results: Path,
     stops: Sequence[threading.Event],
     look: Callable[[], None],
+    launch: Launch,
 ) -> Run:
     """Starts the workers side by side; when one of them fails the others, who would wait for it, are ended."""
     failed = threading.Event()
@@ -128,7 +133,7 @@ def _run_workers(
         place = results if index == 0 else results / f"worker {index}"
         task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
         seen = look if index == 0 else _no_look
-        done = _run_one(world, limits, initial_weights, place, (*stops, failed), seen, task)
+        done = _run_one(world, limits, initial_weights, place, (*stops, failed), seen, launch, task)
         if not done.ok:
             failed.set()
         return done

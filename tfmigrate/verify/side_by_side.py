@@ -12,6 +12,7 @@ import psutil
 
 from tfmigrate.verify import devices
 from tfmigrate.verify.experiment import run
+from tfmigrate.verify.launch import Launch, fresh
 from tfmigrate.verify.trace import Trace
 from tfmigrate.verify.world import Initial, Limits, Run, Watch, World
 
@@ -25,6 +26,7 @@ def run_all(
     folders: Sequence[Path],
     jobs: int | None = None,
     watch: Watch | None = None,
+    launch: Launch = fresh,
 ) -> list[Run]:
     """Runs worlds side by side, `jobs` at a time (by default `usual_jobs`), or as many as have room: each is expected
     to need as much memory as the run it takes its initial weights from.
@@ -45,12 +47,12 @@ def run_all(
     def run_one(world: World, start: Initial, folder: Path) -> Run:
         if isinstance(start, World):
             with leaders[start.role].places:
-                return run(world, limits, folder, leaders[start.role].trace, stop, watch)
+                return run(world, limits, folder, leaders[start.role].trace, stop, watch, launch)
         leader = leaders.get(world.role)
         if leader is None:
-            return run(world, limits, folder, start, stop, watch)
+            return run(world, limits, folder, start, stop, watch, launch)
         try:
-            done = run(world, limits, folder, start, stop, leader.step)
+            done = run(world, limits, folder, start, stop, leader.step, launch)
             if not done.ok:
                 stop.set()
             return done
