@@ -194,6 +194,7 @@ def _config(
         "epochs": limits.epochs,
         "steps_per_epoch": limits.steps_per_epoch,
         "samples": limits.samples,
+        "budget": limits.budget,
         "threads": world.threads,
         "aligned": world.aligned,
         "shares_evenly": world.shares_evenly,

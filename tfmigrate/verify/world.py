@@ -35,6 +35,8 @@ class Limits:
     steps_per_epoch: int | None = None
     samples: int | None = None
     """Of each training call's data so many samples an epoch at most, in whole batches."""
+    budget: int | None = None
+    """Training steps of the whole run: whole epochs while they fit, else the first steps; then the script is ended."""
 
 
 @dataclass(frozen=True)
