@@ -37,7 +37,7 @@ def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stde
         return "crashed", f"{who} {STOPPED}"
     error = recorded.end.error if recorded.end else None
     if error or ended.exit_code or recorded.end is None:
-        end = f"died: {error}{hint(error, world, _last_line(stderr))}" if error else _died(ended.exit_code, stderr)
+        end = f"crashed: {error}{hint(error, world, _last_line(stderr))}" if error else _died(ended.exit_code, stderr)
         trained = f"; it had taken {len(recorded.steps)} training steps by then" if recorded.steps else ""
         return "crashed", f"{who} {end}{trained}"
     if recorded.predictions:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ..errors import UserError
 from . import devices, runtimes
+from .depth import Depth, budget_of
 from .program import program_of
 from .runtimes import Runtime
 from .world import Limits, World
@@ -53,6 +54,12 @@ class VerifyOptions:
     """Train so many epochs at most."""
     steps: int | None = None
     """Train so many steps an epoch at most."""
+    depth: Depth = "thorough"
+    """How much is trained and how many controls are run; see `depth`."""
+    budget: int | None = None
+    """Training steps of each run, instead of those of the depth."""
+    require_genuine: bool = False
+    """Without a run on a TensorFlow of its time nothing is called EQUIVALENT."""
     subset: int | None = None
     """Train on so many samples an epoch at most, in whole batches."""
     synthetic_data: bool = False
@@ -84,7 +91,8 @@ class Plan:
     @property
     def limits(self) -> Limits:
         o = self.options
-        return Limits(seconds=o.seconds, epochs=o.epochs, steps_per_epoch=o.steps, samples=o.subset)
+        budget = budget_of(o.depth, o.budget)
+        return Limits(seconds=o.seconds, epochs=o.epochs, steps_per_epoch=o.steps, samples=o.subset, budget=budget)
 
     @classmethod
     def of(cls, options: VerifyOptions) -> Plan:

@@ -102,6 +102,8 @@ class Run:
         return self.outcome == "timed out"
 
 
+Done = Callable[[Run], None]
+"""Told each run that is over, in the thread that ran it."""
 Initial = Trace | World | None
 """Whose initial weights a run starts from: a finished run's, by its trace, or a world's that runs in the same call."""
 
@@ -116,4 +118,6 @@ class Execute(Protocol):
         folders: Sequence[Path],
         jobs: int | None = None,
         /,
+        *,
+        done: Done | None = None,
     ) -> list[Run]: ...
