@@ -24,7 +24,7 @@ from tfmigrate.places import FIRST, SINCE
 from tfmigrate.verify import trace as traces
 from tfmigrate.verify.child import Child
 from tfmigrate.verify.outcome import STOPPED, outcome_of
-from tfmigrate.verify.scratch import copy_program, environment, remove, state_of
+from tfmigrate.verify.scratch import PROGRAM, SETUP, STUBS, environment, lay_out, remove, state_of
 from tfmigrate.verify.trace import Trace
 from tfmigrate.verify.world import Limits, Run, Watch, World
 
@@ -88,11 +88,8 @@ def _run_one(
     stdout_path, stderr_path = results / "stdout.txt", results / "stderr.txt"
     scratch = Path(tempfile.mkdtemp(prefix="tfmigrate-scratch-"))
     try:
-        program = scratch / "program"
-        notes = copy_program(world.source, program, limits.largest_copied_file)
-        for name, text in world.overlay.items():
-            (program / name).parent.mkdir(parents=True, exist_ok=True)
-            (program / name).write_text(text, encoding="utf-8")
+        program = scratch / PROGRAM
+        notes = lay_out(world, scratch, limits.largest_copied_file)
         config = results / "config.json"
         config.write_text(
             json.dumps(_config(world, limits, scratch, program, output, initial_weights)), encoding="utf-8"
@@ -185,7 +182,11 @@ def _config(
         "workers": world.workers,
         "script": str(program / world.script),
         "args": list(world.args),
-        "cwd": str(program),
+        "cwd": str(program / world.start),
+        "program": str(program),
+        "module": world.module,
+        "setup": str(scratch / SETUP / world.setup.name) if world.setup else None,
+        "stubs": str(scratch / STUBS) if world.stubs else None,
         "output": str(output.resolve()),
         "world": world.kind,
         "replicas": world.replicas,

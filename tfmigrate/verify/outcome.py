@@ -50,6 +50,8 @@ def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stde
 
 def hint(error: str, world: World, last: str = "") -> str:
     """What an error may have to do with the way the script was run, and what to do about it; `last`: see _last_line."""
+    if error.startswith("--setup "):
+        return last
     if error.startswith("SystemExit: 2"):  # as argparse leaves, which says why on stderr
         return f"{last}; --args gives a script its command line"
     if error.startswith("ImportError: attempted relative import"):

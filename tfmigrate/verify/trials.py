@@ -33,11 +33,11 @@ def run(
     """
     keras: Keras = 3 if 3 in lab.plan.modern else 2
     right = lab.plan.world("migrated", keras)
-    program = program_of(right.source, right.script)
+    program = program_of(right.source, right.script, right.home)
     estimators = lab.plan.flavour == "estimator"
     known = controls.controls_of(predicts=bool(reference.trace.predictions), estimators=estimators)
     possible = tuple(controls.mutants(program, right.script, replicas_of(reference), keras, known))
-    subjects = touched(program_of(start.world.source, start.world.script), program)
+    subjects = touched(program_of(start.world.source, start.world.script, start.world.home), program)
     chosen, rest = (possible, ()) if lab.plan.options.depth != "default" else choose(possible, subjects, ENOUGH)
     bench = _Bench.of(lab, start, reference, pairs, band, right, keras)
     results, aside = bench.judge(chosen)
