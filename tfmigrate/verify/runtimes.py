@@ -106,6 +106,8 @@ RECIPES = {
         "3.7",
         ("tensorflow-cpu==1.15.0", "keras==2.3.1", "numpy<1.20", "protobuf<3.21", "h5py<3", "scipy<1.8", "pillow"),
     ),
+    "tf2.3": Recipe("tf2.3", "3.8", ("tensorflow-cpu==2.3.4", "protobuf<3.21", "scipy<1.8", "pillow")),
+    "tf2.9": Recipe("tf2.9", "3.10", ("tensorflow-cpu==2.9.3", "protobuf<3.20", "numpy<2")),
     "tf1.15-keras2.2": Recipe(
         "tf1.15-keras2.2",
         "3.7",
@@ -116,8 +118,6 @@ RECIPES = {
         "3.7",
         ("tensorflow-cpu==1.15.0", "keras==2.1.6", "numpy<1.20", "protobuf<3.21", "h5py<3", "scipy<1.8", "pillow"),
     ),
-    "tf2.3": Recipe("tf2.3", "3.8", ("tensorflow-cpu==2.3.4", "protobuf<3.21", "scipy<1.8", "pillow")),
-    "tf2.9": Recipe("tf2.9", "3.10", ("tensorflow-cpu==2.9.3", "protobuf<3.20", "numpy<2")),
 }
 MAKES = {"genuine keras": "tf1.15", "genuine tf.keras": "tf2.3", "genuine estimator": "tf1.15"}
 
