@@ -340,7 +340,6 @@ class TestVerify:
                 old=Path("prog/old.py"),
                 new=Path("prog/new.py"),
                 args=("--lr", "0.1", "--name", "a b", "new"),
-                program=Path("prog"),
                 replicas=2,
                 old_python=Path("/py37"),
                 new_python=Path("/py312"),

@@ -273,13 +273,9 @@ def _page(markdown: str) -> str:
 @click.option("--smoke", is_flag=True, help="Only: do both reach the end of step 1, with the same loss?")
 @click.option("--thorough", is_flag=True, help="Train as long as the scripts ask for, and run every control.")
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Train so many steps in all (default 30).")
-@click.option(
-    "--time-limit", type=click.FloatRange(min=1), metavar="SECONDS", help="Stop then, and report what is known."
-)
+@click.option("--time-limit", type=click.FloatRange(min=1), metavar="SECONDS", help="Stop then; report what is known.")
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m`; OLD and NEW are folders.")
-@click.option(
-    "--driver", type=click.Path(path_type=Path), metavar="FILE", help="Run OLD's library code by this script."
-)
+@click.option("--driver", type=click.Path(path_type=Path), metavar="FILE", help="A script that runs OLD's library.")
 @click.option("--program", type=click.Path(path_type=Path), metavar="DIR", help="The program's folder, copied whole.")
 @click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR", help="Where in it scripts start.")
 @click.option("--setup", type=click.Path(path_type=Path), metavar="FILE", help="Python that makes stand-in data first.")
@@ -356,13 +352,17 @@ def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], optio
 
     from tfmigrate.files import pins
     from tfmigrate.verify import asked
+    from tfmigrate.verify.depth import Depth
     from tfmigrate.verify.plan import VerifyOptions
 
     named = {"strategy": "multi-worker"} if options["workers"] > 1 else {}
     configured = settings.load(old.parent, {**named, "from_version": options["written_for"]})
     what = asked.Asked(old, new, options["module"], options["driver"], options["program"], options["cwd"])
     before, after, start = asked.resolve(what, configured, scratch)
-    depth = "smoke" if options["smoke"] else "thorough" if options["thorough"] or options["as_written"] else "default"
+    depth: Depth = (
+        "smoke" if options["smoke"] else "thorough" if options["thorough"] or options["as_written"] else "default"
+    )
+    start = None if start is None or start.resolve() == before.root else start
     own_place = before.root == before.script.resolve().parent and start is None and not before.as_module
     return VerifyOptions(
         old=before.script,
@@ -370,7 +370,7 @@ def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], optio
         args=tuple(shlex.split(options["arguments"])),
         program=None if own_place else before.root,
         new_program=None if own_place or after.root == before.root else after.root,
-        start=None if start is None or start.resolve() == before.root else start,
+        start=start,
         as_modules=before.as_module,
         setup=options["setup"],
         stubs=asked.stubs(options["stubs"]),
