@@ -39,6 +39,8 @@ def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stde
     if error or ended.exit_code or recorded.end is None:
         end = f"crashed: {error}{hint(error, world, _last_line(stderr))}" if error else _died(ended.exit_code, stderr)
         trained = f"; it had taken {len(recorded.steps)} training steps by then" if recorded.steps else ""
+        if recorded.epochs and error and error.startswith("IndexError") and (limits.epochs or limits.steps_per_epoch):
+            trained += "; a script that counts on all its epochs dies so where they are cut: --budget ends it instead"
         return "crashed", f"{who} {end}{trained}"
     if recorded.predictions:
         return "predicted", ""
