@@ -350,8 +350,8 @@ def verify(
 def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], options: dict[str, Any]) -> VerifyOptions:
     import shlex
 
+    from tfmigrate import asked
     from tfmigrate.files import pins
-    from tfmigrate.verify import asked
     from tfmigrate.verify.depth import Depth
     from tfmigrate.verify.plan import VerifyOptions
 
@@ -478,7 +478,11 @@ def checkpoint(old: Path, new: Path, model: Path | None) -> int:
 
 
 @cli.command()
-@click.option("--make", metavar="NAME|all", help="Build a legacy runtime first: tf1.15, tf2.3, tf2.9, or all needed.")
+@click.option(
+    "--make",
+    metavar="NAME|all",
+    help="Build a legacy runtime first: tf1.15, tf1.15-keras2.2, tf2.3, ..., or all needed.",
+)
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Form of the table.")
 def runtimes(make: str | None, form: str) -> int:
     """Which interpreters, TensorFlows and devices verify can use.
@@ -523,6 +527,10 @@ def runtimes(make: str | None, form: str) -> int:
     for kind, recipe in known.MAKES.items():
         if not any(kind in runtime.kinds for runtime in found):
             _write(f"No runtime for {kind}: `tfmigrate runtimes --make {recipe}` builds one.\n")
+    for keras, recipe in known.KERAS_RECIPES.items():
+        if not any(runtime.kinds and runtime.keras_version == keras for runtime in found):
+            version = ".".join(map(str, keras))
+            _write(f"No runtime with Keras {version}: `tfmigrate runtimes --make {recipe}` builds one.\n")
     if not found:
         _write("No TensorFlow found: pip install 'tfmigrate[verify]' brings today's.\n")
     return code

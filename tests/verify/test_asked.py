@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from tfmigrate import asked
+from tfmigrate.asked import Asked, Program
 from tfmigrate.errors import UserError
 from tfmigrate.settings import Settings
-from tfmigrate.verify import asked
-from tfmigrate.verify.asked import Asked, Program
 from tfmigrate.verify.child import Ended
 from tfmigrate.verify.outcome import outcome_of
 from tfmigrate.verify.plan import Plan, VerifyOptions, module_name

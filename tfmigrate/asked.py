@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .. import migrate
-from ..errors import UserError
-from ..files.scan import NOTEBOOK
-from ..settings import Settings
-from .program import program_of
-from .scratch import copy_program
-from .world import Limits
+from tfmigrate import migrate
+from tfmigrate.errors import UserError
+from tfmigrate.files.scan import NOTEBOOK
+from tfmigrate.settings import Settings
+from tfmigrate.verify.program import program_of
+from tfmigrate.verify.scratch import copy_program
+from tfmigrate.verify.world import Limits
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _as_script(one: Program, folder: Path) -> Program:
     copy_program(one.root, folder, Limits().largest_copied_file)
     if one.script.suffix != NOTEBOOK:
         return Program(folder, folder / one.script.name)
-    from ..files import notebook, source
+    from tfmigrate.files import notebook, source
 
     try:
         text = notebook.read(source.decode(one.script.read_bytes()).text).script()
