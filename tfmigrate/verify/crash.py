@@ -38,7 +38,7 @@ def same_error(old: Trace, new: Trace) -> bool:
 
 
 def _uneven_first(error: str) -> str:
-    """What Keras 3 says of it names neither the batch nor the replicas (SEMANTICS section 3)."""
+    """What Keras 3 says of it names neither the batch nor the replicas (docs/semantics.md)."""
     if "AddN" not in error or "same size and shape" not in error:
         return ""
     return (
