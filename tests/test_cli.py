@@ -306,7 +306,7 @@ class TestVerify:
         """What the judge was asked; with the text of the new script as it was at that moment in `args`."""
         asked: list[VerifyOptions] = []
 
-        def judge(options: VerifyOptions, tell: Callable[[str], None], execute: object) -> Report:
+        def judge(options: VerifyOptions, tell: Callable[[str], None], **more: object) -> Report:
             asked.append(replace(options, args=(*options.args, options.new.read_text())))
             tell("running genuine")
             return Report("INCONCLUSIVE", "for a test", "old -> new")
@@ -340,7 +340,6 @@ class TestVerify:
                 old=Path("prog/old.py"),
                 new=Path("prog/new.py"),
                 args=("--lr", "0.1", "--name", "a b", "new"),
-                program=Path("prog"),
                 replicas=2,
                 old_python=Path("/py37"),
                 new_python=Path("/py312"),
@@ -350,6 +349,7 @@ class TestVerify:
                 subset=500,
                 workers=2,
                 synthetic_data=True,
+                depth="default",
                 environment={"A": "1", "B": "x=y"},
                 keep=Path("out/runs"),
             )
@@ -366,7 +366,7 @@ class TestVerify:
         kept = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background is started without it
 
-        def judge(options: VerifyOptions, tell: Callable[[str], None], execute: object) -> Report:
+        def judge(options: VerifyOptions, tell: Callable[[str], None], **more: object) -> Report:
             os.kill(os.getpid(), getattr(signal, name))
             time.sleep(10)
             raise AssertionError("went on")
@@ -393,7 +393,7 @@ class TestVerify:
         put("prog/old.py", HIT)
         chosen: list[str] = []
         monkeypatch.setattr(
-            migrate, "fix_copy", lambda old, new, how: (chosen.append(how.strategy), new.write_text("new"))
+            migrate, "fix_copy", lambda old, new, how, *more: (chosen.append(how.strategy), new.write_text("new"))
         )
         tfmigrate("verify", "prog/old.py", "--workers", "2")
         tfmigrate("verify", "prog/old.py")
@@ -417,7 +417,15 @@ class TestVerify:
             (["verify", "gone.py"], "gone.py: no such file"),
             (["verify", "plain.py"], "plain.py: nothing to migrate; give the script to compare it with as NEW"),
             (["verify", "refused.py"], "refused.py:1:1: TFM101 say, refuse: 5%; migrate it by hand"),
-            (["verify", "hit.py", "--cwd", ".."], "give NEW too"),
+            (["verify", "hit.py", "--cwd", "gone"], "hit.py is not in gone"),
+            (["verify", "hit.py", "--smoke", "--thorough"], "leave --thorough"),
+            (["verify", "."], "is a folder"),
+            (["verify", "pack.train"], "there is no such module"),
+            (["verify", ".", "-m", "pack.train"], "neither train.py nor train/__main__.py"),
+            (["verify", "hit.py", "-m", "pack.train"], "OLD and NEW are the folders"),
+            (["verify", "hit.py", "--driver", "plain.py"], "takes the program's folder"),
+            (["verify", ".", ".", "--driver", "plain.py"], "leave NEW out"),
+            (["verify", "hit.py", "--stub", "cv2"], "is not MODULE=FILE"),
             (["verify", "hit.py", "--env", "A"], "--env 'A' is not NAME=VALUE"),
             (["verify", "hit.py", "--replicas", "1"], "--replicas"),
             (
@@ -464,7 +472,7 @@ class TestVerify:
         put("new.py", b"x = 1\n")
         assert tfmigrate("verify", "old.ipynb", "new.py").code == 3
         assert (judged[0].old.name, judged[0].new.name, judged[0].args) == ("old_notebook.py", "new.py", ("x = 1\n",))
-        assert "leave --cwd out" in tfmigrate("verify", "old.ipynb", "new.py", "--cwd", ".").err
+        assert "leave --program and --cwd out" in tfmigrate("verify", "old.ipynb", "new.py", "--cwd", ".").err
         assert "gone.ipynb: no such file" in tfmigrate("verify", "gone.ipynb", "new.py").err
         put("bad.ipynb", b"{}")
         assert "bad.ipynb: is no notebook of format 4" in tfmigrate("verify", "bad.ipynb", "new.py").err

@@ -15,7 +15,6 @@ import click
 
 from tfmigrate import __version__, migrate, settings
 from tfmigrate.errors import UserError, suggestion
-from tfmigrate.files.scan import NOTEBOOK
 from tfmigrate.report import summary
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
@@ -271,9 +270,21 @@ def _page(markdown: str) -> str:
 @cli.command()
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path), required=False)
+@click.option("--smoke", is_flag=True, help="Only: do both reach the end of step 1, with the same loss?")
+@click.option("--thorough", is_flag=True, help="Train as long as the scripts ask for, and run every control.")
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Train so many steps in all (default 30).")
+@click.option("--time-limit", type=click.FloatRange(min=1), metavar="SECONDS", help="Stop then; report what is known.")
+@click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m`; OLD and NEW are folders.")
+@click.option("--driver", type=click.Path(path_type=Path), metavar="FILE", help="A script that runs OLD's library.")
+@click.option("--program", type=click.Path(path_type=Path), metavar="DIR", help="The program's folder, copied whole.")
+@click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR", help="Where in it scripts start.")
+@click.option("--setup", type=click.Path(path_type=Path), metavar="FILE", help="Python that makes stand-in data first.")
+@click.option("--stub", "stubs", multiple=True, metavar="MODULE=FILE", help="Put FILE in the place of a module.")
 @click.option("--replicas", type=click.IntRange(min=2), metavar="N", help="Devices to train on (default: as OLD says).")
+@click.option("--from", "written_for", metavar="VERSION", help="What OLD was written for, e.g. keras==2.2.4.")
 @click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
 @click.option("--new-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with TensorFlow 2.16+.")
+@click.option("--require-genuine", is_flag=True, help="Inconclusive without a run on an old TensorFlow.")
 @click.option("--report", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html and more.")
 @click.option(
     "--format", "form", type=click.Choice(("text", "json", "junit")), default="text", help="Form of the verdict."
@@ -283,9 +294,6 @@ def _page(markdown: str) -> str:
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs that may go on at once.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=900, metavar="SECONDS", help="Limit of each run.")
 @click.option("--args", "arguments", default="", metavar="ARGS", help="Command line of both scripts, in one string.")
-@click.option(
-    "--cwd", type=click.Path(path_type=Path), metavar="DIR", help="The program's folder, where scripts start."
-)
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set for both scripts; may be repeated.")
 @click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Train so many epochs at most.")
 @click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Train so many steps an epoch at most.")
@@ -304,9 +312,11 @@ def verify(
 ) -> int:
     """Run OLD and NEW and compare their training step by step; without NEW, a migrated copy of OLD.
 
-    Exit code: 0 equivalent, 1 different, 2 could not run, 3 inconclusive.
+    OLD and NEW are scripts, notebooks, or modules by their dotted names. Trains 30 steps, or whole epochs while they
+    fit into that; --smoke looks at the first alone, --thorough at everything.
+
+    Exit code: 0 equivalent, 1 different or NEW crashed, 2 could not run, 3 inconclusive, 130 interrupted.
     """
-    import shlex
     import signal
     import tempfile
 
@@ -315,11 +325,11 @@ def verify(
         signal.signal(ending, signal.default_int_handler)
     if pull_request and form != "text":
         raise click.UsageError(f"--pull-request prints Markdown; leave --format {form} out")
+    if options["smoke"] and (options["thorough"] or options["as_written"] or options["budget"]):
+        raise click.UsageError("--smoke looks at the first step alone; leave --thorough, --as-written and --budget out")
     try:
         from tfmigrate.verify import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
-        from tfmigrate.verify.plan import VerifyOptions
-        from tfmigrate.verify.scratch import copy_program
-        from tfmigrate.verify.world import Limits
+        from tfmigrate.verify.stopping import time_limit
     except ModuleNotFoundError as error:
         package = (error.name or "a package").split(".")[0]
         raise UserError(f"verify needs {package}: pip install 'tfmigrate[verify]'") from None
@@ -328,83 +338,82 @@ def verify(
     if folder is not None:
         _make_folder(folder)
     with tempfile.TemporaryDirectory(prefix="tfmigrate-") as scratch:
-        title = f"{old} -> {new or 'its migrated copy'}"
-        program = options["cwd"]
-        if new is None:
-            new = Path(scratch).resolve() / "migrated" / old.name
-            if not old.is_file():
-                raise UserError(f"{old}: no such file")
-            if options["cwd"] and options["cwd"].resolve() != old.resolve().parent:
-                raise UserError("verify without NEW runs OLD in its own folder; with --cwd, give NEW too")
-            copy_program(old.resolve().parent, new.parent, Limits().largest_copied_file)
-            spread = {"strategy": "multi-worker"} if options["workers"] > 1 else {}
-            migrate.fix_copy(old, new, settings.load(old.parent, spread))
-        if NOTEBOOK in (old.suffix, new.suffix):
-            if program:
-                raise UserError("verify runs a notebook in its own folder; leave --cwd out")
-            old, new = (
-                _as_script(path, Path(scratch).resolve() / role, copy_program, Limits().largest_copied_file)
-                for path, role in ((old, "old"), (new, "new"))
-            )
-        chosen = VerifyOptions(
-            old=old,
-            new=new,
-            args=tuple(shlex.split(options["arguments"])),
-            program=program,
-            replicas=options["replicas"],
-            workers=options["workers"],
-            old_python=options["old_python"],
-            new_python=options["new_python"],
-            seconds=options["timeout"],
-            epochs=options["epochs"],
-            steps=options["steps"],
-            subset=options["subset"],
-            synthetic_data=options["synthetic_data"],
-            environment=dict(map(_variable, env)),
-            jobs=options["jobs"],
-            keep=folder / "runs" if folder else None,
-        )
-        report = replace(_judged(chosen, options["as_written"], options["pairs"]), title=title)
+        chosen = _asked(old, new, Path(scratch).resolve(), env, options)
+        chosen = replace(chosen, keep=folder / "runs" if folder else None)
+        title = f"{options['module'] + ': ' if options['module'] else ''}{old} -> {new or 'its migrated copy'}"
+        with time_limit(options["time_limit"]):
+            report = replace(_judged(chosen, options["as_written"], options["pairs"], title, folder), title=title)
     _show_verdict(report, folder, "pull request" if pull_request else form)
     return report.exit_code
 
 
-def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None) -> Report:
-    """Verifies; on a terminal the losses are shown as they come."""
+def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], options: dict[str, Any]) -> VerifyOptions:
+    import shlex
+
+    from tfmigrate import asked
+    from tfmigrate.files import pins
+    from tfmigrate.verify.depth import Depth
+    from tfmigrate.verify.plan import VerifyOptions
+
+    named = {"strategy": "multi-worker"} if options["workers"] > 1 else {}
+    configured = settings.load(old.parent, {**named, "from_version": options["written_for"]})
+    what = asked.Asked(old, new, options["module"], options["driver"], options["program"], options["cwd"])
+    before, after, start = asked.resolve(what, configured, scratch)
+    depth: Depth = (
+        "smoke" if options["smoke"] else "thorough" if options["thorough"] or options["as_written"] else "default"
+    )
+    start = None if start is None or start.resolve() == before.root else start
+    own_place = before.root == before.script.resolve().parent and start is None and not before.as_module
+    return VerifyOptions(
+        old=before.script,
+        new=after.script,
+        args=tuple(shlex.split(options["arguments"])),
+        program=None if own_place else before.root,
+        new_program=None if own_place or after.root == before.root else after.root,
+        start=start,
+        as_modules=before.as_module,
+        setup=options["setup"],
+        stubs=asked.stubs(options["stubs"]),
+        written_for=configured.from_version or pins.written_for(before.root),
+        depth=depth,
+        budget=options["budget"] or (configured.budget if depth == "default" else None),
+        require_genuine=options["require_genuine"],
+        replicas=options["replicas"],
+        workers=options["workers"],
+        old_python=options["old_python"],
+        new_python=options["new_python"],
+        seconds=options["timeout"],
+        epochs=options["epochs"],
+        steps=options["steps"],
+        subset=options["subset"],
+        synthetic_data=options["synthetic_data"],
+        environment=dict(map(_variable, env)),
+        jobs=options["jobs"],
+    )
+
+
+def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None, title: str, folder: Path | None) -> Report:
+    """Verifies; on a terminal the losses are shown as they come, in `folder` what is known after every run."""
     from functools import partial
 
     from rich.console import Console
 
-    from tfmigrate.verify import verdict, written
+    from tfmigrate.verify import page, verdict, written
     from tfmigrate.verify.progress import Progress
     from tfmigrate.verify.servers import Servers
     from tfmigrate.verify.side_by_side import run_all
+
+    def publish(report: Report) -> None:
+        if folder is not None:
+            page.write(replace(report, title=title), folder)
 
     verify = partial(written.verify_as_written, pairs=pairs or written.PAIRS) if as_written else verdict.verify
     with Servers() as servers:
         forking = partial(run_all, launch=servers.launch)
         if not sys.stderr.isatty():
-            return verify(chosen, tell=lambda line: click.echo(line, err=True), execute=forking)
+            return verify(chosen, tell=lambda line: click.echo(line, err=True), execute=forking, publish=publish)
         with Progress(Console(stderr=True)) as live:
-            return verify(chosen, tell=live.tell, execute=partial(forking, watch=live.step))
-
-
-def _as_script(path: Path, folder: Path, copy_program: Callable[[Path, Path, int], object], largest: int) -> Path:
-    """A copy of the program that `path` is the main file of, in `folder`; a notebook in it is a script there."""
-    if not path.is_file():
-        raise UserError(f"{path}: no such file")
-    copy_program(path.resolve().parent, folder, largest)
-    if path.suffix != NOTEBOOK:
-        return folder / path.name
-    from tfmigrate.files import notebook, source
-
-    try:
-        text = notebook.read(source.decode(path.read_bytes()).text).script()
-    except source.SourceError as error:
-        raise UserError(f"{path}: {error}") from None
-    script = folder / f"{path.stem}_notebook.py"
-    script.write_text(text, encoding="utf-8", newline="")
-    return script
+            return verify(chosen, tell=live.tell, execute=partial(forking, watch=live.step), publish=publish)
 
 
 def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
@@ -472,7 +481,11 @@ def checkpoint(old: Path, new: Path, model: Path | None) -> int:
 
 
 @cli.command()
-@click.option("--make", metavar="NAME|all", help="Build a legacy runtime first: tf1.15, tf2.3, tf2.9, or all needed.")
+@click.option(
+    "--make",
+    metavar="NAME|all",
+    help="Build a legacy runtime first: tf1.15, tf1.15-keras2.2, tf2.3, ..., or all needed.",
+)
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Form of the table.")
 def runtimes(make: str | None, form: str) -> int:
     """Which interpreters, TensorFlows and devices verify can use.
@@ -517,6 +530,10 @@ def runtimes(make: str | None, form: str) -> int:
     for kind, recipe in known.MAKES.items():
         if not any(kind in runtime.kinds for runtime in found):
             _write(f"No runtime for {kind}: `tfmigrate runtimes --make {recipe}` builds one.\n")
+    for keras, recipe in known.KERAS_RECIPES.items():
+        if not any(runtime.kinds and runtime.keras_version == keras for runtime in found):
+            version = ".".join(map(str, keras))
+            _write(f"No runtime with Keras {version}: `tfmigrate runtimes --make {recipe}` builds one.\n")
     if not found:
         _write("No TensorFlow found: pip install 'tfmigrate[verify]' brings today's.\n")
     return code

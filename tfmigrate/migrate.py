@@ -63,22 +63,27 @@ def applied(file: FileResult) -> FileResult:
     return replace(file, findings=tuple(done))
 
 
-def fix_copy(script: Path, copy: Path, settings: Settings) -> None:
+def fix_copy(
+    script: Path, copy: Path, settings: Settings, root: Path | None = None, reached: Sequence[str] = ()
+) -> None:
     """Migrate, in place, a copy of the program that `script` is the main file of; `copy` is the script's own copy.
 
-    Raises UserError, about `script`, when there is nothing to migrate in it or something is refused.
+    `root`: the folder of the whole copy, by default the script's; `reached`: modules, relative to it, that the script
+    imports. Raises UserError when there is nothing to migrate in script or modules, or something is refused.
     """
     settings = replace(settings, from_version=settings.from_version or pins.written_for(script.resolve().parent))
-    files = fix([str(copy.parent), str(copy)], settings).files
-    file = next((file for file in files if file.path == str(copy)), None)
-    if file is None:
+    root = root or copy.parent
+    names = {str(copy): str(script), **{str(root / name): name for name in reached if root / name != copy}}
+    files = [file for file in fix([str(root), str(copy)], settings).files if file.path in names]
+    if not files:
         raise UserError(f"{script}: nothing to migrate; give the script to compare it with as NEW")
-    if file.error:
-        raise UserError(f"{script}: {file.error}")
-    for finding in file.findings:
-        if finding.action == "refuse":
-            place = f"{script}:{finding.line}:{finding.column}: {finding.code}"
-            raise UserError(f"{place} {finding.message}; migrate it by hand and give that as NEW")
+    for file in files:
+        if file.error:
+            raise UserError(f"{names[file.path]}: {file.error}")
+        for finding in file.findings:
+            if finding.action == "refuse":
+                place = f"{names[file.path]}:{finding.line}:{finding.column}: {finding.code}"
+                raise UserError(f"{place} {finding.message}; migrate it by hand and give that as NEW")
 
 
 @dataclass(frozen=True)

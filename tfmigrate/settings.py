@@ -55,6 +55,8 @@ class Settings:
     baseline: str | None = None
     """The file of findings that `check` takes as known; in pyproject.toml relative to its folder."""
     format: Format = "text"
+    budget: int | None = None
+    """Training steps of each run of `verify`, where neither its --smoke nor its --thorough asks for others."""
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Processes that may work at once."""
     root: Path | None = None
@@ -165,9 +167,10 @@ def _check(key: str, value: Any, where: str) -> Any:
         if not isinstance(value, bool):
             raise SettingsError(f"{where}: {name} = {value!r} is neither true nor false")
         return value
-    if key == "jobs":
+    if key in ("jobs", "budget"):
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise SettingsError(f"{where}: jobs = {value!r} is not a number of processes (1 or more)")
+            what = "processes" if key == "jobs" else "training steps"
+            raise SettingsError(f"{where}: {key} = {value!r} is not a number of {what} (1 or more)")
         return value
     if not isinstance(value, str):
         raise SettingsError(f"{where}: {name} = {value!r} is not a string; put it in quotes")

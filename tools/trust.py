@@ -41,7 +41,7 @@ from tfmigrate.verify.servers import Servers
 from tfmigrate.verify.side_by_side import run_all
 from tfmigrate.verify.trace import Trace
 from tfmigrate.verify.verdict import verify
-from tfmigrate.verify.world import Execute, Limits, Run, World
+from tfmigrate.verify.world import Done, Execute, Limits, Run, World
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -78,6 +78,7 @@ class Memory:
         limits: Limits,
         folders: Sequence[Path],
         jobs: int | None = None,
+        done: Done | None = None,
     ) -> list[Run]:
         if not self.controls and any(world.role.startswith(CONTROL) for world, _ in worlds):
             raise Agreed
@@ -97,6 +98,8 @@ class Memory:
             self.keys[str(run.trace.folder)] = place.name
             self.seen[world.role] = run
             runs.append(run)
+            if done is not None:
+                done(run)
         return runs
 
     def key(self, world: World, limits: Limits, initial: Trace | None) -> str:

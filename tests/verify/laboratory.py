@@ -14,9 +14,9 @@ from tfmigrate.verify.outcome import hint
 from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.trace import End, Trace
+from tfmigrate.verify.trace import Cut, End, Trace
 from tfmigrate.verify.verdict import verify
-from tfmigrate.verify.world import Initial, Limits, Run, World
+from tfmigrate.verify.world import Done, Initial, Limits, Run, World
 from tfmigrate.verify.written import verify_as_written
 
 from .simulated import Predicting, Training, migrated, predict, train_each
@@ -50,7 +50,7 @@ WRONG = {
     "compile outside the scope": "RuntimeError: Mixing different tf.distribute.Strategy objects (train.py:5)",
 }
 
-Behaviour = Callable[[World, Limits], "Training | tuple[Training, ...] | Predicting | str"]
+Behaviour = Callable[[World, Limits], "Training | tuple[Training, ...] | Predicting | str | BaseException"]
 
 
 def usual(world: World, limits: Limits) -> Training | str:
@@ -70,6 +70,22 @@ def in_world(how: Training, world: World, limits: Limits) -> Training:
         asked_epochs=how.asked_epochs or how.epochs,
         shares_evenly=world.shares_evenly,
         **noise,  # type: ignore[arg-type]
+    )
+
+
+def cut(trace: Trace, budget: int | None) -> Trace:
+    """The trace of the first training call as a budget of steps leaves it."""
+    length = max((step.step for step in trace.steps), default=0) + 1
+    if budget is None or budget >= len(trace.steps):
+        return trace
+    steps = trace.steps[: budget // length * length or budget]
+    epochs = {step.epoch for step in steps}
+    return replace(
+        trace,
+        steps=steps,
+        epochs=tuple(epoch for epoch in trace.epochs if epoch.epoch in epochs),
+        weights=tuple(w for w in trace.weights if w.moment != "final"),
+        cut=Cut(0, trace.fits[0].epochs, length, len(steps)),
     )
 
 
@@ -93,32 +109,37 @@ class Laboratory:
         limits: Limits,
         folders: Sequence[Path],
         jobs: int | None = None,
+        done: Done | None = None,
     ) -> list[Run]:
-        done: dict[str, Run] = {}
+        ended: dict[str, Run] = {}
         for (world, start), folder in zip(worlds, folders):
-            initial = done[start.role].trace if isinstance(start, World) else start
-            done[world.role] = self.run(world, limits, initial, folder)
-        return list(done.values())
+            initial = ended[start.role].trace if isinstance(start, World) else start
+            ended[world.role] = self.run(world, limits, initial, folder)
+            if done is not None:
+                done(ended[world.role])
+        return list(ended.values())
 
     def run(self, world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
         self.seen.append((world, limits, initial))
         what = self.behaviour(world, limits)
         place = self.folder / f"run {next(self.count)}"
         out = place / "stdout.txt"
+        if isinstance(what, BaseException):
+            raise what
         if isinstance(what, Predicting):
             recorded = predict(place, replace(what, rounding=what.rounding or 3e-7))
             out.write_text("image 0: a 7\n")
             return Run(world, recorded, "predicted", 0, out, place / "stderr.txt", 1.0, "")
         if not isinstance(what, str):
             each = what if isinstance(what, tuple) else (what,)
-            recorded = train_each(place, [in_world(how, world, limits) for how in each])
+            recorded = cut(train_each(place, [in_world(how, world, limits) for how in each]), limits.budget)
             out.write_text("Epoch 1/3\n")
             return Run(world, recorded, "trained", 0, out, place / "stderr.txt", 1.0, "")
         place.mkdir()
         out.write_text("")
         outcome = "timed out" if what == "no more time" else "trained nothing" if "never" in what else "crashed"
         end = End(False, what, 1.0, 0.0, None, None) if outcome == "crashed" else None
-        message = f"{world.role}: {world.script} died: {what}{hint(what, world)}"
+        message = f"{world.role}: {world.script} crashed: {what}{hint(what, world)}"
         return Run(world, Trace(place, end=end), outcome, 1, out, place / "stderr.txt", 1.0, message)  # type: ignore[arg-type]
 
     def verify(self, **options: object) -> Report:

@@ -151,8 +151,8 @@ def test_one_that_floods_stdout(attempt: Attempt) -> None:
 @pytest.mark.parametrize(
     ("leaving", "code", "words"),
     [
-        ("sys.exit(3)", 3, "died: SystemExit: 3 (train.py:2)"),
-        ("sys.exit('no data')", 1, "died: SystemExit: no data (train.py:2)"),
+        ("sys.exit(3)", 3, "crashed: SystemExit: 3 (train.py:2)"),
+        ("sys.exit('no data')", 1, "crashed: SystemExit: no data (train.py:2)"),
         (
             "import argparse; argparse.ArgumentParser().parse_args(['data'])",
             2,
@@ -177,7 +177,7 @@ def test_one_that_ends_well_by_sys_exit(attempt: Attempt) -> None:
 
 def test_one_that_changes_directory(attempt: Attempt) -> None:
     run = attempt("import os\nos.chdir('/')\nraise ValueError('lost')\n")
-    assert run.message == "old: train.py died: ValueError: lost (train.py:3)"
+    assert run.message == "old: train.py crashed: ValueError: lost (train.py:3)"
 
 
 def test_one_that_reads_stdin(attempt: Attempt) -> None:

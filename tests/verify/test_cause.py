@@ -319,15 +319,18 @@ def test_a_crash_in_the_wrong_scope_is_the_scope(tmp_path: Path) -> None:
 
 def test_a_crash_is_itself_when_nothing_differed_before(tmp_path: Path) -> None:
     found = died(tmp_path, "ValueError: no such file (train.py:3)", migrated(OLD), 4)
-    assert (found.kind, found.cause) == ("crash", "the new script died: ValueError: no such file (train.py:3)")
+    assert (found.kind, found.cause) == (
+        "crash",
+        "the new script crashed after 4 training steps: ValueError: no such file (train.py:3)",
+    )
     late = died(tmp_path / "late", "ValueError: no such file (train.py:3)", migrated(OLD), 12)
-    assert late.cause.startswith("the new script took all 12 steps, whose losses agree, then it died: ValueError")
+    assert late.cause.startswith("the new script crashed after all 12 training steps, whose losses agree: ValueError")
 
 
 def test_what_differed_before_a_crash_is_its_cause(tmp_path: Path) -> None:
     found = died(tmp_path, "InvalidArgumentError: AddN (train.py:3)", replace(migrated(OLD), batch_size=128), 2)
     assert found.kind == "batch size"
-    assert found.cause.endswith("x2; then it died: InvalidArgumentError: AddN (train.py:3)")
+    assert found.cause.endswith("x2; then it crashed: InvalidArgumentError: AddN (train.py:3)")
 
 
 def test_long_errors_keep_their_type_and_their_line() -> None:

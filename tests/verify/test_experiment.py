@@ -188,7 +188,7 @@ def endings(
 def test_a_crash_names_the_scripts_own_line(endings: dict[str, Run]) -> None:
     crashed = endings["raises"]
     assert (crashed.outcome, crashed.exit_code) == ("crashed", 1)
-    assert crashed.message == "new: raises.py died: ValueError: no such layer (raises.py:4)"
+    assert crashed.message == "new: raises.py crashed: ValueError: no such layer (raises.py:4)"
     assert crashed.trace.end is not None
     assert crashed.trace.end.error == "ValueError: no such layer (raises.py:4)"
     shown = crashed.stderr_path.read_text()

@@ -146,7 +146,7 @@ def test_a_report_without_any_run(tmp_path: Path) -> None:
 
 def test_a_run_that_failed_says_so_below_the_table(tmp_path: Path) -> None:
     report = build(tmp_path, Training(), migrated(Training()))
-    failed = replace(report.runs[0], outcome="genuine: train.py died: ValueError: no data (train.py:3)")
+    failed = replace(report.runs[0], outcome="genuine: train.py crashed: ValueError: no data (train.py:3)")
     out = io.StringIO()
     terminal.show(replace(report, runs=(failed,)), Console(file=out, width=160))
     assert "died: ValueError: no data (train.py:3)" in out.getvalue()
@@ -220,7 +220,7 @@ def test_the_pull_request_text_is_whole_markdown(tmp_path: Path) -> None:
     for name in re.findall(r"!\[\w+\]\((.*?)\)", text):
         assert (folder / name).is_file()
     assert "remainder batch" in text
-    assert "2 of 2 wrong migrations were told apart" in text
+    assert "2 of 2 wrong migrations were detected" in text
     assert "<Strategy>" not in text, "what scripts say is no HTML"
     assert text.count("<details>") == text.count("</details>") >= 2
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):

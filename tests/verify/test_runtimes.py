@@ -111,6 +111,33 @@ def test_the_genuine_runtime_for_a_script(
     assert runtimes.genuine_for(flavour, available, source) == chosen
 
 
+@pytest.mark.parametrize(
+    ("written_for", "keras", "recipe"),
+    [
+        (None, "2.3.1", "tf1.15"),
+        ("keras==2.3.1", "2.3.1", "tf1.15"),
+        ("keras==2.2.4, tensorflow==1.13.1", "2.2.4", "tf1.15-keras2.2"),
+        ("keras 2.1.5", "2.1.6", "tf1.15-keras2.1"),
+        ("keras==2.0.9", "2.1.6", "tf1.15-keras2.1"),
+        ("keras==2.4.3", "2.3.1", "tf1.15"),
+        ("tensorflow==1.13.1", "2.3.1", "tf1.15"),
+    ],
+)
+def test_the_keras_that_a_script_was_written_for(written_for: str | None, keras: str, recipe: str) -> None:
+    available = [Runtime(Path(f"/{one}"), (3, 7, 16), "1.15.0", one) for one in ("2.1.6", "2.2.4", "2.3.1")]
+    chosen = runtimes.genuine_for("keras", available, written_for=written_for)
+    assert chosen is not None
+    assert chosen.keras == keras
+    assert runtimes.recipe_for("keras", written_for) == recipe
+
+
+def test_without_the_right_keras_a_newer_one_is_nearer_than_an_older_one() -> None:
+    old, new = (Runtime(Path(f"/{one}"), (3, 7, 16), "1.15.0", one) for one in ("2.1.6", "2.3.1"))
+    assert runtimes.genuine_for("keras", [old, new], written_for="keras==2.2.4") is new
+    assert runtimes.genuine_for("keras", [old], written_for="keras==2.2.4") is old
+    assert runtimes.recipe_for("tf.keras", "keras==2.2.4") == "tf2.3"
+
+
 def test_the_modern_runtime() -> None:
     assert runtimes.modern((TF_1, TODAY), 3) == TODAY
     assert runtimes.modern((TF_1, TF_2_3), 3) is None

@@ -91,10 +91,10 @@ def test_a_script_that_the_seed_does_not_move_has_no_margin(lab: Laboratory) -> 
     assert "does not depend on the seed" in report.reason
 
 
-def test_a_new_script_that_dies_is_different_and_an_old_one_could_not_run(lab: Laboratory) -> None:
+def test_a_new_script_that_crashes_does_not_run_and_an_old_one_could_not_run(lab: Laboratory) -> None:
     newly("ValueError: no (new.py:3)", lab)
     report = lab.verify_as_written(8)
-    assert report.verdict == "DIFFERENT"
+    assert report.verdict == "DOES NOT RUN"
     assert "ValueError: no (new.py:3)" in report.reason
     lab.behaviour = lambda world, limits: "ValueError: no data (old.py:1)"
     assert lab.verify_as_written(8).verdict == "COULD NOT RUN"

@@ -56,7 +56,7 @@ def lost(lab: Lab) -> tuple[str, ...]:
     found: list[str] = []
     for keras in lab.plan.modern:
         new = lab.runs[f"migrated on Keras {keras}"]
-        old, here = (program_of(run.world.source, run.world.script) for run in (ran[0], new))
+        old, here = (program_of(run.world.source, run.world.script, run.world.home) for run in (ran[0], new))
         found += lost_callbacks(old, here)
         if not new.ok:
             continue

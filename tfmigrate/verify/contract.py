@@ -73,7 +73,7 @@ class Facts:
 
 def rows(facts: Facts) -> tuple[Row, ...]:
     """The whole contract. What a side did not record has no row: `not_compared` names it."""
-    training = (_models, _data, _calls, _learning_rate, _optimizers, _validation, _weights)
+    training = (_models, _data, _calls, _epoch_length, _learning_rate, _optimizers, _validation, _weights)
     predicting = (_predictors, _predictions, _weights)
     return tuple(row for part in (predicting if facts.old.predictions else training) for row in part(facts))
 
@@ -405,6 +405,15 @@ def _calls(facts: Facts) -> Iterator[Row]:
         x, y = old.validation_content, new.validation_content
         if x is not None and y is not None and old.validation_samples == new.validation_samples:
             yield Row(f"validation data{suffix}", x[:8], y[:8], x == y)
+
+
+def _epoch_length(facts: Facts) -> Iterator[Row]:
+    """Of runs that a budget cut: what lies behind the cut is known from what was asked for alone."""
+    old, new = facts.old.cut, facts.new.cut
+    if old is not None and new is not None and old.fit == new.fit:
+        x, y = old.steps_per_epoch, new.steps_per_epoch
+        if x is not None and y is not None:
+            yield Row("length of an epoch, steps", x, y, x == y)
 
 
 def _sample_weight(fit: Fit) -> bool | None:

@@ -20,11 +20,33 @@ Mutation = Callable[[cst.Module, int], cst.Module]
 """A tree and the number of replicas to a tree, the same object where the mistake cannot be made."""
 
 
+Subject = Literal[
+    "batch size",
+    "learning rate",
+    "optimizer",
+    "shuffling",
+    "scope",
+    "sample weights",
+    "validation",
+    "loss",
+    "steps",
+    "epochs",
+    "regularizers",
+    "dropout",
+    "loaded weights",
+    "frozen layers",
+    "precision",
+    "predictions",
+]
+"""What a mistake is about."""
+
+
 @dataclass(frozen=True)
 class Control:
     """One mistake; `mutation` is its name in the report, `{}` in it the number of replicas."""
 
     mutation: str
+    subject: Subject
     mutate: Mutation
     expected: frozenset[Kind]
     kerases: frozenset[Literal[2, 3]] = frozenset({2, 3})
@@ -39,6 +61,7 @@ class Mutant:
     """A program with one mistake in it, made in every file where it can be."""
 
     mutation: str
+    subject: Subject
     files: Mapping[str, str]
     """The changed ones, path in the program to text."""
     expected: frozenset[Kind]
@@ -69,63 +92,102 @@ def mutants(
         changed = {path: code for path, code in mutated.items() if code != modules[path].code}
         if changed:
             may_do_nothing = control.may_do_nothing or script not in changed
-            yield Mutant(control.mutation.format(replicas), changed, control.expected, may_do_nothing)
+            yield Mutant(control.mutation.format(replicas), control.subject, changed, control.expected, may_do_nothing)
 
 
 PREDICTION_CONTROLS = (
-    Control("scope missing", mutations.scope_missing, frozenset({"scope"})),
-    Control("weights not loaded", mutations.load_skipped, frozenset({"initial weights"}), may_do_nothing=True),
+    Control("scope missing", "scope", mutations.scope_missing, frozenset({"scope"})),
+    Control(
+        "weights not loaded",
+        "loaded weights",
+        mutations.load_skipped,
+        frozenset({"initial weights"}),
+        may_do_nothing=True,
+    ),
     Control(
         "another model than the loaded one",
+        "loaded weights",
         mutations.another_model,
         frozenset({"initial weights"}),
         may_do_nothing=True,
     ),
-    Control("last rows lost", mutations.rows_lost, frozenset({"rows"}), may_do_nothing=True),
+    Control("last rows lost", "predictions", mutations.rows_lost, frozenset({"rows"}), may_do_nothing=True),
     Control(
         "rows in another order",
+        "predictions",
         mutations.rows_in_another_order,
         frozenset({"data", "predictions"}),
         may_do_nothing=True,
     ),
-    Control("predict_on_batch", mutations.predicted_on_batch, frozenset({"rows", "crash"}), frozenset({3})),
-    Control("half precision", mutations.predicted_in_half_precision, frozenset({"dtype"}), may_do_nothing=True),
+    Control(
+        "predict_on_batch", "predictions", mutations.predicted_on_batch, frozenset({"rows", "crash"}), frozenset({3})
+    ),
+    Control(
+        "half precision", "precision", mutations.predicted_in_half_precision, frozenset({"dtype"}), may_do_nothing=True
+    ),
 )
 """Mistakes of a migration of a script that trains nothing. One row at a time has no order, a dataset none that can be
 changed from without, and `predict_on_batch` takes no generator."""
 
 CONTROLS = (
-    Control("batch x{}", mutations.batch_times_replicas, frozenset({"batch size"})),
-    Control("learning rate x{}", mutations.learning_rate_times_replicas, frozenset({"learning rate"})),
-    Control("changed default left unwritten", mutations.default_unwritten, frozenset({"learning rate", "update rule"})),
-    Control("shuffle lost", mutations.shuffle_lost, frozenset({"shuffle"})),
-    Control("scope missing", mutations.scope_missing, frozenset({"scope"})),
-    Control("compile outside the scope", mutations.compile_outside_scope, frozenset({"scope"}), frozenset({3})),
-    Control("class or sample weights dropped", mutations.weights_dropped, frozenset({"loss weights"})),
-    Control("validated on the training data", mutations.wrong_validation, frozenset({"validation"})),
+    Control("batch x{}", "batch size", mutations.batch_times_replicas, frozenset({"batch size"})),
+    Control("learning rate x{}", "learning rate", mutations.learning_rate_times_replicas, frozenset({"learning rate"})),
+    Control(
+        "changed default left unwritten",
+        "optimizer",
+        mutations.default_unwritten,
+        frozenset({"learning rate", "update rule"}),
+    ),
+    Control("shuffle lost", "shuffling", mutations.shuffle_lost, frozenset({"shuffle"})),
+    Control("scope missing", "scope", mutations.scope_missing, frozenset({"scope"})),
+    Control(
+        "compile outside the scope", "scope", mutations.compile_outside_scope, frozenset({"scope"}), frozenset({3})
+    ),
+    Control(
+        "class or sample weights dropped", "sample weights", mutations.weights_dropped, frozenset({"loss weights"})
+    ),
+    Control("validated on the training data", "validation", mutations.wrong_validation, frozenset({"validation"})),
     # Beside a regularizer, or weighed once more by class weights, the ratio of the losses is no whole number.
     Control(
-        "loss that takes the mean itself", mutations.scalar_loss, frozenset({"loss scale", "loss"}), frozenset({3})
+        "loss that takes the mean itself",
+        "loss",
+        mutations.scalar_loss,
+        frozenset({"loss scale", "loss"}),
+        frozenset({3}),
     ),
-    Control("loss / {}", mutations.loss_divided, frozenset({"loss scale", "loss"})),
-    Control("another loss", mutations.other_loss, frozenset({"loss"})),
-    Control("steps an epoch / {}", mutations.steps_divided, frozenset({"data"})),
-    Control("epochs / {}", mutations.epochs_divided, frozenset({"epochs"})),
-    Control("optimizer settings dropped", mutations.settings_dropped, frozenset({"update rule"})),
-    Control("regularizer lost", mutations.regularizer_lost, frozenset({"regularizer"})),
-    Control("dropout halved", mutations.dropout_halved, frozenset({"dropout"})),
-    Control("weights not loaded", mutations.load_skipped, frozenset({"initial weights"}), may_do_nothing=True),
-    Control("frozen layers learn", mutations.layers_thawed, frozenset({"frozen layers"}), may_do_nothing=True),
+    Control("loss / {}", "loss", mutations.loss_divided, frozenset({"loss scale", "loss"})),
+    Control("another loss", "loss", mutations.other_loss, frozenset({"loss"})),
+    Control("steps an epoch / {}", "steps", mutations.steps_divided, frozenset({"data"})),
+    Control("epochs / {}", "epochs", mutations.epochs_divided, frozenset({"epochs"})),
+    Control("optimizer settings dropped", "optimizer", mutations.settings_dropped, frozenset({"update rule"})),
+    Control("regularizer lost", "regularizers", mutations.regularizer_lost, frozenset({"regularizer"})),
+    Control("dropout halved", "dropout", mutations.dropout_halved, frozenset({"dropout"})),
+    Control(
+        "weights not loaded",
+        "loaded weights",
+        mutations.load_skipped,
+        frozenset({"initial weights"}),
+        may_do_nothing=True,
+    ),
+    Control(
+        "frozen layers learn",
+        "frozen layers",
+        mutations.layers_thawed,
+        frozenset({"frozen layers"}),
+        may_do_nothing=True,
+    ),
     # K.clear_session() of Keras 3 forgets the policy that it sets.
-    Control("half precision", mutations.half_precision, frozenset({"dtype"}), may_do_nothing=True),
+    Control("half precision", "precision", mutations.half_precision, frozenset({"dtype"}), may_do_nothing=True),
 )
 """Those that every verdict needs come first; a script offers at least the learning rate, the scope and the loss."""
 
 _OF_ESTIMATORS = (
-    Control("batch of one replica", mutations.batch_of_one_replica, frozenset({"batch size", "crash", "data"})),
-    Control("batch x{}", mutations.batch_times_replicas, frozenset({"batch size", "crash", "data"})),
+    Control(
+        "batch of one replica", "batch size", mutations.batch_of_one_replica, frozenset({"batch size", "crash", "data"})
+    ),
+    Control("batch x{}", "batch size", mutations.batch_times_replicas, frozenset({"batch size", "crash", "data"})),
     # `num_replicas_in_sync`, by which the batch is multiplied, is 1 then.
-    Control("scope missing", mutations.scope_missing, frozenset({"scope", "batch size"})),
+    Control("scope missing", "scope", mutations.scope_missing, frozenset({"scope", "batch size"})),
 )
 ESTIMATOR_CONTROLS = (
     *_OF_ESTIMATORS,

@@ -1,4 +1,4 @@
-"""Why a script died, in a line."""
+"""Why a script crashed, in a line."""
 
 from __future__ import annotations
 
@@ -12,18 +12,29 @@ from tfmigrate.verify.trace import Trace
 
 
 def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Divergence:
-    """Why the new script died: the scope where the error says so, else what differed before, else the error itself."""
+    """Why the new script crashed: the scope where the error says so, else what differed before, else the error."""
     if any(sign in error for sign in SCOPE_SIGNS):
         what = f"the new script built its model or optimizer outside the strategy's scope: {shorten(error)}"
         return Divergence("scope", what)
     before = find(old, new, comparison) if new.steps or new.predictions else None
     if before is not None and before.kind in BEFORE_A_CRASH:
-        return replace(before, cause=f"{before.cause}; then it died: {shorten(error)}")
+        return replace(before, cause=f"{before.cause}; then it crashed: {shorten(error)}")
     same = comparison.losses_agree and len(new.steps) >= len(old.steps) == len(comparison.steps) > 0
-    trained = (
-        f"the new script took all {len(old.steps)} steps, whose losses agree, then it" if same else "the new script"
-    )
-    return Divergence("crash", f"{trained} died: {shorten(error)}{_uneven_first(error)}")
+    when = "before its first training step" if not new.steps else f"after {len(new.steps)} training steps"
+    if old.predictions:
+        when = f"after {len(new.predictions)} of {len(old.predictions)} calls that predict"
+    elif same:
+        when = f"after all {len(old.steps)} training steps, whose losses agree"
+    return Divergence("crash", f"the new script crashed {when}: {shorten(error)}{_uneven_first(error)}")
+
+
+def same_error(old: Trace, new: Trace) -> bool:
+    """Whether both scripts died of one error, wherever in them; names of layers and numbers are not compared."""
+    errors = [trace.end.error if trace.end else None for trace in (old, new)]
+    if None in errors:
+        return False
+    first, second = (re.sub(r"\d+", "0", re.sub(r" \([^()\s]+:\d+\)$", "", shorten(error or ""))) for error in errors)
+    return first == second
 
 
 def _uneven_first(error: str) -> str:

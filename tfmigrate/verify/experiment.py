@@ -25,7 +25,7 @@ from tfmigrate.verify import trace as traces
 from tfmigrate.verify.child import Child
 from tfmigrate.verify.launch import Command, Launch, fresh
 from tfmigrate.verify.outcome import STOPPED, outcome_of
-from tfmigrate.verify.scratch import copy_program, environment, remove, state_of
+from tfmigrate.verify.scratch import PROGRAM, SETUP, STUBS, environment, lay_out, remove, state_of
 from tfmigrate.verify.trace import Trace
 from tfmigrate.verify.world import Limits, Run, Watch, World
 
@@ -92,11 +92,8 @@ def _run_one(
     stdout_path, stderr_path = results / "stdout.txt", results / "stderr.txt"
     scratch = Path(tempfile.mkdtemp(prefix="tfmigrate-scratch-"))
     try:
-        program = scratch / "program"
-        notes = copy_program(world.source, program, limits.largest_copied_file)
-        for name, text in world.overlay.items():
-            (program / name).parent.mkdir(parents=True, exist_ok=True)
-            (program / name).write_text(text, encoding="utf-8")
+        program = scratch / PROGRAM
+        notes = lay_out(world, scratch, limits.largest_copied_file)
         config = results / "config.json"
         config.write_text(
             json.dumps(_config(world, limits, scratch, program, output, initial_weights)), encoding="utf-8"
@@ -190,7 +187,11 @@ def _config(
         "workers": world.workers,
         "script": str(program / world.script),
         "args": list(world.args),
-        "cwd": str(program),
+        "cwd": str(program / world.start),
+        "program": str(program),
+        "module": world.module,
+        "setup": str(scratch / SETUP / world.setup.name) if world.setup else None,
+        "stubs": str(scratch / STUBS) if world.stubs else None,
         "output": str(output.resolve()),
         "world": world.kind,
         "replicas": world.replicas,
@@ -199,6 +200,7 @@ def _config(
         "epochs": limits.epochs,
         "steps_per_epoch": limits.steps_per_epoch,
         "samples": limits.samples,
+        "budget": limits.budget,
         "threads": world.threads,
         "aligned": world.aligned,
         "shares_evenly": world.shares_evenly,

@@ -10,7 +10,7 @@ from .report import Report
 
 
 def render(report: Report) -> str:
-    """A pair that decides and differs, and a control that was not told apart, are failures; a verdict that says nothing
+    """A pair that decides and differs, and a control that was not detected, are failures; a verdict that says nothing
     about the training is an error."""
     cases = [_verdict(report)]
     for pair in report.pairs:
@@ -30,7 +30,7 @@ def render(report: Report) -> str:
     for control in report.controls:
         case = _case("control", control.mutation)
         if control.detected:
-            ElementTree.SubElement(case, "system-out").text = f"told apart: {control.found}"
+            ElementTree.SubElement(case, "system-out").text = f"detected: {control.found}"
         else:
             ElementTree.SubElement(case, "failure", type="MISSED", message=control.found)
         cases.append(case)
@@ -39,10 +39,10 @@ def render(report: Report) -> str:
 
 def _verdict(report: Report) -> ElementTree.Element:
     case = _case("verdict", report.title)
-    if report.verdict == "EQUIVALENT":
+    if report.exit_code == 0:
         ElementTree.SubElement(case, "system-out").text = report.reason
     else:
-        kind = "failure" if report.verdict == "DIFFERENT" else "error"
+        kind = "failure" if report.exit_code == 1 else "error"
         ElementTree.SubElement(case, kind, type=report.verdict, message=report.reason)
     return case
 

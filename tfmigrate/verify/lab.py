@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from . import crash
+from .depth import coverage
 from .plan import SHARED, Plan, again, all_migrated, all_restored
-from .report import CONTROL, RunSummary, Verdict, summarize
+from .report import CONTROL, Pair, Report, RunSummary, Verdict, summarize
 from .side_by_side import usual_jobs
 from .world import Execute, Initial, Limits, Run, World
 
 Tell = Callable[[str], None]
+Publish = Callable[[Report], None]
+"""Given what is known after every run."""
 
 
 class Lab:
     """Runs worlds and remembers every run by its role."""
 
-    def __init__(self, plan: Plan, folder: Path, tell: Tell, execute: Execute) -> None:
-        self.plan, self.folder, self.tell, self.execute = plan, folder, tell, execute
+    def __init__(
+        self, plan: Plan, folder: Path, tell: Tell, execute: Execute, publish: Publish = lambda report: None
+    ) -> None:
+        self.plan, self.folder, self.tell, self.execute, self.publish = plan, folder, tell, execute, publish
         self.runs: dict[str, Run] = {}
+        self.over: dict[str, Run] = {}
+        """Every run that is over, be it the leader of a group that is not; `runs` has those of whole groups."""
+        self.wanted: list[str] = []
+        """Roles of the runs that were begun, or wait for their turn."""
+        self.one_at_a_time = threading.Lock()
         self.remarks = list(plan.notes)
         self.count = 0
 
@@ -51,12 +63,47 @@ class Lab:
             self.tell("running " + ", ".join(f"{w.role} ({w.runtime.label})" for w, _ in worlds))
         folders = [self.folder / f"{self.count + i} {_file_name(w.role)}" for i, (w, _) in enumerate(worlds)]
         self.count += len(folders)
-        return self.execute(worlds, limits or self.plan.limits, folders, self.plan.options.jobs or jobs)
+        self.wanted += [world.role for world, _ in worlds if world.role not in self.wanted]
+        jobs = self.plan.options.jobs or jobs
+        return self.execute(worlds, limits or self.plan.limits, folders, jobs, done=self._ended)
 
-    def summaries(self) -> tuple[RunSummary, ...]:
+    def _ended(self, run: Run) -> None:
+        """Publishes what is known once a run is over; the runs of a group end in threads of their own."""
+        with self.one_at_a_time:
+            self.over[run.world.role] = run
+            self.publish(self.unfinished("under way", f"{len(self.over)} runs are over, no verdict yet"))
+
+    def unfinished(
+        self, state: Literal["under way", "out of time", "interrupted"], reason: str, pairs: tuple[Pair, ...] = ()
+    ) -> Report:
+        """A report of what is known, for which nothing was concluded."""
+        left = [role for role in self.wanted if role not in self.over]
+        missing = f"; not over: {', '.join(left)}" if left else ""
+        return Report(
+            "INCONCLUSIVE",
+            reason + missing,
+            self.plan.title,
+            self.summaries(self.over),
+            pairs,
+            notes=tuple(self.remarks),
+            depth=self.plan.options.depth,
+            covered=self.covered(),
+            state=state,
+        )
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the budget ended the scripts before their own end."""
+        return any(run.trace.cut is not None for run in self.over.values() if run.ok)
+
+    def covered(self) -> str:
+        """How much of the training the runs did, by the first that trained."""
+        return next((coverage(run.trace) for run in self.over.values() if run.ok), "")
+
+    def summaries(self, runs: Mapping[str, Run] | None = None) -> tuple[RunSummary, ...]:
         return tuple(
             summarize(role, _python(run), run.trace, run.seconds, "ok" if run.ok else crash.shorten(run.message))
-            for role, run in self.runs.items()
+            for role, run in (self.runs if runs is None else runs).items()
         )
 
     def notes(self) -> tuple[str, ...]:
@@ -94,11 +141,18 @@ def reference_run(lab: Lab) -> Run | None:
     candidates = [plan.world("genuine")] if plan.genuine is not None else []
     candidates += all_restored(plan)
     for world in candidates:
-        beside = (again(world), *all_restored(plan), *all_migrated(plan)) if lab.jobs > 1 else ()
+        beside = wanted_beside(plan, world) if lab.jobs > 1 else ()
         run = lab.lead(world, *(other for other in beside if other.role not in (world.role, *lab.runs)))
         if run.ok:
             return run
     return None
+
+
+def wanted_beside(plan: Plan, reference: World) -> tuple[World, ...]:
+    """What is wanted whatever the reference run shows; a smoke test asks for nothing but the new script."""
+    if plan.options.depth == "smoke":
+        return tuple(all_migrated(plan))
+    return (again(reference), *all_restored(plan), *all_migrated(plan))
 
 
 def restored_run(lab: Lab, keras: int) -> Run | None:

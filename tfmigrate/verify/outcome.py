@@ -37,8 +37,10 @@ def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stde
         return "crashed", f"{who} {STOPPED}"
     error = recorded.end.error if recorded.end else None
     if error or ended.exit_code or recorded.end is None:
-        end = f"died: {error}{hint(error, world, _last_line(stderr))}" if error else _died(ended.exit_code, stderr)
+        end = f"crashed: {error}{hint(error, world, _last_line(stderr))}" if error else _died(ended.exit_code, stderr)
         trained = f"; it had taken {len(recorded.steps)} training steps by then" if recorded.steps else ""
+        if recorded.epochs and error and error.startswith("IndexError") and (limits.epochs or limits.steps_per_epoch):
+            trained += "; a script that counts on all its epochs dies so where they are cut: --budget ends it instead"
         return "crashed", f"{who} {end}{trained}"
     if recorded.predictions:
         return "predicted", ""
@@ -50,6 +52,8 @@ def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stde
 
 def hint(error: str, world: World, last: str = "") -> str:
     """What an error may have to do with the way the script was run, and what to do about it; `last`: see _last_line."""
+    if error.startswith("--setup "):
+        return last
     if error.startswith("SystemExit: 2"):  # as argparse leaves, which says why on stderr
         return f"{last}; --args gives a script its command line"
     if error.startswith("ImportError: attempted relative import"):

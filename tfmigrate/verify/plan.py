@@ -12,6 +12,7 @@ from typing import Literal
 
 from ..errors import UserError
 from . import devices, runtimes
+from .depth import Depth, budget_of
 from .program import program_of
 from .runtimes import Runtime
 from .world import Limits, World
@@ -38,7 +39,20 @@ class VerifyOptions:
     args: tuple[str, ...] = ()
     """Command line of both scripts."""
     program: Path | None = None
-    """The folder that holds the whole program and becomes the working directory; the script's own by default."""
+    """The folder that holds the whole program of OLD, and of NEW where that lies in it too; by default each script's
+    own."""
+    new_program: Path | None = None
+    """That of NEW where it is another."""
+    start: Path | None = None
+    """The folder in `program` in which both scripts are started; by default `program` itself."""
+    as_modules: bool = False
+    """Run both with `python -m`, by the names that their places below `start` give them."""
+    setup: Path | None = None
+    """A Python file that makes stand-in data in each run's copy before the script starts."""
+    stubs: Mapping[str, Path] = field(default_factory=dict)
+    """Files and folders that stand in for modules, by the module's name."""
+    written_for: str | None = None
+    """"keras==2.2.4, tensorflow==1.13.1": which old runtime to prefer."""
     replicas: int | None = None
     """Devices that the scripts find; by default the largest number of GPUs the old script writes out, else 4."""
     workers: int = 1
@@ -53,6 +67,12 @@ class VerifyOptions:
     """Train so many epochs at most."""
     steps: int | None = None
     """Train so many steps an epoch at most."""
+    depth: Depth = "thorough"
+    """How much is trained and how many controls are run; see `depth`."""
+    budget: int | None = None
+    """Training steps of each run, instead of those of the depth."""
+    require_genuine: bool = False
+    """Without a run on a TensorFlow of its time nothing is called EQUIVALENT."""
     subset: int | None = None
     """Train on so many samples an epoch at most, in whole batches."""
     synthetic_data: bool = False
@@ -84,15 +104,22 @@ class Plan:
     @property
     def limits(self) -> Limits:
         o = self.options
-        return Limits(seconds=o.seconds, epochs=o.epochs, steps_per_epoch=o.steps, samples=o.subset)
+        budget = budget_of(o.depth, o.budget)
+        return Limits(seconds=o.seconds, epochs=o.epochs, steps_per_epoch=o.steps, samples=o.subset, budget=budget)
 
     @classmethod
     def of(cls, options: VerifyOptions) -> Plan:
         for path in (options.old, options.new):
             if not path.is_file():
                 raise UserError(f"{path}: no such file; verify takes the old script and the migrated one")
-        if options.program is not None and not options.old.resolve().is_relative_to(options.program.resolve()):
-            raise UserError(f"{options.old} is not in {options.program}, the folder given for the program")
+        for inside in (options.old, options.start):
+            if options.program and inside and not inside.resolve().is_relative_to(options.program.resolve()):
+                raise UserError(f"{inside} is not in {options.program}, the folder given for the program")
+        if options.setup is not None and not options.setup.is_file():
+            raise UserError(f"--setup {options.setup}: no such file")
+        for module, path in options.stubs.items():
+            if not path.exists():
+                raise UserError(f"--stub {module}={path}: no such file")
         if options.replicas is not None and options.replicas < 2:
             raise UserError(f"--replicas {options.replicas}: multi_gpu_model needs two at least")
         tree = _program(options)
@@ -101,10 +128,10 @@ class Plan:
         found = runtimes.discover() if options.old_python is None or options.new_python is None else ()
         notes: list[str] = []
         genuine = _chosen(options.old_python, "--old-python", flavour) or runtimes.genuine_for(
-            flavour, found, ast.unparse(tree)
+            flavour, found, ast.unparse(tree), options.written_for
         )
         if genuine is None:
-            recipe = runtimes.MAKES[f"genuine {flavour}"]
+            recipe = runtimes.recipe_for(flavour, options.written_for)
             if flavour == "estimator":
                 missing = "no TensorFlow 1.14 to 2.15 was found, and no other has tf.estimator"
             else:
@@ -113,6 +140,12 @@ class Plan:
                     "multi_gpu_model restored on today's"
                 )
             notes.append(f"{missing}; `tfmigrate runtimes --make {recipe}` builds a genuine one")
+        pinned = runtimes.pinned_keras(options.written_for)
+        if genuine is not None and flavour == "keras" and pinned and genuine.keras_version != pinned:
+            recipe = runtimes.recipe_for(flavour, options.written_for)
+            nearer = f"; `tfmigrate runtimes --make {recipe}` builds a nearer one" if recipe != "tf1.15" else ""
+            wanted = ".".join(map(str, pinned))
+            notes.append(f"the program is written for Keras {wanted}, and ran genuinely on {genuine.keras}{nearer}")
         given = _chosen(options.new_python, "--new-python", flavour)
         modern: dict[Keras, Runtime] = {}
         for keras in options.kerases:
@@ -139,10 +172,11 @@ class Plan:
     def world(self, kind: Literal["genuine", "restored", "migrated"], keras: Keras | None = None) -> World:
         """Raises KeyError when no runtime serves it."""
         o = self.options
-        script = o.new if kind == "migrated" else o.old
-        source = script.resolve().parent
-        if o.program is not None and script.resolve().is_relative_to(o.program.resolve()):
-            source = o.program.resolve()
+        script = (o.new if kind == "migrated" else o.old).resolve()
+        source = root_of(script, o.new_program if kind == "migrated" and o.new_program else o.program)
+        start = ""
+        if o.program is not None and o.start is not None:
+            start = o.start.resolve().relative_to(o.program.resolve()).as_posix()
         runtime = self.genuine if keras is None else self.modern[keras]
         if runtime is None:
             raise KeyError(kind)
@@ -151,7 +185,11 @@ class Plan:
             kind=kind,
             runtime=runtime,
             source=source,
-            script=str(script.resolve().relative_to(source)),
+            script=script.relative_to(source).as_posix(),
+            start="" if start == "." else start,
+            module=module_name(script, source / start) if o.as_modules else "",
+            setup=o.setup.resolve() if o.setup else None,
+            stubs={module: path.resolve() for module, path in o.stubs.items()},
             args=o.args,
             replicas=self.replicas,
             legacy_keras=keras == 2,
@@ -160,6 +198,19 @@ class Plan:
             standalone=self.flavour == "keras",
             environment=o.environment,
         )
+
+
+def root_of(script: Path, program: Path | None) -> Path:
+    """The folder that is copied for a script: that of its program where it lies in it, else its own."""
+    return program.resolve() if program is not None and script.is_relative_to(program.resolve()) else script.parent
+
+
+def module_name(file: Path, home: Path) -> str:
+    """The name under which `python -m`, started in `home`, runs a file; raises UserError where it has none there."""
+    if not file.is_relative_to(home):
+        raise UserError(f"{file} is not below {home}, so that `python -m` cannot run it from there; see --cwd")
+    parts = file.relative_to(home).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__main__" else parts)
 
 
 def all_restored(plan: Plan) -> list[World]:
@@ -194,8 +245,9 @@ def _program(options: VerifyOptions) -> ast.Module:
     whole = _parse(options.old)
     script = options.old.resolve()
     folder = options.program.resolve() if options.program is not None else script.parent
-    name = str(script.relative_to(folder))
-    for other, source in program_of(folder, name).items():
+    name = script.relative_to(folder).as_posix()
+    home = (options.start or folder).resolve() if options.as_modules else None
+    for other, source in program_of(folder, name, home).items():
         if other != name:
             with contextlib.suppress(SyntaxError, ValueError):
                 whole.body += ast.parse(source).body

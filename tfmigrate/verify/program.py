@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def program_of(folder: Path, script: str) -> dict[str, bytes]:
-    """The script and the modules in its program's folder that it imports, by path in the folder to source.
+def program_of(folder: Path, script: str, home: Path | None = None) -> dict[str, bytes]:
+    """The script and the modules in its program's folder that it imports, by path in the folder to source. `home` is
+    where absolute imports begin, by default the script's own folder.
 
     Imports are read, not run: one that the program makes up at run time is not followed.
     """
-    home = (folder / script).parent
+    home = (folder / script).parent if home is None else home
     found = {script: (folder / script).read_bytes()}
     pending = [script]
     while pending:

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .report import CONTROL, Report
-from .words import devices, figure, margin, size
+from .words import devices, figure, margin, not_run, size
 
-MARKS = {"EQUIVALENT": "✅", "DIFFERENT": "❌", "INCONCLUSIVE": "❔", "COULD NOT RUN": "❔"}
+MARKS = {
+    "EQUIVALENT": "✅",
+    "SMOKE PASSED": "✅",
+    "DIFFERENT": "❌",
+    "DOES NOT RUN": "❌",
+    "INCONCLUSIVE": "❔",
+    "COULD NOT RUN": "❔",
+}
 
 
 def render(report: Report, pictures: Sequence[str] = ()) -> str:
     """`pictures`: files that lie beside the text once it is published."""
     parts = [f"### {MARKS[report.verdict]} {report.verdict}: {_text(report.title)}", _text(_sentence(report.reason))]
+    if report.covered:
+        parts.append(_text(f"Depth: {report.depth}. Trained: {report.covered}."))
     shown = report.shown
     comparison = shown.comparison if shown else None
     if report.pairs:
@@ -77,11 +86,12 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
             "wrong on purpose",
             f"{report.compared} difference",
             "times the tolerance",
-            "told apart",
+            "detected",
             "found as",
         )
         table = _table(headings, rows)
-        parts.append(_folded(f"{told} of {len(rows)} wrong migrations were told apart", table))
+        table += f"\n\n{_text(left)}." if (left := not_run(report)) else ""
+        parts.append(_folded(f"{told} of {len(rows)} wrong migrations were detected", table))
     runs = [
         (
             run.role,

@@ -11,12 +11,24 @@ from .align import PredictionPair, StepPair
 from .causes.evidence import Divergence, Kind
 from .compare import Comparison
 from .contract import Row, global_batch_size
+from .depth import Depth
 from .equivalence import Look, Outcome
+from .touched import LeftOut
 from .trace import Trace
 
-Verdict = Literal["EQUIVALENT", "DIFFERENT", "INCONCLUSIVE", "COULD NOT RUN"]
+Verdict = Literal["EQUIVALENT", "SMOKE PASSED", "DIFFERENT", "DOES NOT RUN", "INCONCLUSIVE", "COULD NOT RUN"]
+"""SMOKE PASSED: the first step agrees, and nothing more was looked at. DOES NOT RUN: the new script crashed."""
 
-EXIT_CODES: dict[Verdict, int] = {"EQUIVALENT": 0, "DIFFERENT": 1, "COULD NOT RUN": 2, "INCONCLUSIVE": 3}
+EXIT_CODES: dict[Verdict, int] = {
+    "EQUIVALENT": 0,
+    "SMOKE PASSED": 0,
+    "DIFFERENT": 1,
+    "DOES NOT RUN": 1,
+    "COULD NOT RUN": 2,
+    "INCONCLUSIVE": 3,
+}
+INTERRUPTED = 130
+"""Exit code after Ctrl-C or a signal, as shells have it."""
 
 
 CONTROL = "control: "
@@ -59,7 +71,7 @@ class Pair:
     new: str
     """Roles of the two runs."""
     comparison: Comparison | None
-    """None when the new script died."""
+    """None when the new script crashed."""
     divergence: Divergence | None
     decides: bool
     """Counts for the verdict; the others attribute a difference (version drift or migration)."""
@@ -93,7 +105,7 @@ class ControlResult:
     found: str
     """The cause in words."""
     kind: Kind | None = None
-    """The cause in a word; None when it was not told apart."""
+    """The cause in a word; None when it was not detected."""
     steps: tuple[StepPair, ...] | tuple[PredictionPair, ...] = ()
     """The old run against this one, for the picture: steps, or calls that predict."""
 
@@ -158,10 +170,22 @@ class Report:
     """What the runs changed in both scripts so that they could be compared step by step."""
     written: Written | None = None
     """Of a comparison as written; then there are no pairs and no controls."""
+    depth: Depth = "thorough"
+    covered: str = ""
+    """How much of the training the runs did: "the first 30 steps of 70 epochs x 500 steps"; empty before any run."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Controls that were not run, and why."""
+    state: Literal["complete", "under way", "out of time", "interrupted"] = "complete"
+    """A report is written after every run; only a complete one has a verdict of its own."""
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.verdict]
+        return INTERRUPTED if self.state == "interrupted" else EXIT_CODES[self.verdict]
+
+    @property
+    def possible_controls(self) -> int:
+        """Deliberately wrong migrations that could be made in this program."""
+        return len(self.controls) + sum(one.possible for one in self.left_out)
 
     @property
     def shown(self) -> Pair | None:
@@ -208,7 +232,8 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """report.json: the keys of the design, and beside them `predictions`, `pairs`, `known_differences`,
-        `as_written`, `adjustments` and `notes`.
+        `as_written`, `adjustments` and `notes`; how far it went is in `state`, `depth`, `covered` and
+        `controls_not_run`.
 
         Epochs, steps and calls count from 0. A difference that is not a finite number is null. Of scripts that train
         nothing, the differences are those of their predictions, here as in `loss`.
@@ -220,6 +245,9 @@ class Report:
         return {
             "verdict": self.verdict,
             "reason": self.reason,
+            "state": self.state,
+            "depth": self.depth,
+            "covered": self.covered or None,
             "runs": [asdict(run) for run in self.runs],
             "loss": {
                 "max_relative_difference": _number(self.max_relative_difference),
@@ -253,6 +281,8 @@ class Report:
                 }
                 for control in self.controls
             ],
+            "controls_possible": self.possible_controls,
+            "controls_not_run": [asdict(one) for one in self.left_out],
             "pairs": [
                 {
                     "old": pair.old,

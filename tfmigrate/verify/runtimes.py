@@ -64,11 +64,15 @@ class Runtime:
         return _numbers(self.tensorflow)
 
     @property
+    def keras_version(self) -> tuple[int, int]:
+        return _numbers(self.keras)
+
+    @property
     def kinds(self) -> tuple[str, ...]:
         """What it can serve as: "genuine keras" (standalone), "genuine tf.keras", "genuine estimator", "keras 3",
         "keras 2"."""
         kinds = []
-        tensorflow, keras = self.tensorflow_version, _numbers(self.keras)
+        tensorflow, keras = self.tensorflow_version, self.keras_version
         if (1, 4) <= tensorflow < (2, 1) and (2, 1) <= keras < (2, 4):
             kinds.append("genuine keras")
         if (1, 13) <= tensorflow < (2, 0) or (2, 2) <= tensorflow < (2, 4):
@@ -104,6 +108,16 @@ RECIPES = {
     ),
     "tf2.3": Recipe("tf2.3", "3.8", ("tensorflow-cpu==2.3.4", "protobuf<3.21", "scipy<1.8", "pillow")),
     "tf2.9": Recipe("tf2.9", "3.10", ("tensorflow-cpu==2.9.3", "protobuf<3.20", "numpy<2")),
+    "tf1.15-keras2.2": Recipe(
+        "tf1.15-keras2.2",
+        "3.7",
+        ("tensorflow-cpu==1.15.0", "keras==2.2.4", "numpy<1.20", "protobuf<3.21", "h5py<3", "scipy<1.8", "pillow"),
+    ),
+    "tf1.15-keras2.1": Recipe(
+        "tf1.15-keras2.1",
+        "3.7",
+        ("tensorflow-cpu==1.15.0", "keras==2.1.6", "numpy<1.20", "protobuf<3.21", "h5py<3", "scipy<1.8", "pillow"),
+    ),
 }
 MAKES = {"genuine keras": "tf1.15", "genuine tf.keras": "tf2.3", "genuine estimator": "tf1.15"}
 
@@ -165,12 +179,32 @@ ONLY_IN_TENSORFLOW_1 = re.compile(
 )
 
 
-def genuine_for(flavour: str, available: Iterable[Runtime], source: str = "") -> Runtime | None:
+KERAS_RECIPES = {(2, 1): "tf1.15-keras2.1", (2, 2): "tf1.15-keras2.2"}
+"""Of scripts for a standalone Keras older than 2.3."""
+
+
+def recipe_for(flavour: str, written_for: str | None = None) -> str:
+    """Which recipe makes a genuine runtime for an old script of this flavour; `written_for`: see genuine_for."""
+    keras = pinned_keras(written_for)
+    older = KERAS_RECIPES.get(max(keras, (2, 1))) if keras and flavour == "keras" else None
+    return older or MAKES[f"genuine {flavour}"]
+
+
+def pinned_keras(written_for: str | None) -> tuple[int, int] | None:
+    """(2, 2) for "keras==2.2.4, tensorflow==1.13.1"."""
+    match = re.search(r"\bkeras\s*(?:==|\s)\s*(\d+(?:\.\d+)*)", written_for or "")
+    return _numbers(match[1]) if match else None
+
+
+def genuine_for(
+    flavour: str, available: Iterable[Runtime], source: str = "", written_for: str | None = None
+) -> Runtime | None:
     """The runtime in which an old script of this flavour ("keras", "tf.keras" or "estimator") runs as it is.
 
     Standalone Keras needs a TensorFlow of its time. tf.keras: TensorFlow 2 first, else 1.15; the other way round where
-    the script's `source` uses names that TensorFlow 2 moved. None when there is none; `MAKES` says which recipe would
-    make one.
+    the script's `source` uses names that TensorFlow 2 moved. Of several standalone Kerases the newest, or, where
+    `written_for` ("keras==2.2.4, tensorflow==1.13.1") names one, the nearest that is no older, else the newest of the
+    older ones. None when there is none; `recipe_for` says which recipe would make one.
     """
     kind = f"genuine {flavour}"
     fitting = sorted(
@@ -178,8 +212,17 @@ def genuine_for(flavour: str, available: Iterable[Runtime], source: str = "") ->
     )
     if not fitting:
         return None
+    if flavour == "keras":
+        pinned = pinned_keras(written_for) or (2, 3)
+        return min(fitting, key=lambda runtime: (*_apart(runtime.keras_version, pinned), runtime.tensorflow_version))
     oldest = flavour == "estimator" or ONLY_IN_TENSORFLOW_1.search(source)
     return fitting[0] if oldest else fitting[-1]
+
+
+def _apart(keras: tuple[int, int], pinned: tuple[int, int]) -> tuple[bool, int]:
+    """Sorts the nearest version that is no older first."""
+    distance = 100 * (keras[0] - pinned[0]) + keras[1] - pinned[1]
+    return distance < 0, abs(distance)
 
 
 def modern(available: Iterable[Runtime], keras: int = 3) -> Runtime | None:

@@ -18,6 +18,8 @@ SKIPPED = frozenset([".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox
 MARK = "TFMIGRATE_RUN"
 """Set for each run to a value of its own, so that what the script starts is known even when it leaves the session."""
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "CUDA_HOME")
+PROGRAM, STUBS, SETUP = "program", "stubs", "setup"
+"""Folders in a run's scratch folder."""
 CACHES = (".keras/datasets", ".keras/models", "tensorflow_datasets")
 """What frameworks downloaded before, below the home folder."""
 
@@ -43,6 +45,38 @@ def copy_program(source: Path, target: Path, largest: int) -> list[str]:
 
     shutil.copytree(source, target, ignore=left_out)
     return notes
+
+
+def lay_out(world: World, scratch: Path, largest: int) -> list[str]:
+    """Puts all that a run needs into its scratch folder: the program with what is written over it, stand-ins for
+    modules, the file that makes data. Returns notes about what was left out."""
+    program = scratch / PROGRAM
+    notes = copy_program(world.source, program, largest)
+    for name, text in world.overlay.items():
+        (program / name).parent.mkdir(parents=True, exist_ok=True)
+        (program / name).write_text(text, encoding="utf-8")
+    for module, file in world.stubs.items():
+        _stub(scratch / STUBS, module.split("."), file)
+    if world.setup is not None:
+        (scratch / SETUP).mkdir()
+        shutil.copy(world.setup, scratch / SETUP / world.setup.name)
+    return notes
+
+
+def _stub(folder: Path, parts: list[str], file: Path) -> None:
+    """A module, or a package where it is a folder or another stub lies in it; packages above it are made empty."""
+    for part in parts[:-1]:
+        folder = folder / part
+        folder.mkdir(parents=True, exist_ok=True)
+        if folder.with_suffix(".py").exists():
+            folder.with_suffix(".py").rename(folder / "__init__.py")
+        (folder / "__init__.py").touch()
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / parts[-1]
+    if file.is_dir():
+        shutil.copytree(file, target, dirs_exist_ok=True)
+    else:
+        shutil.copy(file, target / "__init__.py" if target.is_dir() else target.with_suffix(".py"))
 
 
 def environment(world: World, scratch: Path, task: Mapping[str, Any] | None = None) -> dict[str, str]:

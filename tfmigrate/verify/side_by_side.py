@@ -14,7 +14,7 @@ from tfmigrate.verify import devices
 from tfmigrate.verify.experiment import run
 from tfmigrate.verify.launch import Launch, fresh
 from tfmigrate.verify.trace import Trace
-from tfmigrate.verify.world import Initial, Limits, Run, Watch, World
+from tfmigrate.verify.world import Done, Initial, Limits, Run, Watch, World
 
 LEAST_MEMORY = 1 << 29
 """Bytes that a run is expected to take at least."""
@@ -27,6 +27,7 @@ def run_all(
     jobs: int | None = None,
     watch: Watch | None = None,
     launch: Launch = fresh,
+    done: Done | None = None,
 ) -> list[Run]:
     """Runs worlds side by side, `jobs` at a time (by default `usual_jobs`), or as many as have room: each is expected
     to need as much memory as the run it takes its initial weights from.
@@ -44,6 +45,12 @@ def run_all(
     roles = {start.role for _, start in worlds if isinstance(start, World)}
     leaders = {world.role: _Leader(folder, watch) for (world, _), folder in zip(worlds, folders) if world.role in roles}
 
+    def run_and_tell(world: World, start: Initial, folder: Path) -> Run:
+        ended = run_one(world, start, folder)
+        if done is not None:
+            done(ended)
+        return ended
+
     def run_one(world: World, start: Initial, folder: Path) -> Run:
         if isinstance(start, World):
             with leaders[start.role].places:
@@ -52,17 +59,18 @@ def run_all(
         if leader is None:
             return run(world, limits, folder, start, stop, watch, launch)
         try:
-            done = run(world, limits, folder, start, stop, leader.step, launch)
-            if not done.ok:
+            led = run(world, limits, folder, start, stop, leader.step, launch)
+            if not led.ok:
                 stop.set()
-            return done
+            return led
         finally:
             leader.over()
 
     pool = ThreadPoolExecutor(max_workers=workers)
     try:
         futures = [
-            pool.submit(run_one, world, start, folder) for (world, start), folder in zip(worlds, folders, strict=True)
+            pool.submit(run_and_tell, world, start, folder)
+            for (world, start), folder in zip(worlds, folders, strict=True)
         ]
         wait(futures, return_when=FIRST_EXCEPTION)
         return [future.result() for future in futures]

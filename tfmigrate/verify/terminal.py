@@ -7,11 +7,13 @@ from rich.table import Table
 from rich.text import Text
 
 from .report import CONTROL, Report, Written
-from .words import figure, margin, memory, roles
+from .words import figure, margin, memory, not_run, roles
 
 COLOURS = {
     "EQUIVALENT": "bold green",
+    "SMOKE PASSED": "bold green",
     "DIFFERENT": "bold red",
+    "DOES NOT RUN": "bold red",
     "COULD NOT RUN": "bold red",
     "INCONCLUSIVE": "bold yellow",
 }
@@ -45,10 +47,14 @@ def show(report: Report, console: Console) -> None:
             console.print(Text(f"{row.what}: {figure(row.old)} became {figure(row.new)}", style="red"))
     if report.controls:
         console.print(controls(report))
+    if left := not_run(report):
+        console.print(Text(left, style="dim"))
     for name, what, size in report.known:
         console.print(Text.assemble(("Known difference, ", "dim"), f"{name}: {what}: {size:.3g}"))
     for note in report.notes:
         console.print(Text(f"Note: {note}", style="dim"))
+    if report.covered:
+        console.print(Text(f"Depth: {report.depth}. Trained: {report.covered}.", style="dim"))
     console.print(Text.assemble((report.verdict, COLOURS[report.verdict]), f"  {report.reason}"))
 
 
@@ -123,7 +129,7 @@ def controls(report: Report) -> Table:
     table = Table("wrong on purpose", title="Controls", title_justify="left")
     table.add_column(f"{report.compared} difference", justify="right")
     table.add_column("times the tolerance", justify="right")
-    table.add_column("told apart")
+    table.add_column("detected")
     table.add_column("found as")
     for control in report.controls:
         size = control.max_relative_difference

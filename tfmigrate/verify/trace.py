@@ -193,10 +193,24 @@ class End:
     peak_memory_bytes: int | None
 
 
-Event = Start | Model | Compile | Fit | Step | Epoch | Weights | Predictor | Prediction | End
+@dataclass(frozen=True)
+class Cut:
+    """Where the budget of steps ended the run; None stands for what nobody knows, or what has no epochs."""
+
+    fit: int
+    """Index of the training call that was ended, or that was not begun (`steps` is then 0)."""
+    epochs: int | None
+    """As the script asks for them."""
+    steps_per_epoch: int | None
+    """As the script asks for them."""
+    steps: int
+    """That this call took."""
+
+
+Event = Start | Model | Compile | Fit | Step | Epoch | Weights | Predictor | Prediction | Cut | End
 KINDS: dict[str, type[Event]] = {
     kind.__name__.lower(): kind
-    for kind in (Start, Model, Compile, Fit, Step, Epoch, Weights, Predictor, Prediction, End)
+    for kind in (Start, Model, Compile, Fit, Step, Epoch, Weights, Predictor, Prediction, Cut, End)
 }
 
 
@@ -217,6 +231,8 @@ class Trace:
     """What the probe could not record, in words."""
     predictions: tuple[Prediction, ...] = ()
     """Of a script that trains nothing; `models` are then those that predicted, `weights` what they predicted with."""
+    cut: Cut | None = None
+    """Set where the budget ended the script before its own end."""
 
 
 def minor(version: str) -> tuple[int, ...]:
@@ -262,6 +278,7 @@ def load(folder: Path) -> Trace:
         end=found["end"][0] if found["end"] else None,
         notes=tuple(notes),
         predictions=tuple(found["prediction"]),
+        cut=found["cut"][0] if found["cut"] else None,
     )
 
 

@@ -4,14 +4,9 @@ train nothing, what they predict."""
 from __future__ import annotations
 
 import math
-import os
-import tempfile
-from dataclasses import replace
-from pathlib import Path
 
-from . import adjustments, beside, controls
+from . import adjustments, beside, crash, trials
 from .align import noise, tolerance
-from .compare import same_run, through_epoch
 from .contract import BATCH_NORM
 from .known import (
     DATA,
@@ -21,38 +16,35 @@ from .known import (
     but_for_frozen,
     but_for_optimizers,
     but_for_rounding,
-    drifts,
     has_remainder,
     knowing,
     without_remainder,
 )
-from .lab import Lab, Tell, could_not_run, reference_run, replicas_of, restored_run, why_none
-from .pairs import outcome, paired, validation_known
-from .plan import Keras, Plan, VerifyOptions, again, all_migrated, all_restored, sharing
-from .program import program_of
-from .report import CONTROL, ControlResult, Pair, Report, Verdict
+from .lab import Lab, Publish, Tell, could_not_run, reference_run, replicas_of, restored_run, why_none
+from .pairs import paired, validation_known
+from .plan import VerifyOptions, again, all_migrated, all_restored, sharing
+from .proceedings import hold
+from .report import ControlResult, Pair, Report, Verdict
 from .side_by_side import run_all
+from .touched import LeftOut
 from .world import Execute, Run
 
 CAUSES = {FORMULA: "the optimizers of today's Keras", DATA: "the batches that the old one makes of its data"}
 """Of losses that part from the genuine run's, by the known difference that excuses them."""
 
-ENOUGH_CONTROLS = 3
-"""So many deliberately wrong migrations must be told apart before EQUIVALENT means anything."""
 
-
-def verify(options: VerifyOptions, tell: Tell = lambda line: None, execute: Execute = run_all) -> Report:
-    """Runs both scripts and compares them; `tell` receives a line as each group of runs begins.
+def verify(
+    options: VerifyOptions,
+    tell: Tell = lambda line: None,
+    execute: Execute = run_all,
+    publish: Publish = lambda report: None,
+) -> Report:
+    """Runs both scripts and compares them; `tell` receives a line as each group of runs begins, `publish` the report
+    after each run.
 
     What goes wrong with a run is in the report. Raises UserError for options that name what is not there.
     """
-    plan = Plan.of(options)
-    with tempfile.TemporaryDirectory(prefix="tfmigrate-verify-") as folder:
-        lab = Lab(plan, Path(folder), tell, execute)
-        try:
-            return _judge(lab)
-        finally:
-            lab.keep(options.keep)
+    return hold(options, _judge, tell, execute, publish)
 
 
 def _judge(lab: Lab) -> Report:
@@ -66,6 +58,10 @@ def _judge(lab: Lab) -> Report:
     reference = reference_run(lab)
     if reference is None:
         return _report(lab, "COULD NOT RUN", why_none(lab))
+    if plan.options.require_genuine and reference.world.kind != "genuine":
+        return _report(lab, "INCONCLUSIVE", f"--require-genuine: {_without_genuine(lab)}")
+    if plan.options.depth == "smoke":
+        return _smoke(lab, reference)
     restored = [world for world in all_restored(plan) if world.role != reference.world.role]
     shared = []
     if has_remainder(reference.trace):
@@ -98,13 +94,39 @@ def _judge(lab: Lab) -> Report:
     if doubt and not any(pair.divergence and pair.divergence.kind != "unknown" for pair in apart):
         return _report(lab, "INCONCLUSIVE", doubt, pairs, noise=own_noise)
     if apart:
-        return _report(lab, "DIFFERENT", _different(apart, pairs), pairs, noise=own_noise)
-    results = _controls(lab, start, reference, pairs, band)
-    verdict, reason = _conclude(pairs, results)
+        return _report(lab, _of_difference(lab, apart), _different(lab, apart, pairs), pairs, noise=own_noise)
+    results, left_out = trials.run(lab, start, reference, pairs, band)
+    verdict, reason = _conclude(lab, pairs, results, left_out)
+    if reference.world.kind != "genuine":
+        reason = f"{_without_genuine(lab)}; {reason}"
     if lost:
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
         reason += f"; beside the training, not the same: {lost[0]}{more}"
-    return _report(lab, verdict, reason, pairs, results, own_noise)
+    return _report(lab, verdict, reason, pairs, results, own_noise, left_out)
+
+
+def _smoke(lab: Lab, reference: Run) -> Report:
+    """Whether old and new reach the end of the first step, with the same loss; nothing else is judged."""
+    lab.run(*(world for world in all_migrated(lab.plan) if world.role not in lab.runs), start=reference)
+    crashed = [run for run in lab.runs.values() if run.world.kind == "migrated" and run.outcome == "crashed"]
+    if crashed:  # The old script on the same Keras shows whose fault it is.
+        lab.run(*(world for world in all_restored(lab.plan) if world.role not in lab.runs), start=reference)
+    stopped = could_not_run(lab)
+    if stopped is not None:
+        return _report(lab, *stopped)
+    pairs = _pairs(lab, reference, reference, tolerance(0.0, len(reference.trace.steps)))
+    apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
+    doubt = _doubt(reference, None, math.inf)
+    if doubt is None and has_remainder(reference.trace) and not crashed:
+        doubt = (
+            "both reach the end of step 1, but the first batch does not divide by the replicas, so the two systems "
+            "report other means of its loss; run verify without --smoke, which compares the other steps"
+        )
+    if doubt:
+        return _report(lab, "INCONCLUSIVE", doubt, pairs)
+    if apart:
+        return _report(lab, _of_difference(lab, apart), _different(lab, apart, pairs), pairs)
+    return _report(lab, "SMOKE PASSED", _first_step(pairs), pairs)
 
 
 def _report(
@@ -114,9 +136,29 @@ def _report(
     pairs: tuple[Pair, ...] = (),
     results: tuple[ControlResult, ...] = (),
     noise: float | None = None,
+    left_out: tuple[LeftOut, ...] = (),
 ) -> Report:
-    changed = adjustments.made(run.trace for run in lab.runs.values())
-    return Report(verdict, reason, lab.plan.title, lab.summaries(), pairs, results, noise, lab.notes(), changed)
+    return Report(
+        verdict,
+        reason,
+        lab.plan.title,
+        lab.summaries(),
+        pairs,
+        results,
+        noise,
+        lab.notes(),
+        adjustments.made(run.trace for run in lab.runs.values()),
+        depth=lab.plan.options.depth,
+        covered=lab.covered(),
+        left_out=left_out,
+    )
+
+
+def _without_genuine(lab: Lab) -> str:
+    """Why the old script ran on today's TensorFlow alone."""
+    genuine = lab.runs.get("genuine")
+    why = "no TensorFlow of its time is there" if genuine is None else crash.shorten(genuine.message)
+    return f"against today's TensorFlow alone ({why})"
 
 
 def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...]:
@@ -143,19 +185,64 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...
     return tuple(sorted(found, key=lambda pair: not pair.decides))
 
 
-def _different(apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
+def _of_difference(lab: Lab, apart: list[Pair]) -> Verdict:
+    """A new script that crashed and showed no other difference before does not run; any other one differs."""
+    new = lab.runs[apart[0].new]
+    crashed = new.outcome == "crashed" and not (new.trace.steps or new.trace.predictions)
+    return "DOES NOT RUN" if crashed or _kind(apart[0]) == "crash" else "DIFFERENT"
+
+
+def _kind(pair: Pair) -> str:
+    return pair.divergence.kind if pair.divergence else ""
+
+
+def _different(lab: Lab, apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
     first = apart[0]
     assert first.divergence is not None
     where = first.new if len(apart) < len([p for p in pairs if p.decides]) else "the migrated script"
     does = "predicts" if first.comparison and first.comparison.predictions else "trains"
-    otherwise = "does not run to its end" if first.divergence.kind == "crash" else f"{does} otherwise"
-    reason = f"{where} {otherwise}: {first.divergence.cause}"
+    if _of_difference(lab, apart) == "DOES NOT RUN":
+        return f"{where} crashed: {first.divergence.cause}{_same_crash(lab, first)}{_where_it_runs(lab, pairs)}"
+    reason = f"{where} {does} differently: {first.divergence.cause}"
     restored = [pair for pair in pairs if not pair.decides]
     if restored and all(pair.equivalent for pair in restored):
         reason += (
             "; restored on today's TensorFlow the old script agrees with it, so the versions differ, not the scripts"
         )
     return reason
+
+
+def _same_crash(lab: Lab, pair: Pair) -> str:
+    """What the old script, restored on the same Keras, says of a crash of the new one."""
+    new = lab.runs[pair.new]
+    old = lab.runs.get(f"restored on Keras {2 if new.world.legacy_keras else 3}")
+    if old is None or old.outcome != "crashed" or not crash.same_error(old.trace, new.trace):
+        return ""
+    return (
+        f"; the old script with multi_gpu_model put back crashes with the same error on the same {_keras(new)}: "
+        "today's Keras is the cause, not the strategy"
+    )
+
+
+def _where_it_runs(lab: Lab, pairs: tuple[Pair, ...]) -> str:
+    """On which Keras the new script does agree."""
+    agree = [lab.runs[pair.new] for pair in pairs if pair.decides and pair.equivalent]
+    return "".join(f"; on {_keras(run)} it runs and agrees with the old one" for run in agree)
+
+
+def _keras(run: Run) -> str:
+    return f"Keras {run.trace.start.keras}" if run.trace.start else f"Keras {2 if run.world.legacy_keras else 3}"
+
+
+def _first_step(pairs: tuple[Pair, ...]) -> str:
+    comparison = next(pair.comparison for pair in pairs if pair.decides and pair.comparison)
+    size, what = comparison.max_relative_difference, "reach the end of step 1, with the same loss"
+    if comparison.predictions:
+        what = "predict the same"
+    return (
+        f"old and new {what} (largest relative difference {size:.2g}, tolerance {comparison.tolerance:.2g}); "
+        "nothing else was looked at: run verify without --smoke before you trust it"
+    )
 
 
 def _doubt(reference: Run, own_noise: float | None, band: float) -> str | None:
@@ -178,62 +265,13 @@ def _doubt(reference: Run, own_noise: float | None, band: float) -> str | None:
     return None
 
 
-def _controls(lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], band: float) -> tuple[ControlResult, ...]:
-    """Runs one epoch of every mistake that can be made in the new script, on Keras 3 where there is one.
-
-    They are held to the narrow band, and so measured against the restored run where the genuine one drifts.
-    """
-    keras: Keras = 3 if 3 in lab.plan.modern else 2
-    right = lab.plan.world("migrated", keras)
-    program = program_of(right.source, right.script)
-    estimators = lab.plan.flavour == "estimator"
-    chosen = controls.controls_of(predicts=bool(reference.trace.predictions), estimators=estimators)
-    made = list(controls.mutants(program, right.script, replicas_of(reference), keras, chosen))
-    worlds = [replace(right, role=f"{CONTROL}{m.mutation}", overlay=m.files) for m in made]
-    short = bool(reference.trace.steps) and reference.trace.steps[0].epoch == 0
-    limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
-    old, restored = reference, restored_run(lab, keras)
-    if restored is not None and any(drifts(pair) for pair in pairs if pair.new == right.role):
-        old = restored
-    if short:
-        old = replace(old, trace=through_epoch(old.trace, 1))
-        restored = restored and replace(restored, trace=through_epoch(restored.trace, 1))
-    # Nobody reads their speed, so they share the cores; a GPU is not shared.
-    jobs = os.cpu_count() if "CPU" in _device_kind(lab.runs[right.role]) else 1
-    results = []
-    for mutant, run in zip(made, lab.run(*worlds, start=start, limits=limits, jobs=jobs), strict=True):
-        new = replace(run, trace=through_epoch(run.trace, 1)) if short else run
-        comparison, divergence = outcome(old, new, band, restored)
-        if (
-            divergence is None
-            and mutant.may_do_nothing
-            and same_run(lab.runs[right.role].trace, run.trace, 1 if short else None)
-        ):
-            lab.remarks.append(f"control {mutant.mutation}: does nothing here, its run equals the right one throughout")
-            continue
-        if divergence is None and comparison and mutant.expected == {"validation"} and validation_known(comparison):
-            lab.remarks.append(f"validation losses could not be judged: {validation_known(comparison)}")
-            continue
-        # A mutant that dies of anything but the mistake made in it was not told apart, it just did not run.
-        detected = divergence is not None and (divergence.kind != "crash" or "crash" in mutant.expected)
-        steps = comparison.common if comparison else ()
-        size = comparison.max_relative_difference if comparison and steps else None
-        if comparison and comparison.predictions and size == math.inf:
-            size = None  # arrays of other shapes have none
-        found, kind = (divergence.cause, divergence.kind) if divergence else ("not told apart", None)
-        results.append(ControlResult(mutant.mutation, size, detected, found, kind, steps))
-    return tuple(results)
-
-
-def _device_kind(run: Run) -> str:
-    return run.trace.start.device_kind if run.trace.start else ""
-
-
-def _conclude(pairs: tuple[Pair, ...], results: tuple[ControlResult, ...]) -> tuple[Verdict, str]:
+def _conclude(
+    lab: Lab, pairs: tuple[Pair, ...], results: tuple[ControlResult, ...], left_out: tuple[LeftOut, ...]
+) -> tuple[Verdict, str]:
     missed = [result.mutation for result in results if not result.detected]
     if missed:
         return "INCONCLUSIVE", f"the runs agree, but so does a wrong migration: {', '.join(missed)}"
-    if len(results) < ENOUGH_CONTROLS:
+    if len(results) < trials.ENOUGH:
         return "INCONCLUSIVE", f"the runs agree, but only {len(results)} wrong migrations could be made to compare with"
     counted = [pair.comparison for pair in pairs if pair.decides and pair.comparison]
     # Where a known difference explains the losses, those of the restored run are what the migration is judged by.
@@ -246,11 +284,12 @@ def _conclude(pairs: tuple[Pair, ...], results: tuple[ControlResult, ...]) -> tu
         rows = sum(pair.old.samples or 0 for pair in calls)
         what = f"over {rows:,} rows in {len(calls)} calls the predictions"
     else:
-        what = f"over {len(deciding[0].judged_steps)} steps the training losses"
-    reason = (
-        f"{what} differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); "
-        f"{len(results)} wrong migrations were all told apart"
-    )
+        steps = f"{len(deciding[0].judged_steps)} steps"
+        what = f"over {lab.covered() if lab.was_cut else steps} the training losses"
+    possible = len(results) + sum(one.possible for one in left_out)
+    made = f"{len(results)} wrong migrations" if possible == len(results) else f"{len(results)} of {possible} possible"
+    made += " were all detected" if possible == len(results) else " wrong migrations were made and all detected"
+    reason = f"{what} differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); {made}"
     apart = max((comparison.max_relative_difference for comparison in counted if comparison.excused), default=0.0)
     if apart:
         reason += (

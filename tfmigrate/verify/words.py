@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .report import RunSummary
+    from .report import Report, RunSummary
 
 ROLES = {
     "genuine": "the old script on a TensorFlow of its time",
@@ -50,6 +50,15 @@ def margin(difference: float | None, tolerance: float | None) -> str:
     if difference is None or not tolerance:
         return figure(None)
     return f"{difference / tolerance:,.3g} x"
+
+
+def not_run(report: Report) -> str:
+    """Which controls were not run, and why, reason by reason; empty where all were."""
+    why: dict[str, list[str]] = {}
+    for one in report.left_out:
+        why.setdefault(one.why, []).append(one.mutation)
+    told = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in why.items())
+    return f"Controls not run: {told}" if told else ""
 
 
 def roles(runs: Iterable[RunSummary]) -> str:

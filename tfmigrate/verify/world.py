@@ -35,6 +35,8 @@ class Limits:
     steps_per_epoch: int | None = None
     samples: int | None = None
     """Of each training call's data so many samples an epoch at most, in whole batches."""
+    budget: int | None = None
+    """Training steps of the whole run: whole epochs while they fit, else the first steps; then the script is ended."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class World:
     source: Path
     """The program's folder; copied whole."""
     script: str
-    """Relative to `source`, and run from there."""
+    """Relative to `source`."""
     args: tuple[str, ...] = ()
     replicas: int = 4
     legacy_keras: bool = False
@@ -69,7 +71,21 @@ class World:
     workers: int = 1
     """Processes that train together over loopback, each told by TF_CONFIG which it is; the replicas are shared out."""
     overlay: Mapping[str, str] = field(default_factory=dict)
-    """Files written into the copy, relative path to text: a wrong migration to be told apart, say."""
+    """Files written into the copy, relative path to text: a wrong migration to be detected, say."""
+    start: str = ""
+    """The folder in which it is started, relative to `source`."""
+    module: str = ""
+    """Run as `python -m MODULE` from `start`, and not as a file."""
+    setup: Path | None = None
+    """A Python file that is run in the start folder before the script, in a process of its own: it makes stand-in
+    data."""
+    stubs: Mapping[str, Path] = field(default_factory=dict)
+    """Files and folders that stand in for modules, by the module's name."""
+
+    @property
+    def home(self) -> Path:
+        """Where the script's absolute imports begin."""
+        return self.source / self.start if self.module else (self.source / self.script).parent
 
 
 @dataclass(frozen=True)
@@ -100,6 +116,8 @@ class Run:
         return self.outcome == "timed out"
 
 
+Done = Callable[[Run], None]
+"""Told each run that is over, in the thread that ran it."""
 Initial = Trace | World | None
 """Whose initial weights a run starts from: a finished run's, by its trace, or a world's that runs in the same call."""
 
@@ -114,4 +132,6 @@ class Execute(Protocol):
         folders: Sequence[Path],
         jobs: int | None = None,
         /,
+        *,
+        done: Done | None = None,
     ) -> list[Run]: ...

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 from . import cause, contract
 from .compare import Comparison
 from .equivalence import ALPHA, FEWEST, Look, look, margins, overall, plan
-from .lab import Lab, Tell, could_not_run, replicas_of, why_none
-from .plan import Plan, VerifyOptions
+from .lab import Lab, Publish, Tell, could_not_run, replicas_of, why_none
+from .plan import VerifyOptions
+from .proceedings import hold
 from .report import Report, Verdict, Written
 from .side_by_side import run_all
 from .trace import Trace
@@ -39,19 +39,17 @@ VALIDATION = "validation loss, last"
 
 
 def verify_as_written(
-    options: VerifyOptions, pairs: int = PAIRS, tell: Tell = lambda line: None, execute: Execute = run_all
+    options: VerifyOptions,
+    pairs: int = PAIRS,
+    tell: Tell = lambda line: None,
+    execute: Execute = run_all,
+    publish: Publish = lambda report: None,
 ) -> Report:
     """Runs both scripts under `pairs` seeds at most, and compares their losses.
 
     What goes wrong with a run is in the report. Raises UserError for options that name what is not there.
     """
-    chosen = Plan.of(options)
-    with tempfile.TemporaryDirectory(prefix="tfmigrate-verify-") as folder:
-        lab = Lab(chosen, Path(folder), tell, execute)
-        try:
-            return _judge(lab, pairs)
-        finally:
-            lab.keep(options.keep)
+    return hold(options, partial(_judge, pairs=pairs), tell, execute, publish)
 
 
 def quantities(trace: Trace) -> dict[str, float]:
@@ -148,7 +146,7 @@ def _compare(
         died = next((run for run in news if not run.ok), None)
         if died is not None:
             error = (died.trace.end.error if died.trace.end else None) or died.message
-            return _report(lab, "DIFFERENT", f"under seed {died.world.seed} the migrated script died: {error}")
+            return _report(lab, "DOES NOT RUN", f"under seed {died.world.seed} the migrated script crashed: {error}")
         found = [quantities(run.trace) for run in news]
         if any(set(old) - set(values) for values in found):
             gone = ", ".join(sorted(set(old) - set(found[0]))) or "some losses"
@@ -204,4 +202,13 @@ def _conclude(written: Written, old: Run, new: Run) -> tuple[Verdict, str]:
 
 
 def _report(lab: Lab, verdict: Verdict, reason: str, written: Written | None = None) -> Report:
-    return Report(verdict, reason, lab.plan.title, lab.summaries(), notes=lab.notes(), written=written)
+    return Report(
+        verdict,
+        reason,
+        lab.plan.title,
+        lab.summaries(),
+        notes=lab.notes(),
+        written=written,
+        depth=lab.plan.options.depth,
+        covered=lab.covered(),
+    )

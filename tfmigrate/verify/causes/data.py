@@ -92,6 +92,10 @@ def other_batches(e: Evidence) -> Divergence | None:
     if steps is not None and not _whole_epochs(e):
         ratio = times(steps.new / steps.old) if steps.old else ""
         return Divergence("data", f"{steps.old} steps became {steps.new}{ratio}", *_first_missing(e))
+    length = e.row("length of an epoch")
+    if length is not None:
+        ratio = times(length.new / length.old) if length.old else ""
+        return Divergence("data", f"epochs of {length.old} steps became epochs of {length.new}{ratio}")
     return None
 
 

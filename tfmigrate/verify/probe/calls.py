@@ -57,10 +57,16 @@ def training_call(original, name, adapter, recorder):
         if settle:
             aligned.reseed(seed)
         asked = what_was_asked(arguments, signature, data, recorder.config)
-        steps = arguments.get("steps_per_epoch")
-        remark = limits.shorten(arguments, signature, asked["source"], recorder.config)
+        steps, left = arguments.get("steps_per_epoch"), recorder.left
+        whole = limits.steps_of(arguments, asked["source"])
+        if left == 0:
+            recorder.cut(recorder.calls, asked["epochs"], whole, 0)
+        remark = limits.shorten(arguments, signature, asked["source"], recorder.limits(whole))
         if remark:
             recorder.note(remark)
+        if left is not None and arguments.get("validation_data") is not None:
+            limits.shorten_validation(
+                arguments, signature, source_of(arguments["validation_data"]), recorder.budget)
         if asked["source"] == "sequence":
             passes.go_on(arguments, steps, recorder)
             data = arguments.get("x", arguments.get("generator"))
@@ -73,9 +79,11 @@ def training_call(original, name, adapter, recorder):
                 neutralise(arguments, signature, data, adapter.workers, recorder.config)
             recording = adapter.epoch_callback(call, seed if settle and asked["source"] == "dataset" else None)
             arguments["callbacks"] = with_recorder(arguments.get("callbacks"), recording)
-            return original(self, **by_name(arguments, signature))
+            history = original(self, **by_name(arguments, signature))
         finally:
             recorder.end(call)
+        recorder.end_of_budget(call, whole, left)
+        return history
 
     return fit
 

@@ -230,5 +230,7 @@ def epoch_callback(base, recorder, call, before_training=None):
 
         def on_epoch_end(self, epoch, logs=None):
             recorder.epoch_end(call, logs)
+            if recorder.is_over(call):
+                self.model.stop_training = True
 
     return RecordEpochs()

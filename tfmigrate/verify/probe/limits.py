@@ -4,6 +4,8 @@ Both worlds are cut alike, whatever their data comes from: arrays to their first
 share off the end), a dataset to its first batches, a Sequence or a generator by `steps_per_epoch`.
 """
 
+import math
+
 import numpy as np
 
 KERAS_BATCH = 32
@@ -30,6 +32,41 @@ def shorten(arguments, signature, source, config):
         arguments["x"] = data.take(steps)
     elif "steps_per_epoch" in signature.parameters:
         arguments["steps_per_epoch"] = min(len(data), steps) if source == "sequence" else steps
+    return None
+
+
+def shorten_validation(arguments, signature, source, steps):
+    """Cuts the validation of each epoch to its first batches. `source`: what kind of data it reads."""
+    given = arguments.get("validation_steps")
+    if source == "dataset" and not given:
+        arguments["validation_data"] = arguments["validation_data"].take(steps)
+    elif given or source in ("sequence", "generator"):
+        if "validation_steps" in signature.parameters:
+            length = given or (len(arguments["validation_data"]) if source == "sequence" else steps)
+            arguments["validation_steps"] = min(length, steps)
+    elif isinstance(arguments.get("validation_data"), (tuple, list)):
+        size = arguments.get("validation_batch_size") or arguments.get("batch_size") or KERAS_BATCH
+        first = slice(0, steps * size)
+        arguments["validation_data"] = tuple(part(values, first) for values in arguments["validation_data"])
+
+
+def steps_of(arguments, source):
+    """Steps of an epoch as the script asks for it; None where only the end of the data would tell."""
+    data = arguments.get("x", arguments.get("generator"))
+    given = arguments.get("steps_per_epoch")
+    if given:
+        return int(math.ceil(given))
+    if source == "sequence":
+        return len(data)
+    try:
+        if source == "arrays":
+            split = 0.0 if arguments.get("validation_data") is not None else arguments.get("validation_split") or 0.0
+            return int(math.ceil(int(rows(data) * (1.0 - split)) / float(batch_size(arguments, data, source))))
+        if source == "dataset":
+            count = int(data.cardinality())
+            return count if count >= 0 else None
+    except (AttributeError, TypeError):  # a tensor, or a dataset in a graph
+        pass
     return None
 
 

@@ -46,6 +46,10 @@ class Call(object):
         self.epoch_loss = 0.0
         self.epoch_weight = 0
         self.steps = 0
+        self.epochs = 0
+        """That are over."""
+        self.cut = False
+        """It was ended before what the script asked for."""
 
 
 class Entry(object):
@@ -106,6 +110,9 @@ class Recorder(object):
         self.train_seconds = 0.0
         self.train_samples = 0
         self.overhead = 0.0
+        self.budget = config.get("budget")
+        """Steps that the run takes at most, whatever it trains; None for no limit."""
+        self.taken = 0
 
     # -- lines
 
@@ -195,12 +202,53 @@ class Recorder(object):
     def end_of_batches(self):
         """Ends the script where a loop of `train_on_batch` has taken the steps that the limits allow: of each model
         that it trained by now, or many times as many of one. No argument of such a loop could be made smaller."""
+        if self.left == 0:
+            first = min([call.index for call in self.batch_calls.values()] or [self.calls])
+            self.cut(first, None, None, self.taken)
         limit = (self.config.get("steps_per_epoch") or 0) * (self.config.get("epochs") or 1)
         taken = [call.step for call in self.batch_calls.values()]
         if limit and taken and (min(taken) >= limit or max(taken) >= ONE_OF_SEVERAL * limit):
             self.note("ended after %d calls of train_on_batch on %d models, as --steps asks: what the script does "
                       "after them was not run" % (sum(taken), len(taken)))
             raise SystemExit(0)
+
+    # -- the budget of steps
+
+    @property
+    def left(self):
+        """Steps that the run may still take; None for no limit."""
+        return None if self.budget is None else max(0, self.budget - self.taken)
+
+    def limits(self, whole):
+        """The limits of one training call whose epochs have `whole` steps (None where nobody knows)."""
+        if self.left is None or (whole is not None and whole <= self.left):
+            return self.config
+        steps = self.config.get("steps_per_epoch")
+        return dict(self.config, steps_per_epoch=min(steps or self.left, self.left))
+
+    def is_over(self, call):
+        """Whether a training call is to end with the epoch that just ended: one more would pass the budget."""
+        call.epochs += 1
+        asked = min(call.asked["epochs"], self.config.get("epochs") or call.asked["epochs"])
+        if self.budget is None or call.epochs >= asked or self.taken + call.step <= self.budget:
+            return False
+        call.cut = True
+        return True
+
+    def end_of_budget(self, call, whole, left):
+        """Ends the script after a training call that the budget cut. `whole`: steps of its epochs as written; `left`:
+        what was left of the budget when it began."""
+        if left is None:
+            return
+        steps = self.config.get("steps_per_epoch")
+        whole_taken = whole is not None and (whole <= left or (steps is not None and steps <= left))
+        if call.cut or (not whole_taken and call.step >= left):
+            self.cut(call.index, call.asked["epochs"], whole, call.steps)
+
+    def cut(self, index, epochs, steps_per_epoch, steps):
+        """Ends the script, which counts as a normal end: what it does with a shortened training is its own matter."""
+        self.write("cut", fit=index, epochs=epochs, steps_per_epoch=steps_per_epoch, steps=steps)
+        raise SystemExit(0)
 
     def entry(self, model, adapter):
         for entry in self.entries:
@@ -403,6 +451,7 @@ class Recorder(object):
             shared_evenly=self.shares_evenly and call.entry.weighable,
         )
         call.step += 1
+        self.taken += 1
         if call.steps:
             self.train_seconds += seconds
             self.train_samples += samples or 0

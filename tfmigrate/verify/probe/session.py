@@ -13,9 +13,11 @@ from . import (
     flavours,
     genuine,
     logs,
+    made_up,
     remainder,
     restored,
     seeded,
+    setup,
     synthetic,
     towers,
 )
@@ -29,6 +31,10 @@ def run(config):
     recorder = Recorder(config)
     for remark in config["unconfined"]:
         recorder.note(remark)
+    trouble = setup.run(config)
+    if trouble:
+        recorder.finish(False, trouble)
+        return CRASHED
     try:
         prepare(config, recorder)
     except Exception as error:
@@ -70,6 +76,8 @@ def prepare(config, recorder):
         logs.install(found)
     if config.get("synthetic_data"):
         synthetic.install()
+    for flavour in found:
+        made_up.install(flavour, recorder)
     if recorder.aligned:
         aligned.install(tf, found, config["seed"], recorder)
     else:
@@ -82,26 +90,31 @@ def prepare(config, recorder):
 
 
 def execute(config):
-    """Runs the script as `python SCRIPT ARGS` would; returns (exit code, error or None)."""
-    script = os.path.abspath(config["script"])
+    """Runs the script as `python SCRIPT ARGS` or `python -m MODULE ARGS` would; returns (exit code, error or None)."""
+    script, program = os.path.abspath(config["script"]), config.get("program") or config["cwd"]
     os.chdir(config["cwd"])
     sys.argv = [config["script"]] + list(config["args"])
-    sys.path[0] = os.path.dirname(script)
+    sys.path[0] = os.getcwd() if config.get("module") else os.path.dirname(script)
+    if config.get("stubs"):
+        sys.path.insert(0, config["stubs"])
     try:
-        runpy.run_path(script, run_name="__main__")
+        if config.get("module"):
+            runpy.run_module(config["module"], run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(script, run_name="__main__")
     except SystemExit as leaving:
         if leaving.code in (None, 0):
             return 0, None
         code = leaving.code if isinstance(leaving.code, int) else CRASHED
         if not isinstance(leaving.code, int):
             sys.stderr.write("%s\n" % leaving.code)
-        return code, "SystemExit: %s%s" % (leaving.code, place(leaving, config["cwd"], script))
+        return code, "SystemExit: %s%s" % (leaving.code, place(leaving, program, script))
     except BaseException as error:
         show(error, script)
         text = str(error).strip()
         if len(text) > 2000:
             text = text[:2000] + " ..."
-        return CRASHED, "%s: %s%s" % (type(error).__name__, text, place(error, config["cwd"], script))
+        return CRASHED, "%s: %s%s" % (type(error).__name__, text, place(error, program, script))
     return 0, None
 
 

@@ -1,0 +1,288 @@
+"""Three depths, a report after every run, and crashes called crashes; with simulated runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.verify import controls, page, pull_request
+from tfmigrate.verify.depth import coverage
+from tfmigrate.verify.plan import VerifyOptions
+from tfmigrate.verify.report import Report
+from tfmigrate.verify.stopping import OutOfTime, time_limit
+from tfmigrate.verify.touched import choose, touched
+from tfmigrate.verify.trace import Cut
+from tfmigrate.verify.verdict import verify
+from tfmigrate.verify.world import Limits, World
+
+from .laboratory import MODERN, OLD, WRONG, Behaviour, Laboratory, broken, usual
+from .simulated import Training, migrated, train
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
+    return Laboratory(tmp_path, monkeypatch)
+
+
+LONG = replace(OLD, samples=1024, epochs=5)
+"""16 steps an epoch, 80 in all."""
+
+
+def long(world: World, limits: Limits) -> Training | str:
+    what = usual(world, limits)
+    if isinstance(what, str):
+        return what
+    return replace(what, samples=1024, epochs=5 if what.epochs == OLD.epochs else what.epochs)
+
+
+def test_the_default_depth_trains_a_budget_and_says_so(lab: Laboratory) -> None:
+    lab.behaviour = long
+    report = lab.verify(depth="default")
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert {limits.budget for _, limits, _ in lab.seen} == {30}
+    assert report.covered == "the first 16 steps of 5 epochs x 16 steps"
+    assert report.reason.startswith("over the first 16 steps of 5 epochs x 16 steps the training losses differ by")
+    assert report.to_json()["covered"] == report.covered
+    assert report.covered in pull_request.render(report)
+    longer = lab.verify(depth="default", budget=48)
+    assert longer.covered == "the first 48 steps of 5 epochs x 16 steps"
+
+
+def test_the_default_depth_runs_the_controls_that_the_migration_could_have_got_wrong(lab: Laboratory) -> None:
+    """The new script of the laboratory differs in its scope, its compile, its optimizer, its batches and its order."""
+    report = lab.verify(depth="default")
+    made = {control.mutation for control in report.controls}
+    assert {"scope missing", "shuffle lost", "batch x2"} <= made < set(WRONG)
+    assert report.possible_controls == len(WRONG)
+    assert f"{len(made)} of {len(WRONG)} possible wrong migrations were made and all detected" in report.reason
+    why = {one.mutation: one.why for one in report.left_out}
+    assert why["half precision"] == "the migration changes nothing about the precision"
+    assert why["compile outside the scope"] == "another mistake about the scope was made"
+    assert why["regularizer lost"] == "nothing in the program to make it in"
+    assert set(why) | made == {control.mutation.format(2) for control in controls.CONTROLS}
+    told = report.to_json()
+    assert (told["controls_possible"], told["depth"]) == (len(WRONG), "default")
+    assert {"mutation", "why", "possible"} == set(told["controls_not_run"][0])
+
+
+def test_the_thorough_depth_is_everything(lab: Laboratory) -> None:
+    report = lab.verify(depth="thorough")
+    assert {limits.budget for _, limits, _ in lab.seen} == {None}
+    assert {control.mutation for control in report.controls} == set(WRONG)
+    assert all(not one.possible for one in report.left_out)
+    assert f"{len(WRONG)} wrong migrations were all detected" in report.reason
+
+
+def test_a_control_that_shows_nothing_is_replaced_until_there_are_three(lab: Laboratory) -> None:
+    new = lab.new.read_text()
+    lab.old.write_text(new.replace("strategy.scope()", "other.scope()"))  # only the scope was touched
+    report = lab.verify(depth="default")
+    assert len(report.controls) == 3
+    assert "scope missing" in {control.mutation for control in report.controls}
+    assert report.verdict == "EQUIVALENT", report.reason
+
+
+def test_a_smoke_test_looks_at_the_first_step_alone(lab: Laboratory) -> None:
+    report = lab.verify(depth="smoke")
+    assert (report.verdict, report.exit_code) == ("SMOKE PASSED", 0), report.reason
+    assert sorted(set(lab.roles)) == ["genuine", "migrated on Keras 2", "migrated on Keras 3"]
+    assert {limits.budget for _, limits, _ in lab.seen} == {1}
+    assert "EQUIVALENT" not in json.dumps(report.to_json())
+    assert "nothing else was looked at" in report.reason
+    assert report.covered == "the first step of 3 epochs x 4 steps"
+
+
+def test_a_smoke_test_finds_what_the_first_step_shows(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated=replace(migrated(OLD), gradient_scale=2.0))
+    assert lab.verify(depth="smoke").verdict == "DIFFERENT"
+    lab.behaviour = broken(migrated="ValueError: no such layer (new.py:4)")
+    report = lab.verify(depth="smoke")
+    assert (report.verdict, report.exit_code) == ("DOES NOT RUN", 1)
+    assert "crashed before its first training step: ValueError: no such layer (new.py:4)" in report.reason
+
+
+def test_a_first_batch_with_a_remainder_is_too_little_for_a_smoke_test(lab: Laboratory) -> None:
+    uneven = replace(OLD, batch_size=33)
+
+    def behave(world: World, limits: Limits) -> Training:
+        return uneven if world.kind != "migrated" else migrated(uneven)
+
+    lab.behaviour = behave
+    report = lab.verify(depth="smoke")
+    assert report.verdict == "INCONCLUSIVE", report.reason
+    assert "the first batch does not divide by the replicas" in report.reason
+    lab.behaviour = lambda world, limits: "ValueError: no (new.py:4)" if world.kind == "migrated" else uneven
+    assert lab.verify(depth="smoke").verdict == "DOES NOT RUN"
+
+
+def crashing(restored: str, migrated: str) -> Behaviour:
+    return broken(restored=restored, migrated=migrated)
+
+
+def test_the_strategy_is_not_blamed_for_what_keras_itself_refuses(lab: Laboratory) -> None:
+    error = "AttributeError: module 'keras.backend' has no attribute 'batch_dot' ({}:{})"
+    for depth in ("smoke", "default", "thorough"):
+        lab.behaviour = crashing(error.format("old.py", 7), error.format("new.py", 9))
+        report = lab.verify(depth=depth)
+        assert report.verdict == "DOES NOT RUN"
+        assert "crashed before its first training step" in report.reason
+        assert "new.py:9" in report.reason
+        assert "today's Keras is the cause, not the strategy" in report.reason
+
+
+def test_the_strategy_is_not_cleared_by_another_crash(lab: Laboratory) -> None:
+    lab.behaviour = crashing("ValueError: something else (old.py:7)", "ValueError: no (new.py:9)")
+    assert "not the strategy" not in lab.verify().reason
+
+
+def test_a_keras_on_which_the_new_script_runs_is_named(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated_on_Keras_3="ValueError: no (new.py:9)")
+    report = lab.verify()
+    assert report.verdict == "DOES NOT RUN"
+    assert report.reason.startswith("migrated on Keras 3 crashed: ")
+    assert "it runs and agrees with the old one" in report.reason
+
+
+def test_without_a_genuine_run_the_verdict_begins_with_that(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine="ModuleNotFoundError: No module named 'jinja2' (old.py:1)")
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT"
+    assert report.reason.startswith("against today's TensorFlow alone (genuine: old.py crashed: ModuleNotFoundError")
+    strict = lab.verify(require_genuine=True)
+    assert (strict.verdict, strict.controls) == ("INCONCLUSIVE", ())
+    assert "--require-genuine" in strict.reason
+    lab.runtimes = (MODERN,)
+    assert lab.verify().reason.startswith("against today's TensorFlow alone (no TensorFlow of its time is there)")
+
+
+# -- nothing is lost
+
+
+def test_a_report_is_published_after_every_run(lab: Laboratory, tmp_path: Path) -> None:
+    seen: list[Report] = []
+    report = verify(VerifyOptions(lab.old, lab.new), execute=lab.run_all, publish=seen.append)
+    assert report.state == "complete"
+    assert [len(one.runs) for one in seen] == list(range(1, len(lab.seen) + 1))
+    assert {(one.state, one.verdict) for one in seen} == {("under way", "INCONCLUSIVE")}
+    for one in seen[:2]:
+        page.write(one, tmp_path / "out")
+        told = json.loads((tmp_path / "out" / "report.json").read_text())
+        assert (told["state"], len(told["runs"])) == ("under way", len(one.runs))
+        assert "no verdict yet" in (tmp_path / "out" / "report.html").read_text()
+    assert not list((tmp_path / "out").glob(".*")), "files are replaced, nothing is left beside them"
+
+
+@pytest.mark.parametrize(
+    ("stop", "state", "code", "words"),
+    [
+        (KeyboardInterrupt(), "interrupted", 130, "stopped by Ctrl-C or a signal"),
+        (OutOfTime("the time limit of 60 seconds"), "out of time", 3, "stopped by the time limit of 60 seconds"),
+    ],
+)
+def test_what_is_known_when_it_is_stopped_is_reported(
+    lab: Laboratory, stop: BaseException, state: str, code: int, words: str
+) -> None:
+    lab.behaviour = broken(control=stop)  # type: ignore[arg-type]
+    report = lab.verify()
+    assert (report.verdict, report.state, report.exit_code) == ("INCONCLUSIVE", state, code)
+    assert words in report.reason
+    assert "genuine vs migrated on Keras 3: they agree" in report.reason
+    assert "not over: control: batch x2" in report.reason
+    assert len(report.runs) == 6
+    lab.behaviour = broken(genuine=stop)  # type: ignore[arg-type]
+    early = lab.verify()
+    assert "before old and new could be compared" in early.reason
+    assert (early.runs, early.exit_code) == ((), code)
+
+
+def test_a_wrong_migration_is_known_before_the_end(lab: Laboratory) -> None:
+    def behave(world: World, limits: Limits) -> object:
+        if world.role == "migrated on Keras 2":
+            return KeyboardInterrupt()
+        return replace(migrated(OLD), batch_size=128) if world.kind == "migrated" else usual(world, limits)
+
+    lab.behaviour = behave  # type: ignore[assignment]
+    assert "batches of 128 where 64 was asked for: x2" in lab.verify().reason
+
+
+def test_as_written_is_stopped_alike(lab: Laboratory) -> None:
+    count = iter(range(100))
+    lab.behaviour = lambda world, limits: KeyboardInterrupt() if next(count) == 5 else replace(OLD, rounding=0.05)
+    report = lab.verify_as_written(8)
+    assert (report.state, report.exit_code, len(report.runs)) == ("interrupted", 130, 5)
+
+
+def test_the_time_limit_is_a_signal_that_is_taken_back() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(OutOfTime, match=r"the time limit of 0\.1 seconds"), time_limit(0.1):
+        time.sleep(10)
+    assert signal.getsignal(signal.SIGALRM) is before
+    with time_limit(None), time_limit(60):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert os.getpid()
+
+
+# -- what was touched
+
+
+OLD_PROGRAM = """
+model = multi_gpu_model(build(), gpus=4)
+model.compile(optimizer=Adam(lr=0.1), loss="mse")
+model.fit(x, y, batch_size=256, epochs=70, class_weight={0: 2.0}, validation_split=0.1)
+"""
+NEW_PROGRAM = """
+with strategy.scope():
+    model = build()
+    model.compile(optimizer=Adam(learning_rate=0.1), loss="mse")
+model.fit(x, y, batch_size=64 * strategy.num_replicas_in_sync, epochs=70, class_weight={0: 2.0}, validation_split=0.1)
+"""
+
+
+def test_what_a_migration_touched() -> None:
+    found = touched({"a.py": OLD_PROGRAM}, {"b.py": NEW_PROGRAM})
+    assert found == {"scope", "learning rate", "optimizer", "batch size"}
+    assert touched({"a.py": OLD_PROGRAM}, {"b.py": "# a comment\n" + OLD_PROGRAM}) == set()
+    assert touched({"a.py": OLD_PROGRAM, "c.py": "("}, {"b.py": OLD_PROGRAM, "d.py": b"x = 1\n"}) == set()
+
+
+def test_a_loss_function_counts_as_the_loss() -> None:
+    program = "def mine(y, p):\n    return {}\nmodel.compile(optimizer, loss=mine)\n"
+    assert touched({"a": program.format("abs(y - p)")}, {"a": program.format("abs(p - y)")}) == {"loss"}
+    assert touched({"a": "layer.trainable = False"}, {"a": "layer.trainable = True"}) == {"frozen layers"}
+
+
+def test_controls_are_chosen_by_what_was_touched() -> None:
+    program = {"new.py": NEW_PROGRAM}
+    possible = list(controls.mutants(program, "new.py", 4, 3))
+    chosen, rest = choose(possible, touched({"a.py": OLD_PROGRAM}, program), 3)
+    assert [mutant.subject for mutant in chosen] == ["batch size", "learning rate", "scope"]
+    assert sorted(m.mutation for m in (*chosen, *rest)) == sorted(m.mutation for m in possible)
+    nothing, _ = choose(possible, frozenset(), 3)
+    assert len({mutant.subject for mutant in nothing}) == 3
+    assert choose(possible[:2], frozenset(), 3) == (tuple(possible[:2]), ())
+
+
+# -- coverage in words
+
+
+@pytest.mark.parametrize(
+    ("steps", "cut", "words"),
+    [
+        (12, None, "the whole training, 12 steps"),
+        (4, Cut(0, 70, 500, 4), "the first 4 steps of 70 epochs x 500 steps"),
+        (1, Cut(0, 1, None, 1), "the first step of 1 epoch"),
+        (8, Cut(0, None, None, 8), "the first 8 steps of train_on_batch"),
+        (8, Cut(1, 5, 100, 4), "the first 8 steps: 1 training call and 4 steps of the next one's 5 epochs x 100 steps"),
+        (8, Cut(2, 5, 9, 0), "the first 8 steps, which are 2 training calls; the next one, of 5 epochs x 9 steps, was"),
+    ],
+)
+def test_coverage_in_words(tmp_path: Path, steps: int, cut: Cut | None, words: str) -> None:
+    trace = train(tmp_path, OLD)
+    assert coverage(replace(trace, steps=trace.steps[:steps], cut=cut)).startswith(words)
