@@ -117,7 +117,7 @@ def test_what_is_declared_global_round_a_function_is_global_in_it() -> None:
 
 
 def test_what_a_comprehension_runs_over_is_read_round_it() -> None:
-    module, found = scopes("""
+    _, found = scopes("""
         class A:
             n = 1
             m = [n for n in n]
@@ -153,7 +153,7 @@ def test_what_patterns_bind_and_what_they_only_name() -> None:
 
 
 def test_a_return_annotation_reads() -> None:
-    module, found = scopes("import numpy as np\ndef f() -> np.ndarray: ...\n")
+    _, found = scopes("import numpy as np\ndef f() -> np.ndarray: ...\n")
     assert [mention.binds for mention in found.of_variable("np", found.module)] == [True, False]
 
 
@@ -185,7 +185,7 @@ def test_questions_about_variables_cost_no_more_with_each_scope(monkeypatch: pyt
         return original(self, name, scope)
 
     monkeypatch.setattr(Scopes, "owner", counting)
-    module, found = scopes("".join(f"def f{i}(self):\n    return self\n\n" for i in range(300)))
+    _, found = scopes("".join(f"def f{i}(self):\n    return self\n\n" for i in range(300)))
     for scope in found.by_node.values():
         for name, mentions in scope.mentions.items():
             for mention in mentions:

@@ -12,6 +12,8 @@ import libcst as cst
 from tfmigrate.understand.program import Module, Unit, imports_of
 from tfmigrate.walk import children
 
+_NAMED = cst.AsName | cst.MatchAs | cst.MatchStar | cst.TypeVar | cst.TypeVarTuple | cst.ParamSpec
+"""What binds its `name`."""
 ScopeNode = cst.Module | cst.FunctionDef | cst.ClassDef | cst.Lambda | cst.BaseComp | cst.TypeParameters
 
 
@@ -123,7 +125,7 @@ class _Reader:
             node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For | cst.CompFor | cst.Del
         ):
             self._bind(node.target)
-        elif isinstance(node, cst.AsName | cst.MatchAs | cst.MatchStar | cst.TypeVar | cst.TypeVarTuple | cst.ParamSpec):
+        elif isinstance(node, _NAMED):
             self._bind(node.name)
         elif isinstance(node, cst.MatchMapping):
             self._bind(node.rest)
