@@ -108,6 +108,18 @@ _PIPELINE_OPTIONS = (
         help="Only files changed since this branch left REV (default: the main branch).",
     ),
     click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that may work at once."),
+    click.option(
+        "--program-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Limit for one program, that is for files that import each other (default: 60).",
+    ),
+    click.option(
+        "--largest-file",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Characters of Python in one file above which it is not read (default: 2000000).",
+    ),
     click.option("--stdin-filename", metavar="PATH", default=STDIN, help="What `-` reads: for its name and settings."),
 )
 

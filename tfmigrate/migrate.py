@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfmigrate import unnamed
+from tfmigrate import budget, unnamed
 from tfmigrate.errors import UserError
 from tfmigrate.files import pins, related, scan, source, write
 from tfmigrate.files import project as project_files
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _USERS = (b"tensorflow", b"keras")
 """What a file holds that uses the libraries at all."""
+_NAMED = 5
+"""Files of a program that an error names."""
 POOL_PAYS_FROM = 4
 """Files with a hit below which starting processes costs more than it saves (measured)."""
 
@@ -269,13 +271,9 @@ def _migrated(
     read: Mapping[str, _Read], groups: Sequence[Sequence[str]], settings: Mapping[str, Settings], jobs: int
 ) -> list[FileResult]:
     tasks = [[(path, read[path].program, settings[path]) for path in group] for group in groups]
-    if jobs > 1 and len(tasks) >= POOL_PAYS_FROM:
-        from concurrent.futures import ProcessPoolExecutor
-
-        with ProcessPoolExecutor(min(jobs, len(tasks))) as pool:
-            done = list(pool.map(_migrate_group, tasks))
-    else:
-        done = list(map(_migrate_group, tasks))
+    processes = jobs if len(tasks) >= POOL_PAYS_FROM else 1
+    seconds = min((one.program_timeout for one in settings.values()), default=0)  # All have the same.
+    done = budget.run(_migrate_group, tasks, _given_up, seconds=seconds, processes=processes)
     return [file for files in done for file in _as_files(files, read, settings)]
 
 
@@ -321,10 +319,11 @@ def _in_cells(file: FileResult, read: Mapping[str, _Read]) -> FileResult:
 
 def _migrate_group(group: Sequence[tuple[str, str, Settings]]) -> tuple[FileResult, ...]:
     # Late: it loads LibCST, which a run without a hit never needs.
+    from tfmigrate.limits import room_for_depth
     from tfmigrate.rewrite import Source, migrate_program
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), room_for_depth():
             warnings.simplefilter("ignore", SyntaxWarning)  # Of the user's code, such as `x is 1`.
             return migrate_program([Source(*one) for one in group])
     except Exception as error:
@@ -335,6 +334,26 @@ def _migrate_group(group: Sequence[tuple[str, str, Settings]]) -> tuple[FileResu
         what = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})".replace("\n", " ")
         message = f"tfmigrate failed on this file, which is left as it is: {what}; please report it with the file"
         return tuple(FileResult(path, "error", error=message, before=text, after=text) for path, text, _ in group)
+
+
+def _given_up(group: Sequence[tuple[str, str, Settings]], why: budget.Late | budget.Died) -> tuple[FileResult, ...]:
+    """The outcome for a program that could not be finished: each of its files stays as it is."""
+    if isinstance(why, budget.Late):
+        what = f"not finished within {why.seconds:g} s, the limit for one program, and left as it is"
+        advice = "give it more time (--program-timeout), or leave its largest files out (--exclude)"
+    else:
+        what = f"the process that worked on it ended ({_ending(why.code)}), and it is left as it is"
+        advice = "please report it with the files"
+    paths = sorted(path for path, _, _ in group)
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    whole = f" (the program is {', '.join(paths[:_NAMED])}{more})" if len(paths) > 1 else ""
+    return tuple(
+        FileResult(path, "error", error=f"{what}{whole}; {advice}", before=text, after=text) for path, text, _ in group
+    )
+
+
+def _ending(code: int | None) -> str:
+    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 
 def _written(files: Sequence[FileResult], read: Mapping[str, _Read]) -> list[FileResult]:

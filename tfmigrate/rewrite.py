@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from tfmigrate import guard, rules
+from tfmigrate import guard, limits, rules
 from tfmigrate.edit.apply import apply
 from tfmigrate.files.source import explain_syntax_error
 from tfmigrate.plan import codes
@@ -53,6 +53,9 @@ def migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[Fil
 def _parsed(source: Source) -> Module | FileResult:
     text = source.text
     try:
+        problem = limits.too_large(text, source.settings.largest_file) or limits.too_deep(text)
+        if problem is not None:
+            return FileResult(source.path, "error", error=problem, before=text, after=text)
         guard.compiles(text)
         try:
             return Module(source.path, text)

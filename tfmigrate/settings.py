@@ -59,6 +59,10 @@ class Settings:
     """Training steps of each run of `verify`, where neither its --smoke nor its --thorough asks for others."""
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Processes that may work at once."""
+    program_timeout: float = 60
+    """Seconds for one program (files that import each other); past them its files are errors and the rest go on."""
+    largest_file: int = 2_000_000
+    """Characters of Python in one file; a longer one is an error."""
     root: Path | None = None
     """The folder of the pyproject.toml that was read; None when there was none."""
 
@@ -171,6 +175,14 @@ def _check(key: str, value: Any, where: str) -> Any:
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             what = "processes" if key == "jobs" else "training steps"
             raise SettingsError(f"{where}: {key} = {value!r} is not a number of {what} (1 or more)")
+        return value
+    if key == "program_timeout":
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+            raise SettingsError(f"{where}: {name} = {value!r} is not a number of seconds (more than 0)")
+        return float(value)
+    if key == "largest_file":
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise SettingsError(f"{where}: {name} = {value!r} is not a number of characters (1 or more)")
         return value
     if not isinstance(value, str):
         raise SettingsError(f"{where}: {name} = {value!r} is not a string; put it in quotes")

@@ -218,9 +218,7 @@ def wrong_on(new: str, sides: Mapping[str, Mapping[str, Side]]) -> dict[str, str
 
 
 @pytest.mark.runs_tensorflow
-def test_every_example_computes_as_before(
-    tmp_path: Path, launch: Launch, found_runtimes: tuple[Runtime, ...]
-) -> None:
+def test_every_example_computes_as_before(tmp_path: Path, launch: Launch, found_runtimes: tuple[Runtime, ...]) -> None:
     known = worlds(found_runtimes)
     missing = [name for name, world in known.items() if world is None]
     if missing:

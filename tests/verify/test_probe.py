@@ -334,9 +334,7 @@ def run_worlds(
 
 
 @pytest.fixture(scope="module")
-def dense(
-    tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> Program:
+def dense(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch) -> Program:
     wrong = {
         "default left unwritten": DENSE_NEW.replace("Adadelta(learning_rate=1.0)", '"adadelta"'),
         "batch x4": DENSE_NEW.replace("batch(32 *", "batch(128 *"),
@@ -355,9 +353,7 @@ def dense(
 
 
 @pytest.fixture(scope="module")
-def conv(
-    tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> Program:
+def conv(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch) -> Program:
     return run_worlds(
         tmp_path_factory,
         (CONV_OLD, CONV_NEW),

@@ -48,9 +48,7 @@ assert len(template.evaluate(rows, rows[:, :1], verbose=0)) == 2
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
-def test_habits_of_its_time(
-    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
+def test_habits_of_its_time(keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> None:
     (tmp_path / "old.py").write_text(HABITS)
     modern = runtime_for(f"keras {keras}")
     world = World("old", "restored", modern, tmp_path, "old.py", replicas=2, legacy_keras=keras == 2)

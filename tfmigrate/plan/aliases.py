@@ -194,9 +194,7 @@ class _Naming:
                     yield Alias(small, mention.unit, self.parallel, self.template, mention.scope)
 
     def _declared_elsewhere(self) -> bool:
-        return any(
-            name in scope.elsewhere for scope in self.scopes.by_node.values() for name in (self.parallel, self.template)
-        )
+        return any(map(self.scopes.declared_elsewhere, (self.parallel, self.template)))
 
     def _order(self, mention: Occurrence) -> int:
         return self.module.order[mention.unit]

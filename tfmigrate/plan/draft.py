@@ -153,7 +153,7 @@ class Draft:
                     direct = isinstance(statement, cst.Import) and dotted(alias.name) == "tensorflow"
                     if direct and full == "tensorflow":
                         return bound
-        bindings = [m for scope in self.scopes.by_node.values() for m in scope.mentions.get("tf", ()) if m.binds]
+        bindings = self.scopes.bindings("tf")
         if all(isinstance(m.node, cst.ImportAlias) and dotted(m.node.name) == "tensorflow" for m in bindings):
             return "tf"
         return self.scopes.fresh("tf", self.scopes.module)

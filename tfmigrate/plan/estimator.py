@@ -302,7 +302,7 @@ class _Whole(StrategyReader, CallPlanner):
         if exported or sum(mention.binds for mention in mentions) != 1:
             return
         new = draft.scopes.fresh("model", scope)
-        if any(new in inner.bound for inner in draft.scopes.by_node.values()):
+        if draft.scopes.bindings(new):
             return
         for mention in mentions:
             if isinstance(mention.node, cst.Name):

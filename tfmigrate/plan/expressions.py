@@ -67,7 +67,9 @@ class Carrier:
         bindings = [mention for mention in scopes.of_variable(name, scope) if mention.binds]
         here = frame.module is target.module
         if here and isinstance(owner.node, cst.Module) and target.function is not None:
-            return None
+            declared = [binding for binding in bindings if binding.scope.node is target.function]  # by `global`
+            if all(self._is_settled(binding, source, target, way.before) for binding in declared):
+                return None
         in_target = here and owner.node is (target.function or target.module.tree)
         if in_target and all(self._is_settled(binding, source, target, way.before) for binding in bindings):
             return None

@@ -227,8 +227,7 @@ class _Reader:
     def _is_rebound(self, module: Module, name: str) -> bool:
         """Whether a name is bound more than once (`batch = batch * strategy.num_replicas_in_sync`)."""
         scopes = self._drafts[module].scopes
-        bindings = [m for scope in scopes.by_node.values() for m in scope.mentions.get(name, ()) if m.binds]
-        return len(bindings) != 1
+        return len(scopes.bindings(name)) != 1
 
 
 def _recipes(use: Use) -> set[tuple[cst.CSTNode, tuple[str, ...]]]:

@@ -167,9 +167,7 @@ def _migrate(
     return saving
 
 
-def _say_of_other_files(
-    placements: Iterable[Placement], wraps: Sequence[Wrap], drafts: Mapping[Module, Draft]
-) -> None:
+def _say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], drafts: Mapping[Module, Draft]) -> None:
     """A file that changes for a wrap in another one says which."""
     causes: dict[Module, Wrap] = {}
     for placement in placements:

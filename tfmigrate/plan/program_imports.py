@@ -38,9 +38,7 @@ def plan_imports(
             _drop_imports(imports[module])
 
 
-def _imports_of(
-    drafts: Mapping[Module, Draft], planned: Iterable[Module]
-) -> tuple[dict[Module, _Imports], set[Name]]:
+def _imports_of(drafts: Mapping[Module, Draft], planned: Iterable[Module]) -> tuple[dict[Module, _Imports], set[Name]]:
     """The imports of each module, and the names that modules take from each other once those of `planned` change."""
     links = Links.of(drafts)
     gone, wrapper = names_gone(drafts, links), names_of_wrapper(drafts, links)
@@ -221,5 +219,3 @@ def _blocks_round(module: Module, unit: Unit) -> Iterator[cst.CSTNode]:
             yield module.tree
             return
         yield module.places[owner].block
-
-

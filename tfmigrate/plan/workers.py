@@ -219,8 +219,7 @@ def _moved(strategy: StrategyObject, draft: Draft, of: OfEstimator | None) -> _M
             return "it is not bound to a name on a line of its own"
         name = target.value
         chosen = assignment.value.body if isinstance(assignment.value, cst.IfExp) else assignment.value
-        bindings = [m for scope in draft.scopes.by_node.values() for m in scope.mentions.get(name, ()) if m.binds]
-        if chosen is not strategy.node or len(bindings) != 1:
+        if chosen is not strategy.node or len(draft.scopes.bindings(name)) != 1:
             return f"`{name}` may be something else"
         gone = (Remove(assignment),)
         # It may have been on its way to another place already: in front of a model, to begin with.

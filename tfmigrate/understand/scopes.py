@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, Unit, captures, imports_of
+from tfmigrate.understand.program import Module, Unit, imports_of
 from tfmigrate.walk import children
 
-ScopeNode = cst.Module | cst.FunctionDef | cst.ClassDef | cst.Lambda | cst.BaseComp
+_NAMED = cst.AsName | cst.MatchAs | cst.MatchStar | cst.TypeVar | cst.TypeVarTuple | cst.ParamSpec
+"""What binds its `name`."""
+ScopeNode = cst.Module | cst.FunctionDef | cst.ClassDef | cst.Lambda | cst.BaseComp | cst.TypeParameters
 
 
 @dataclass(eq=False)
@@ -33,8 +36,28 @@ class LexicalScope:
     parent: LexicalScope | None
     mentions: dict[str, list[Occurrence]] = field(default_factory=dict)
     bound: set[str] = field(default_factory=set)
-    elsewhere: set[str] = field(default_factory=set)
-    """Names declared global or nonlocal."""
+    declared_global: set[str] = field(default_factory=set)
+    declared_nonlocal: set[str] = field(default_factory=set)
+
+    @property
+    def elsewhere(self) -> set[str]:
+        """Names declared global or nonlocal: they are variables of a scope round this one."""
+        return self.declared_global | self.declared_nonlocal
+
+    def sees(self, outer: LexicalScope) -> bool:
+        """Whether names that are looked up here may be variables of `outer`, this scope or one round it.
+
+        Those of a class are seen in its own body, and by the type parameters of what is defined directly in it.
+        """
+        own = outer is self or (outer is self.parent and isinstance(self.node, cst.TypeParameters))
+        return own or not isinstance(outer.node, cst.ClassDef)
+
+    def is_inside(self, outer: LexicalScope) -> bool:
+        """Whether this scope stands in `outer`, which is another one."""
+        current = self.parent
+        while current is not None and current is not outer:
+            current = current.parent
+        return current is outer
 
 
 class _Reader:
@@ -64,8 +87,12 @@ class _Reader:
         elif isinstance(node, cst.Import | cst.ImportFrom):
             for alias, bound, _ in imports_of(node):
                 self._mention(bound, alias, binds=True)
-        elif isinstance(node, cst.Global | cst.Nonlocal):
-            self._scope.elsewhere.update(item.name.value for item in node.names)
+        elif isinstance(node, cst.Global):
+            # At the top level of a module it is legal, and says what holds anyway.
+            if self._scope.parent is not None:
+                self._scope.declared_global.update(item.name.value for item in node.names)
+        elif isinstance(node, cst.Nonlocal):
+            self._scope.declared_nonlocal.update(item.name.value for item in node.names)
         elif isinstance(node, cst.FunctionDef):
             self._function(node)
         elif isinstance(node, cst.Lambda):
@@ -74,14 +101,17 @@ class _Reader:
                 self._bind_parameters(node.params)
                 self.read(node.body)
         elif isinstance(node, cst.ClassDef):
+            self._class(node)
+        elif isinstance(node, cst.TypeAlias):
             self._mention(node.name.value, node.name, binds=True)
-            self._all((*node.decorators, *node.bases, *node.keywords))
-            with self._inside(node):
-                self.read(node.body)
+            with self._with_type_parameters(node.type_parameters):
+                self.read(node.value)
         elif isinstance(node, cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp):
-            with self._inside(node):
-                self.read(node.for_in)
-                self._all(child for child in children(node) if child is not node.for_in)
+            self._comprehension(node)
+        elif isinstance(node, cst.NamedExpr):
+            self._named_expression(node)
+        elif isinstance(node, cst.MatchKeywordElement):
+            self.read(node.pattern)  # Its key is the name of an attribute.
         else:
             self._bind_targets(node)
             self._all(children(node))
@@ -91,16 +121,14 @@ class _Reader:
             self.read(node)
 
     def _bind_targets(self, node: cst.CSTNode) -> None:
-        if isinstance(
-            node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor | cst.Del
-        ):
+        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For | cst.CompFor | cst.Del):
             self._bind(node.target)
-        elif isinstance(node, cst.AsName):
+        elif isinstance(node, _NAMED):
             self._bind(node.name)
-        elif isinstance(node, cst.MatchPattern):
-            self._binding.update(captures(node))
+        elif isinstance(node, cst.MatchMapping):
+            self._bind(node.rest)
 
-    def _bind(self, target: cst.CSTNode) -> None:
+    def _bind(self, target: cst.CSTNode | None) -> None:
         if isinstance(target, cst.Name):
             self._binding.add(target)
         elif isinstance(target, cst.Tuple | cst.List):
@@ -118,15 +146,51 @@ class _Reader:
     def _function(self, node: cst.FunctionDef) -> None:
         self._mention(node.name.value, node.name, binds=True)
         self._all(node.decorators)
-        self._parameters(node.params)
+        self._all(param.default for param in _each(node.params) if param.default is not None)
+        with self._with_type_parameters(node.type_parameters):
+            annotations = [param.annotation for param in _each(node.params)]
+            self._all(one for one in (*annotations, node.returns) if one is not None)
+            with self._inside(node):
+                self._bind_parameters(node.params)
+                self.read(node.body)
+
+    def _class(self, node: cst.ClassDef) -> None:
+        self._mention(node.name.value, node.name, binds=True)
+        self._all(node.decorators)
+        with self._with_type_parameters(node.type_parameters):
+            self._all((*node.bases, *node.keywords))
+            with self._inside(node):
+                self.read(node.body)
+
+    def _comprehension(self, node: cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp) -> None:
+        """What its outermost loop runs over is evaluated round it, all else in it."""
+        self.read(node.for_in.iter)
         with self._inside(node):
-            self._bind_parameters(node.params)
-            self.read(node.body)
+            self._clause(node.for_in, outermost=True)
+            self._all(child for child in children(node) if child is not node.for_in)
+
+    def _clause(self, clause: cst.CompFor, *, outermost: bool) -> None:
+        self._bind(clause.target)
+        self.read(clause.target)
+        if not outermost:
+            self.read(clause.iter)
+        self._all(condition.test for condition in clause.ifs)
+        if clause.inner_for_in is not None:
+            self._clause(clause.inner_for_in, outermost=False)
+
+    def _named_expression(self, node: cst.NamedExpr) -> None:
+        """`name := value` binds in the function, lambda or module round the comprehensions it stands in."""
+        inner = self._scope
+        while isinstance(self._scope.node, cst.BaseComp) and self._scope.parent is not None:
+            self._scope = self._scope.parent
+        self._bind(node.target)
+        self.read(node.target)
+        self._scope = inner
+        self.read(node.value)
 
     def _parameters(self, params: cst.Parameters) -> None:
-        """Defaults and annotations, which belong to the scope round the function."""
-        for param in _each(params):
-            self._all(part for part in (param.default, param.annotation) if part is not None)
+        """The defaults of a lambda, which belong to the scope round it."""
+        self._all(param.default for param in _each(params) if param.default is not None)
 
     def _bind_parameters(self, params: cst.Parameters) -> None:
         for param in _each(params):
@@ -140,12 +204,25 @@ class _Reader:
         yield
         self._scope = outer
 
+    @contextmanager
+    def _with_type_parameters(self, parameters: cst.TypeParameters | None) -> Iterator[None]:
+        if parameters is None:
+            yield
+            return
+        with self._inside(parameters):
+            self._all(parameters.params)
+            yield
+
 
 def _each(params: cst.Parameters) -> Iterator[cst.Param]:
     yield from (*params.posonly_params, *params.params, *params.kwonly_params)
     for star in (params.star_arg, params.star_kwarg):
         if isinstance(star, cst.Param):
             yield star
+
+
+_Variables = dict[LexicalScope, list[Occurrence]]
+"""The variables of one name, by the scope that each belongs to."""
 
 
 class Scopes:
@@ -155,43 +232,41 @@ class Scopes:
         self.module = LexicalScope(module.tree, None)
         self.by_node: dict[cst.CSTNode, LexicalScope] = {module.tree: self.module}
         _Reader(module, self).read(module.tree)
+        self._variables: dict[str, _Variables] = {}
 
     def owner(self, name: str, scope: LexicalScope) -> LexicalScope | None:
         """The scope whose variable `name` is meant in `scope`, or None for a builtin or an unknown name."""
         current: LexicalScope | None = scope
         while current is not None:
-            visible = current is scope or not isinstance(current.node, cst.ClassDef)
-            if visible and name in current.bound and name not in current.elsewhere:
-                return current
-            current = self.module if name in current.elsewhere and current is scope else current.parent
-        return None
+            if scope.sees(current):
+                if name in current.declared_global:
+                    break
+                if name in current.bound and name not in current.declared_nonlocal:
+                    return current
+            current = current.parent
+        return self.module if name in self._of_module else None
 
     def holding(self, node: cst.Name) -> LexicalScope | None:
         """The scope in which a name is mentioned at `node`."""
-        scopes = self.by_node.values()
-        return next((s for s in scopes if any(m.node is node for m in s.mentions.get(node.value, ()))), None)
+        return self._holding.get(node)
 
     def of_variable(self, name: str, scope: LexicalScope) -> list[Occurrence]:
-        """Every mention of the variable that `name` is in `scope`, in order of appearance."""
-        home = self.owner(name, scope) or scope
-        return [
-            occurrence
-            for candidate in self.by_node.values()
-            for occurrence in candidate.mentions.get(name, ())
-            if (self.owner(name, candidate) or candidate) is home
-        ]
+        """Every mention of the variable that `name` is in `scope`, scope by scope, in order of appearance in each."""
+        return self._called(name).get(self.owner(name, scope) or scope, [])
+
+    def bindings(self, name: str) -> list[Occurrence]:
+        """Every place of the module that binds a variable of that name, whichever it is."""
+        return [one for scope in self._mentioning.get(name, ()) for one in scope.mentions[name] if one.binds]
+
+    def declared_elsewhere(self, name: str) -> bool:
+        """Whether a scope declares a name global or nonlocal."""
+        return name in self._declared
 
     def visible(self, name: str, scope: LexicalScope) -> bool:
         """Whether `name` is bound in `scope`, round it, or in a scope inside it."""
-        return self.owner(name, scope) is not None or any(name in inner.bound for inner in self._below(scope))
-
-    def _below(self, scope: LexicalScope) -> Iterator[LexicalScope]:
-        for candidate in self.by_node.values():
-            current = candidate.parent
-            while current is not None and current is not scope:
-                current = current.parent
-            if current is scope:
-                yield candidate
+        return self.owner(name, scope) is not None or any(
+            name in inner.bound and inner.is_inside(scope) for inner in self._mentioning.get(name, ())
+        )
 
     def fresh(self, wanted: str, scope: LexicalScope) -> str:
         """`wanted`, or with a number behind it where that name is taken."""
@@ -199,3 +274,40 @@ class Scopes:
         while self.visible(name, scope):
             name, number = f"{wanted}_{number}", number + 1
         return name
+
+    def _called(self, name: str) -> _Variables:
+        """The variables of that name; what no scope binds counts for each scope by itself."""
+        if name not in self._variables:
+            found: _Variables = {}
+            for scope in self._mentioning.get(name, ()):
+                found.setdefault(self.owner(name, scope) or scope, []).extend(scope.mentions[name])
+            self._variables[name] = found
+        return self._variables[name]
+
+    @cached_property
+    def _mentioning(self) -> dict[str, list[LexicalScope]]:
+        """The scopes that mention each name directly, in order of appearance."""
+        found: dict[str, list[LexicalScope]] = {}
+        for scope in self.by_node.values():
+            for name in scope.mentions:
+                found.setdefault(name, []).append(scope)
+        return found
+
+    @cached_property
+    def _holding(self) -> dict[cst.CSTNode, LexicalScope]:
+        return {
+            mention.node: scope
+            for scope in self.by_node.values()
+            for mentions in scope.mentions.values()
+            for mention in mentions
+        }
+
+    @cached_property
+    def _of_module(self) -> frozenset[str]:
+        """The names of the module's own variables, those included that only functions bind, by `global`."""
+        others = (scope.bound & scope.declared_global for scope in self.by_node.values())
+        return frozenset(self.module.bound).union(*others)
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        return frozenset().union(*(scope.elsewhere for scope in self.by_node.values()))

@@ -215,6 +215,16 @@ _LONG = 64
 """Elements of a list that are told apart."""
 _MANY = 8
 """Lists, or dicts, that a name may be which are told apart."""
+_DATA = 64
+"""Numbers, strings and the like that a name may be which are told apart."""
+
+
+def _remembered(value: object) -> int:
+    """The hash of a value, which costs as much as all that it holds, and is asked for at each join."""
+    known: int | None = value.__dict__.get("_hash")
+    if known is None:
+        known = value.__dict__["_hash"] = hash((type(value), *value.__dict__.values()))
+    return known
 
 
 @dataclass(frozen=True)
@@ -225,6 +235,8 @@ class Items:
     kind: str = "tuple"
     counted: bool = True
     """There are just so many elements; else any number, each like one of these."""
+
+    __hash__ = _remembered
 
     def grown(self, more: Sequence[Value]) -> Items:
         """A list with more at its end. Of a long one no places are known, only what may stand at any of them."""
@@ -239,6 +251,8 @@ class Mapping:
 
     keys: tuple[str | None, ...]
     values: tuple[Value, ...]
+
+    __hash__ = _remembered
 
     def with_item(self, key: str | None, value: Value) -> Mapping:
         """The dict after `mapping[key] = value`."""
@@ -261,6 +275,8 @@ class Made:
     sites: Sites
     models: frozenset[ModelObject] = frozenset()
     config: cst.Call | None = None
+
+    __hash__ = _remembered
 
 
 @dataclass(eq=False)
@@ -342,6 +358,8 @@ class Choice:
 
     options: frozenset[Value]
 
+    __hash__ = _remembered
+
 
 Value = Union[  # noqa: UP007  (a recursive alias of classes defined below each other)
     Symbol, ModuleValue, Literal, Opaque, Parameter, FunctionValue, ClassValue, Instance, Method, Super, Items,
@@ -388,8 +406,18 @@ def _place(site: Site | None) -> tuple[str, ...]:
 
 
 def join(*values: Value) -> Value:
-    """The value of a name where several paths meet. Of many lists or dicts only what may be in any of them is kept."""
+    """The value of a name where several paths meet. Of many lists or dicts only what may be in any of them is kept, and
+    of many plain data only that it is data."""
+    first = values[0] if values else None
+    if first is not None and all(value is first for value in values):
+        return first
     merged = frozenset().union(*(options(value) for value in values))
+    if len(merged) > _MANY:
+        merged = _fewer(merged)
+    return next(iter(merged)) if len(merged) == 1 else Choice(merged)
+
+
+def _fewer(merged: frozenset[Value]) -> frozenset[Value]:
     lists = [option for option in merged if isinstance(option, Items)]
     if len(lists) > _MANY:
         merged = merged.difference(lists) | {Items(_together(lists), "list", counted=False)}
@@ -397,7 +425,19 @@ def join(*values: Value) -> Value:
     if len(dicts) > _MANY:
         held = _together(dicts)
         merged = merged.difference(dicts) | {Mapping((None,) * len(held), held)}
-    return next(iter(merged)) if len(merged) == 1 else Choice(merged)
+    if len(merged) > _DATA:
+        data = [option for option in merged if _is_data(option)]
+        if len(data) > _DATA:
+            settings = all(isinstance(option, Literal) or getattr(option, "settings", False) for option in data)
+            merged = merged.difference(data) | {Opaque("one of many values", all_opaque_sites(data), settings=settings)}
+    return merged
+
+
+def _is_data(value: Value) -> bool:
+    """Whether a value is not followed any further."""
+    while isinstance(value, Method) and value.function is None:
+        value = value.receiver
+    return isinstance(value, Literal | Opaque)
 
 
 def _together(collections: Sequence[Items | Mapping]) -> tuple[Value, ...]:
