@@ -15,6 +15,7 @@ from libcst.helpers import parse_template_expression, parse_template_statement
 
 from tfmigrate.edit.align import realigned
 from tfmigrate.plan.edits import (
+    Append,
     Argument,
     Arguments,
     Branch,
@@ -48,6 +49,7 @@ class _Editor(cst.CSTTransformer):
         self._config = tree.config_for_parsing
         self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
         self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
+        self._appended = {edit.node: edit.code for edit in edits if isinstance(edit, Append)}
         self._calls = {edit.call: edit for edit in edits if isinstance(edit, Arguments)}
         self._imports: dict[cst.CSTNode, ImportNames] = {e.node: e for e in edits if isinstance(e, ImportNames)}
         self._compounds: dict[cst.CSTNode, Unwrap | Branch] = {
@@ -96,6 +98,8 @@ class _Editor(cst.CSTTransformer):
             self._pieces[original] = self._compound(original, updated)
         if original in self._calls:
             updated = self._arguments(self._calls[original], updated)  # type: ignore[index, arg-type]
+        if original in self._appended:
+            updated = self._longer(updated, self._appended[original])  # type: ignore[index, arg-type]
         if original in self._replaced:
             updated = self._expression(self._replaced[original], updated)  # type: ignore[index]
         return updated
@@ -109,6 +113,29 @@ class _Editor(cst.CSTTransformer):
             name: updated if node is edit.node else self._new_parts[node] for name, node in edit.parts
         }
         return parse_template_expression(edit.template, self._config, **parts)
+
+    def _longer(self, updated: cst.List, code: str) -> cst.List:
+        """A list with one more element, which is separated from the last as that is from the one before it."""
+        new = cst.Element(cst.parse_expression(code, self._config))
+        if not updated.elements:
+            return updated.with_changes(elements=[new])
+        *others, last = updated.elements
+        before = others[-1].comma if others else None
+        between = before.whitespace_after if isinstance(before, cst.Comma) else updated.lbracket.whitespace_after
+        end, bracket = updated.rbracket.whitespace_before, updated.rbracket
+        if isinstance(between, cst.ParenthesizedWhitespace):
+            own = cst.TrailingWhitespace()
+            if isinstance(end, cst.ParenthesizedWhitespace):  # A comment behind the last element stays with it.
+                own, bracket = end.first_line, bracket.with_changes(whitespace_before=end.with_changes(first_line=own))
+            between = between.with_changes(first_line=own)
+        elif between.empty:
+            between = cst.SimpleWhitespace(" ")
+        elements = [
+            *others,
+            last.with_changes(comma=cst.Comma(whitespace_after=between)),
+            new.with_changes(comma=last.comma),
+        ]
+        return updated.with_changes(elements=elements, rbracket=bracket)
 
     def _arguments(self, edit: Arguments, updated: cst.Call) -> cst.Call:
         changed = updated

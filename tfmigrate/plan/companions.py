@@ -14,6 +14,7 @@ from tfmigrate.plan.callback_classes import callback_attributes, models_in_thems
 from tfmigrate.plan.callbacks import changed_keys, metric_keys
 from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.checkpoints import checkpoint_periods
+from tfmigrate.plan.decays import Decays, decaying_callbacks, rates_of_schedules
 from tfmigrate.plan.devices import gpu_lists
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, ImportNames, Insert, Remove, Replace, Unwrap
@@ -44,7 +45,7 @@ from tfmigrate.plan.only_output import only_outputs
 from tfmigrate.plan.optimizers import optimizer_calls, string_optimizers
 from tfmigrate.plan.other_names import drop_other_names
 from tfmigrate.plan.outside_tensors import outside_tensors
-from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
+from tfmigrate.plan.rates import optimizer_rates
 from tfmigrate.plan.readiness import missing_names, taken_out
 from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
 from tfmigrate.plan.regularizers import regularizer_defaults
@@ -58,7 +59,7 @@ from tfmigrate.plan.unread import drop_unread, unread_imports
 from tfmigrate.plan.words import old_words
 from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import (
     Module,
     Unit,
@@ -76,21 +77,22 @@ from tfmigrate.walk import walk
 def plan_companions(
     draft: Draft,
     tables: Tables,
-    modules: Mapping[Module, Facts],
+    program: ProgramFacts,
     exported: Set[str],
     renamed: Mapping[str, str],
     single: Set[ModelObject],
+    decays: Decays,
 ) -> None:
     """Add the edits and findings of every selected companion rule, imports last: they depend on what vanished.
 
-    `modules`: the facts of every module of the program; `exported`: names of this one that others import; `renamed`:
-    see saving.renamed_files(); `single`: models that no strategy has to do with.
+    `exported`: names of this one that others import; `renamed`:
+    see saving.renamed_files(); `single`: models that no strategy has to do with; `decays`: see decays.decays_of().
     """
     edits: list[Edit] = []
     revisions: list[Revision] = []
     gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
-    for change in _changes(draft, tables, modules, unread, renamed, single):
+    for change in _changes(draft, tables, program, unread, renamed, single, decays):
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
         if draft.wanted(change.code, change.node):
@@ -127,11 +129,13 @@ def imports_the_name(draft: Draft) -> bool:
 def _changes(
     draft: Draft,
     tables: Tables,
-    modules: Mapping[Module, Facts],
+    program: ProgramFacts,
     unread: Set[cst.ImportAlias],
     renamed: Mapping[str, str],
     single: Set[ModelObject],
+    decays: Decays,
 ) -> Iterator[CallChange]:
+    modules = program.modules
     facts, scopes, settings, tf = draft.facts, draft.scopes, draft.settings, draft.tf
     spread = replace(facts, uses=[use for use in facts.uses if not options(use.receiver) <= single])
     keys = changed_keys(facts, modules.values()) if codes.METRIC_KEYS in tables.wanted else {}
@@ -139,7 +143,8 @@ def _changes(
         *generator_calls(facts, tables),
         *handed_on(facts, tables),
         *renamed_arguments(facts, tables),
-        *optimizer_calls(facts, settings, tables, tf),
+        *optimizer_calls(facts, settings, tables, tf, decays.divided),
+        *decaying_callbacks(draft, decays),
         *string_optimizers(facts, settings, tables, tf),
         *keras_1_values(facts),
         *checkpoint_periods(facts, modules),
@@ -167,7 +172,7 @@ def _changes(
     vanished = set(taken_out(handled))
     handled += [change for change in moved_attributes(facts, tables, tf) if change.node not in vanished]
     yield from handled
-    yield from schedules_that_callbacks_set(facts, tables)
+    yield from rates_of_schedules(facts, program, decays)
     yield from recurrent_defaults(facts, settings, tf)
     yield from regularizer_defaults(facts, tables, tf)
     yield from embedding_gradients(facts, tf)

@@ -68,6 +68,14 @@ class Replace:
 
 
 @dataclass(frozen=True)
+class Append:
+    """Give a list that is written out one more element, laid out as the others are."""
+
+    node: cst.List
+    code: str
+
+
+@dataclass(frozen=True)
 class Argument:
     """A call's argument as it shall be: an (edited) node of the old call, or new text."""
 
@@ -130,7 +138,7 @@ class Move:
         return [*staying[:place], *(unit for unit in block if unit in self.units), *staying[place:]]
 
 
-Edit = Scope | Insert | Move | Remove | Unwrap | Branch | Replace | Arguments | Signature | ImportNames
+Edit = Scope | Insert | Move | Remove | Unwrap | Branch | Replace | Append | Arguments | Signature | ImportNames
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 import libcst as cst
@@ -29,8 +29,13 @@ from tfmigrate.understand.program import dotted, imports_of
 from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_order, options
 
 
-def optimizer_calls(facts: Facts, settings: Settings, tables: Tables, tf: str) -> Iterator[CallChange]:
-    """`Adam(lr=...)`, `decay=`, and old default values that must be written out."""
+def optimizer_calls(
+    facts: Facts, settings: Settings, tables: Tables, tf: str, divided: Container[cst.Call]
+) -> Iterator[CallChange]:
+    """`Adam(lr=...)`, `decay=`, and old default values that must be written out.
+
+    `divided`: the optimizers whose `decay=` becomes a callback.
+    """
     for call in facts.module.calls:
         classes = _optimizer_classes(facts, call)
         if not classes:
@@ -38,7 +43,7 @@ def optimizer_calls(facts: Facts, settings: Settings, tables: Tables, tf: str) -
         if has_stars(call):
             yield from _passed_by_stars(facts, call, tables)
         elif len(classes) == 1:
-            yield from _optimizer_call(facts, call, classes[0], settings, tables, tf)
+            yield from _optimizer_call(facts, call, classes[0], settings, tables, tf, call in divided)
         else:
             yield from _one_of_several(call, tables)
 
@@ -95,7 +100,7 @@ def _one_of_several(call: cst.Call, tables: Tables) -> Iterator[CallChange]:
 
 
 def _optimizer_call(
-    facts: Facts, call: cst.Call, real: str, settings: Settings, tables: Tables, tf: str
+    facts: Facts, call: cst.Call, real: str, settings: Settings, tables: Tables, tf: str, divided: bool
 ) -> Iterator[CallChange]:
     known, flavour = names.canonical(tables.moves.moved(real)), names.flavour(real)
     arguments = list(unchanged(call.args))
@@ -123,7 +128,7 @@ def _optimizer_call(
     if arguments and arguments[0].keyword is None:
         present.add("learning_rate")
     if codes.OPTIMIZER_DECAY in tables.wanted:
-        changes.extend(_without_decay(facts, call, known, arguments, tables, tf))
+        changes.extend(_without_decay(facts, call, known, arguments, tables, tf, divided))
         present = present | {argument.keyword for argument in arguments if argument.keyword is not None}
     under_root = _epsilon_was_under_root(facts, known, flavour, arguments)
     if codes.OPTIMIZER_EPSILON in tables.wanted and not under_root:
@@ -309,9 +314,9 @@ _LARGE_EPSILON = 1e-5
 
 
 def _without_decay(
-    facts: Facts, call: cst.Call, known: str, arguments: list[Argument], tables: Tables, tf: str
+    facts: Facts, call: cst.Call, known: str, arguments: list[Argument], tables: Tables, tf: str, divided: bool
 ) -> Iterator[CallChange]:
-    """`decay=d` shrank the rate by 1 / (1 + d * step), which InverseTimeDecay(rate, 1, d) says in full."""
+    """`decay=d` divided the rate by 1 + d * step, as InverseTimeDecay(rate, 1, d) does, or a callback of fit()."""
     decay = next((argument for argument in arguments if argument.keyword == "decay"), None)
     if decay is None or isinstance(decay.value, str):
         return
@@ -319,6 +324,10 @@ def _without_decay(
     value = decay.value
     if isinstance(value, cst.Float | cst.Integer) and value.evaluated_value == 0:
         yield CallChange(codes.OPTIMIZER_DECAY, call, "`decay=0` no longer exists and did nothing")
+        return
+    if divided:
+        message = "`decay` is ignored by Keras 3: a callback of fit() divides the rate, which stays one that can be set"
+        yield CallChange(codes.OPTIMIZER_DECAY, call, message)
         return
     rate = next((a for a in arguments if a.keyword in ("learning_rate", "lr")), None)
     if rate is None and arguments and arguments[0].keyword is None:

@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import cautions, codes, workers
 from tfmigrate.plan.arrays import plan_arrays
 from tfmigrate.plan.companions import imports_the_name, plan_companions, plan_readiness
+from tfmigrate.plan.decays import decays_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan, Unwrap
 from tfmigrate.plan.followed import follow, wraps_in
@@ -210,11 +211,12 @@ def _plan_interfaces(
     for draft in drafts.values():
         if draft.module in moved:
             renamed.update(renamed_files(draft.facts, draft.scopes))
+    decays = decays_of(facts, drafts, moved)
     for draft in drafts.values():
         wanted = frozenset(rule.code for rule in rules if draft.settings.wants(rule.code))
         if draft.module in moved or (not has_uses(draft) and imports_the_name(draft)):
             exported = {name for module, name in facts.exported if module is draft.module}
-            plan_companions(draft, Tables.of(rules, wanted), facts.modules, exported, renamed, single)
+            plan_companions(draft, Tables.of(rules, wanted), facts, exported, renamed, single, decays)
         elif draft.settings.asks_for_names:
             plan_readiness(draft, Tables.of(rules, wanted))
         elif not facts.estimators:
