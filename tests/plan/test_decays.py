@@ -113,7 +113,7 @@ def test_the_decay_comes_along_to_a_fit_in_another_function_or_file() -> None:
         # train_on_batch() calls no callback.
         (
             f"{COMPILED}parallel_model.train_on_batch(x, y)\nK.set_value(parallel_model.optimizer.lr, 0.1)\n",
-            "assign",
+            "sets it",
         ),
         # Another optimizer of the same model, which decays in another way.
         (

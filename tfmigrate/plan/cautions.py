@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import libcst as cst
 
@@ -16,9 +16,12 @@ from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import Literal, Parallel, Site, Value, opaque_sites, options
 
 
-def say_trainable_toggles(home: Home, drafts: Mapping[Module, Draft]) -> None:
-    """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead."""
-    compiled = [_places(use.receiver) for group in home.groups for use in group.compiles]
+def say_trainable_toggles(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
+    """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead.
+
+    `compiles`: the compile() calls of the models under one strategy.
+    """
+    compiled = [_places(use.receiver) for use in compiles]
     for draft in drafts.values():
         for node, value, _ in draft.facts.toggles:
             toggled = _places(value)
@@ -37,13 +40,13 @@ def _places(model: Value) -> frozenset[tuple[Module, Unit]]:
     return frozenset((site.frame.module, site.unit) for site in opaque_sites(model))
 
 
-def say_shared_optimizers(home: Home, drafts: Mapping[Module, Draft]) -> None:
+def say_shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
     """One optimizer object, two models: Keras 3 builds it for the first one's weights alone.
 
     So it does for a model that is compiled again when some of its layers are no longer frozen.
     """
     first: dict[tuple[Site, cst.CSTNode | None], Use] = {}
-    for use in (use for group in home.groups for use in group.compiles):
+    for use in compiles:
         draft = drafts[use.site.frame.module]
         for made in use.optimizers:
             earlier = first.setdefault(made, use)

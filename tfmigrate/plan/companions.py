@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import replace
+from collections.abc import Container, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
@@ -56,7 +56,7 @@ from tfmigrate.plan.steps import fractional_steps
 from tfmigrate.plan.streams import python_generators
 from tfmigrate.plan.targets import integer_targets, metric_targets
 from tfmigrate.plan.unread import drop_unread, unread_imports
-from tfmigrate.plan.words import old_words
+from tfmigrate.plan.words import loss_aliases, old_words
 from tfmigrate.settings import NAMES
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
@@ -74,25 +74,36 @@ from tfmigrate.understand.values import ModelObject, options
 from tfmigrate.walk import walk
 
 
+@dataclass(frozen=True)
+class Found:
+    """What the companions of one module must know of the others of its program."""
+
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """See saving.renamed_files()."""
+    single: Set[ModelObject] = frozenset()
+    """Models that no strategy has to do with."""
+    decays: Decays = field(default_factory=Decays)
+    """See decays.decays_of()."""
+    saved: bool = False
+    """Whether some module saves a whole model to an HDF5 file, or may."""
+
+
 def plan_companions(
     draft: Draft,
     tables: Tables,
     program: ProgramFacts,
     exported: Set[str],
-    renamed: Mapping[str, str],
-    single: Set[ModelObject],
-    decays: Decays,
+    found: Found,
 ) -> None:
     """Add the edits and findings of every selected companion rule, imports last: they depend on what vanished.
 
-    `exported`: names of this one that others import; `renamed`:
-    see saving.renamed_files(); `single`: models that no strategy has to do with; `decays`: see decays.decays_of().
+    `exported`: names of this one that others import.
     """
     edits: list[Edit] = []
     revisions: list[Revision] = []
     gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
-    for change in _changes(draft, tables, program, unread, renamed, single, decays):
+    for change in _changes(draft, tables, program, unread, found):
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
         if draft.wanted(change.code, change.node):
@@ -106,6 +117,18 @@ def plan_companions(
     drop_other_names(draft, exported)
     _plan_imports(draft, tables, unread)
     import_tensorflow(draft)
+
+
+def traps(
+    draft: Draft, tables: Tables, program: ProgramFacts, single: Set[ModelObject], trap: Container[str]
+) -> Iterator[CallChange]:
+    """What stops a program on a strategy or changes its training, and is not mended: as it is said of a migrated one.
+
+    `single`: models that no strategy has to do with; `trap`: the codes of the rules that see this in new code too.
+    """
+    for change in _changes(draft, tables, program, frozenset(), Found(single=single)):
+        if change.action == "warn" and change.code in trap:
+            yield change
 
 
 def plan_readiness(draft: Draft, tables: Tables, within: tuple[str, ...] = ("",)) -> None:
@@ -131,11 +154,9 @@ def _changes(
     tables: Tables,
     program: ProgramFacts,
     unread: Set[cst.ImportAlias],
-    renamed: Mapping[str, str],
-    single: Set[ModelObject],
-    decays: Decays,
+    found: Found,
 ) -> Iterator[CallChange]:
-    modules = program.modules
+    modules, single = program.modules, found.single
     facts, scopes, settings, tf = draft.facts, draft.scopes, draft.settings, draft.tf
     spread = replace(facts, uses=[use for use in facts.uses if not options(use.receiver) <= single])
     keys = changed_keys(facts, modules.values()) if codes.METRIC_KEYS in tables.wanted else {}
@@ -143,8 +164,8 @@ def _changes(
         *generator_calls(facts, tables),
         *handed_on(facts, tables),
         *renamed_arguments(facts, tables),
-        *optimizer_calls(facts, settings, tables, tf, decays.divided),
-        *decaying_callbacks(draft, decays),
+        *optimizer_calls(facts, settings, tables, tf, found.decays.divided),
+        *decaying_callbacks(draft, found.decays),
         *string_optimizers(facts, settings, tables, tf),
         *keras_1_values(facts),
         *checkpoint_periods(facts, modules),
@@ -153,13 +174,14 @@ def _changes(
         *metric_keys(facts, scopes, keys),
         *monitor_directions(facts, modules.values(), keys, settings, draft.quote),
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
-        *(() if settings.over_workers else checkpoint_files(facts, scopes, keys, renamed)),
+        *(() if settings.over_workers else checkpoint_files(facts, scopes, keys, found.renamed)),
         *predicted_classes(facts),
         *predictions_on_batch(spread),
         *positional_arguments(facts),
         *class_weight_words(facts),
         *target_tensors(facts, scopes),
         *old_words(facts, tf),
+        *(loss_aliases(facts) if found.saved else ()),
         *only_outputs(facts),
         *integer_targets(facts, modules, tf),
         *metric_targets(facts, modules, single, tf),
@@ -172,7 +194,7 @@ def _changes(
     vanished = set(taken_out(handled))
     handled += [change for change in moved_attributes(facts, tables, tf) if change.node not in vanished]
     yield from handled
-    yield from rates_of_schedules(facts, program, decays)
+    yield from rates_of_schedules(facts, program, found.decays)
     yield from recurrent_defaults(facts, settings, tf)
     yield from regularizer_defaults(facts, tables, tf)
     yield from embedding_gradients(facts, tf)

@@ -62,9 +62,7 @@ def _rates(facts: Facts) -> list[cst.Attribute]:
     return [
         node
         for node in facts.module.nodes
-        if isinstance(node, cst.Attribute)
-        and node.attr.value in _RATES
-        and _is_optimizer(node.value, facts)
+        if isinstance(node, cst.Attribute) and node.attr.value in _RATES and _is_optimizer(node.value, facts)
     ]
 
 

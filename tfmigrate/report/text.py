@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmigrate.report.summary import summarize
+from tfmigrate.report.summary import summarize, what_is_left
 from tfmigrate.result import Finding, Result
 from tfmigrate.settings import Settings
 
@@ -41,7 +41,7 @@ def outcome(finding: Finding) -> str:
 
 
 def counts(result: Result) -> str:
-    """One sentence: files looked at, migrated, refused, in error."""
+    """One sentence: files looked at, migrated, refused, in error; and a last line that says what is left."""
     total = summarize(result)
     looked = _number(total.scanned, "file", "files") + " looked at"
     if not result.files:
@@ -55,7 +55,8 @@ def counts(result: Result) -> str:
     told = [f"{_number(count, 'file', 'files')} {what}" for count, what in parts if count]
     others = [(total.warnings, "warning", "warnings"), (total.suppressed, "suppressed use", "suppressed uses")]
     told += [_number(*other) for other in others if other[0]]
-    return f"{looked}: {', '.join(told)}."
+    left = what_is_left(result)
+    return f"{looked}: {', '.join(told)}." + (f"\n{left}" if left else "")
 
 
 def _number(count: int, one: str, many: str) -> str:
