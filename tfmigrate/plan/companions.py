@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 import libcst as cst
@@ -21,7 +21,7 @@ from tfmigrate.plan.edits import Edit, ImportNames, Insert, Remove, Replace, Unw
 from tfmigrate.plan.embeddings import embedding_gradients
 from tfmigrate.plan.expressions import is_pure
 from tfmigrate.plan.extra_losses import extra_losses
-from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
+from tfmigrate.plan.imports import import_statements, joined_imports, plan_import, tries_of_imports
 from tfmigrate.plan.interfaces import (
     CallChange,
     Tables,
@@ -248,10 +248,25 @@ def _plan_imports(draft: Draft, tables: Tables, unread: Set[cst.ImportAlias]) ->
         if change.staying:
             message = "this import stays as long as the uses refused in this file do"
             draft.say(codes.LEFTOVER_IMPORT, statement, message, "refuse")
-        for old, new in change.moved:
-            code = codes.STANDALONE_KERAS if new == f"tensorflow.{old}" else codes.MOVED_MODULES
-            draft.say(code, statement, f"{old} is {new}", "rewrite")
+        for code, message in _moves_told(change.moved):
+            draft.say(code, statement, message, "rewrite")
+    draft.edits[:] = joined_imports(draft.module, draft.edits)
     draft.edits.extend(tries_of_imports(draft.module, vanishing))
+
+
+def _moves_told(moved: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The code and message for what one import statement imports from another place now, one for each rule."""
+    others = []
+    standalone = False
+    for old, new in moved:
+        if new == f"tensorflow.{old}":
+            standalone = True
+        else:
+            others.append(f"{old} is {new}")
+    if standalone:
+        yield codes.STANDALONE_KERAS, "keras is tensorflow.keras"
+    if others:
+        yield codes.MOVED_MODULES, ", ".join(others)
 
 
 def _blocks_round(module: Module, unit: Unit) -> Iterator[cst.CSTNode]:

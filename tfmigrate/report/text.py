@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from tfmigrate.report.summary import summarize, what_is_left
 from tfmigrate.result import Finding, Result
 from tfmigrate.settings import Settings
@@ -13,8 +15,21 @@ def render(result: Result, settings: Settings) -> str:
     for file in result.files:
         if file.error:
             lines.append(f"{file.path}: error: {one_line(file.error)}")
-        lines += [f"{file.path}:{told(finding)}" for finding in file.findings]
+        lines += [f"{file.path}:{told(first)}{also(others)}" for first, *others in alike(file.findings)]
     return "\n".join([*lines, counts(result)]) + "\n"
+
+
+def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """The findings, each with the later ones that say the same of other places of the file."""
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.message, outcome(finding)), []).append(finding)
+    return list(groups.values())
+
+
+def also(others: Sequence[Finding]) -> str:
+    """` (also at 4:1, 9:1)`; nothing where there are none."""
+    return f" (also at {', '.join(map(place, others))})" if others else ""
 
 
 def told(finding: Finding) -> str:
