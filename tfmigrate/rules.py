@@ -94,8 +94,8 @@ class Rule:
     needs: tuple[Need, ...] = ()
     leaves: Leaves = "change"
     """What a warning under this code leaves in the migrated program: a trap, which stops it or changes its training and
-    which `check` finds again once the program is on a strategy; a change against the old program, which the new code
-    does not show; or nothing."""
+    which `check` finds again once the program is on a strategy; a change against the old program, which is not reported
+    again; or nothing."""
     strategy: Strategy = "mirrored"
     """The `--strategy` that its examples are run with."""
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
-from tfmigrate import rules
 from tfmigrate.result import Finding, Result
+
+if TYPE_CHECKING:
+    from tfmigrate.rules import Rule
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,20 @@ def is_left(finding: Finding) -> bool:
     training (`leaves` in the front matter of its rule)."""
     if finding.action != "warn":
         return finding.action == "refuse"
-    rule = rules.by_code().get(finding.code)
+    rule = _rules().get(finding.code)
     return rule is None or rule.leaves != "nothing"
+
+
+def _rules() -> dict[str, Rule]:
+    from tfmigrate import rules  # Late: a run without a hit reads no rule.
+
+    return rules.by_code()
 
 
 def what_is_left(result: Result) -> str:
     """One line that names every rule under which something is left, once; empty where nothing is."""
     found = Counter(finding.code for _, finding in result.findings if is_left(finding))
-    known = rules.by_code()
+    known = _rules() if found else {}
     causes = [
         f"{code} {known[code].name if code in known else ''}".rstrip() + (f" ({count} places)" if count > 1 else "")
         for code, count in sorted(found.items())
