@@ -84,3 +84,34 @@ def test_no_line_becomes_too_long() -> None:
     )
     assert max(map(len, file.after.splitlines())) <= 110
     assert file.after.count("from tensorflow.keras.layers") == 2
+
+
+LAYERS = """\
+from keras.layers import CuDNNLSTM, Dense{more}
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+{body}
+model = Sequential([CuDNNLSTM(4, input_shape=(4, 2)), Dense(1)])
+parallel_model = multi_gpu_model(model, gpus=2)
+"""
+
+
+def test_a_class_with_another_name_has_it_where_it_is_used() -> None:
+    file = migrate_bytes(LAYERS.format(more="", body="").encode(), "program.py", Settings())
+    assert "from tensorflow.keras.layers import LSTM, Dense\n" in file.after
+    assert "    model = Sequential([LSTM(4, input_shape=(4, 2)), Dense(1)])\n" in file.after
+
+
+@pytest.mark.parametrize(
+    ("more", "body"),
+    [
+        (", LSTM", "chosen = LSTM if small else CuDNNLSTM"),
+        ("", "def LSTM():\n    pass\n"),
+        ("", "CuDNNLSTM = wrapped(CuDNNLSTM)\n"),
+    ],
+)
+def test_the_old_name_stays_where_the_new_one_means_something(more: str, body: str) -> None:
+    file = migrate_bytes(LAYERS.format(more=more, body=body).encode(), "program.py", Settings())
+    assert "LSTM as CuDNNLSTM" in file.after
+    assert "CuDNNLSTM(4" in file.after

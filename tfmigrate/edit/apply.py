@@ -24,6 +24,7 @@ from tfmigrate.plan.edits import (
     ImportPart,
     Insert,
     Move,
+    Remark,
     Remove,
     Replace,
     Scope,
@@ -35,6 +36,10 @@ from tfmigrate.walk import children, comments_in, walk
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 _Pieces = list[cst.BaseStatement]
 _Node = TypeVar("_Node", bound=cst.CSTNode)
+
+
+_WIDTH = 90
+"""A line with a comment behind it, without its indentation, is not made longer than this."""
 
 
 def apply(tree: cst.Module, edits: Sequence[Edit]) -> cst.Module:
@@ -50,6 +55,7 @@ class _Editor(cst.CSTTransformer):
         self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
         self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
         self._appended = {edit.node: edit.code for edit in edits if isinstance(edit, Append)}
+        self._remarks: dict[cst.CSTNode, str] = {e.node: e.comment for e in edits if isinstance(e, Remark)}
         self._calls = {edit.call: edit for edit in edits if isinstance(edit, Arguments)}
         self._imports: dict[cst.CSTNode, ImportNames] = {e.node: e for e in edits if isinstance(e, ImportNames)}
         self._compounds: dict[cst.CSTNode, Unwrap | Branch] = {
@@ -93,7 +99,7 @@ class _Editor(cst.CSTTransformer):
         if isinstance(original, cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite):
             return self._leave_block(original, updated)
         if isinstance(original, cst.SimpleStatementLine):
-            self._pieces[original] = self._line(original, updated)  # type: ignore[arg-type]
+            self._pieces[original] = self._remarked(original, self._line(original, updated))  # type: ignore[arg-type]
         elif isinstance(original, cst.BaseCompoundStatement):
             self._pieces[original] = self._compound(original, updated)
         if original in self._calls:
@@ -202,6 +208,21 @@ class _Editor(cst.CSTTransformer):
         if original.body[0].deep_equals(body[0]) and len(original.body) == len(body) == 1:
             return [line]
         return _keep_comments(original, [realigned(original, line, self._tree)])
+
+    def _remarked(self, original: cst.SimpleStatementLine, pieces: _Pieces) -> _Pieces:
+        """A line with the comments that are made on what stands in it."""
+        said = dict.fromkeys(self._remarks[node] for node in walk(original) if node in self._remarks)
+        if not said or len(pieces) != 1:
+            return pieces
+        (line,) = pieces
+        assert isinstance(line, cst.SimpleStatementLine)
+        text = f"# {'; '.join(said)}"
+        code = self._tree.code_for_node(line.with_changes(leading_lines=[])).strip()
+        if line.trailing_whitespace.comment is None and "\n" not in code and len(code) + len(text) < _WIDTH:
+            space, comment = cst.SimpleWhitespace("  "), cst.Comment(text)
+            end = line.trailing_whitespace.with_changes(whitespace=space, comment=comment)
+            return [line.with_changes(trailing_whitespace=end)]
+        return [_led(line, [*line.leading_lines, cst.EmptyLine(comment=cst.Comment(text))])]
 
     def _import(self, edit: ImportNames, updated: cst.BaseSmallStatement) -> list[cst.BaseSmallStatement]:
         found: list[cst.BaseSmallStatement] = []

@@ -115,7 +115,7 @@ def plan_companions(
     functions = (scope for node, scope in draft.scopes.by_node.items() if isinstance(node, cst.FunctionDef))
     drop_unread(draft, functions)
     drop_other_names(draft, exported)
-    _plan_imports(draft, tables, unread)
+    _plan_imports(draft, tables, unread, exported)
     import_tensorflow(draft)
 
 
@@ -214,7 +214,7 @@ def _in_try(draft: Draft, unit: Unit) -> bool:
     return any(isinstance(owner, cst.Try) for owner in draft.module.ancestors(unit))
 
 
-def _plan_imports(draft: Draft, tables: Tables, unread: Set[cst.ImportAlias]) -> None:
+def _plan_imports(draft: Draft, tables: Tables, unread: Set[cst.ImportAlias], exported: Set[str]) -> None:
     gone = draft.vanishing()
     dead = {edit.node for edit in draft.edits if isinstance(edit, Remove) and isinstance(edit.node, cst.ImportAlias)}
     draft.edits[:] = [edit for edit in draft.edits if not isinstance(edit, Remove) or edit.node not in dead]
@@ -234,12 +234,14 @@ def _plan_imports(draft: Draft, tables: Tables, unread: Set[cst.ImportAlias]) ->
                 message = f"{full} has another name now, and nothing here uses it: its import goes"
                 draft.say(codes.MOVED_MODULES, statement, message, "rewrite")
         earlier = frozenset().union(*(written[block, cell] for block in _blocks_round(draft.module, unit)))
-        change = plan_import(statement, tables.moves, dropped, kept, earlier)
+        renamed = _renamed_classes(draft, tables, statement, unit, exported)
+        change = plan_import(statement, tables.moves, dropped, kept, earlier, renamed.keys())
         if change is None:
             continue
         if change.edit is not None:
             written[draft.module.places[unit].block, cell].update(change.lines)
             draft.edits.append(change.edit)
+            draft.edits.extend(Replace(node, new) for new, nodes in renamed.values() for node in nodes)
             if not change.edit.parts:
                 vanishing.append(statement)
         if change.removed:
@@ -252,6 +254,33 @@ def _plan_imports(draft: Draft, tables: Tables, unread: Set[cst.ImportAlias]) ->
             draft.say(code, statement, message, "rewrite")
     draft.edits[:] = joined_imports(draft.module, draft.edits)
     draft.edits.extend(tries_of_imports(draft.module, vanishing))
+
+
+def _renamed_classes(
+    draft: Draft, tables: Tables, statement: cst.Import | cst.ImportFrom, unit: Unit, exported: Set[str]
+) -> dict[cst.ImportAlias, tuple[str, list[cst.Name]]]:
+    """Classes that have another name now, which is written where they are used: nobody writes `LSTM as CuDNNLSTM`.
+
+    Not where the module mentions that name already, other modules import the old one, or an edit writes it.
+    """
+    found: dict[cst.ImportAlias, tuple[str, list[cst.Name]]] = {}
+    if not isinstance(statement, cst.ImportFrom) or _in_try(draft, unit):
+        return found
+    gone = draft.vanishing()
+    for alias, bound, full in imports_of(statement):
+        new = tables.moves.imported(full).rpartition(".")[2]
+        mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
+        known = any(new in scope.mentions for scope in draft.scopes.by_node.values())
+        if alias.asname is not None or new == bound or not new[:1].isupper() or not bound[:1].isupper() or known:
+            continue
+        nodes = [one.node for one in mentions if one.node is not alias]
+        if (
+            bound not in exported
+            and not draft.writes(bound)
+            and not any(one.binds and one.node is not alias for one in mentions)
+        ):
+            found[alias] = new, [node for node in nodes if isinstance(node, cst.Name) and node not in gone]
+    return found
 
 
 def _moves_told(moved: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -76,6 +76,15 @@ class Append:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """Say in a short comment why a statement says what it says: behind it, or above where that has no room."""
+
+    node: cst.BaseExpression
+    """An expression in the statement."""
+    comment: str
+
+
+@dataclass(frozen=True)
 class Argument:
     """A call's argument as it shall be: an (edited) node of the old call, or new text."""
 
@@ -138,7 +147,9 @@ class Move:
         return [*staying[:place], *(unit for unit in block if unit in self.units), *staying[place:]]
 
 
-Edit = Scope | Insert | Move | Remove | Unwrap | Branch | Replace | Append | Arguments | Signature | ImportNames
+Edit = (
+    Scope | Insert | Move | Remove | Unwrap | Branch | Replace | Append | Remark | Arguments | Signature | ImportNames
+)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 
@@ -93,11 +93,13 @@ def plan_import(
     dropped: frozenset[cst.ImportAlias],
     kept: frozenset[cst.ImportAlias],
     earlier: Set[str],
+    renamed: Container[cst.ImportAlias] = frozenset(),
 ) -> ImportChange | None:
     """What becomes of one import statement; None where nothing does.
 
     `dropped` are aliases nothing uses any more, `kept` those of multi_gpu_model that something still uses;
-    `earlier` are the lines that came of the imports before it in the blocks round it, so that none stands twice there.
+    `earlier` are the lines that came of the imports before it in the blocks round it, so that none stands twice there;
+    `renamed` are those that get the name of today where they are used, too.
     """
     if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
         return _star(statement, moves)
@@ -122,7 +124,7 @@ def plan_import(
             removed.append(bound)
         if binds_root and (gone or new != real):
             new = moves.imported(bound)  # `import keras.layers` binds `keras`
-        _add(parts, real, alias, statement, new, bound)
+        _add(parts, real, alias, statement, new, new.rpartition(".")[2] if alias in renamed else bound)
     if not removed and not moved and not staying and not any(a in dropped for a, _, _ in imports_of(statement)):
         return None
     changed = bool(moved) or bool(removed) or any(alias in dropped for alias, _, _ in imports_of(statement))

@@ -18,7 +18,7 @@ from tfmigrate.plan.calls import (
     text_of,
     unchanged,
 )
-from tfmigrate.plan.edits import Argument, Arguments, Replace
+from tfmigrate.plan.edits import Argument, Arguments, Remark, Replace
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import CallChange, Tables
 from tfmigrate.rules import Default
@@ -140,7 +140,8 @@ def _optimizer_call(
         missing = missing and not (default.argument == "epsilon" and under_root)
         if default.of == known and missing and _concerns(default, flavour, settings):
             arguments.append(Argument(repr(default.old), default.argument))
-            changes.append(CallChange(tables.codes[default], call, f"{_story(default)}: written out"))
+            why = (Remark(call, _WHY_SQUARED),) if default.argument == "epsilon" else ()
+            changes.append(CallChange(tables.codes[default], call, f"{_story(default)}: written out", more=why))
     if known in ("keras.optimizers.Nadam", "keras.optimizers.nadam") and codes.NADAM_MOMENTUM in tables.wanted:
         if "schedule_decay" in present:
             arguments[:] = [argument for argument in arguments if argument.keyword != "schedule_decay"]
@@ -155,6 +156,10 @@ def _optimizer_call(
         if done:
             yield replace(done[0], edit=edit)
             yield from done[1:]
+
+
+_UNDER_ROOT = "epsilon is under the root now"
+_WHY_SQUARED = f"1e-7 squared: {_UNDER_ROOT}"
 
 
 def _moved_places(
@@ -300,7 +305,8 @@ def _squared_epsilon(
             name = known.rsplit(".", 1)[-1]
             name = {"rmsprop": "RMSprop", "adagrad": "Adagrad"}.get(name, name)
             message = f"{name} added epsilon to the square root and adds it under the root now: it takes its square"
-            yield CallChange(codes.OPTIMIZER_EPSILON, call, message)
+            why = Remark(call, f"{text} squared: {_UNDER_ROOT}")
+            yield CallChange(codes.OPTIMIZER_EPSILON, call, message, more=(why,))
             if number and float(text) >= _LARGE_EPSILON:
                 message = (
                     f"an epsilon of {text} is of the size of many gradients' roots, where its square does only about "
@@ -377,7 +383,10 @@ def string_optimizers(facts: Facts, settings: Settings, tables: Tables, tf: str)
         code = f"{tf}.keras.optimizers.{rows[0].of.rsplit('.', 1)[-1]}({written})"
         message = f"the optimizer {text!r} took the defaults of its time, written out here: {was}"
         for number, rule in enumerate(dict.fromkeys(tables.codes[row] for row in rows)):
-            yield CallChange(rule, argument.value, message, Replace(argument.value, code) if number == 0 else None)
+            squared = number == 0 and any(row.argument == "epsilon" for row in rows)
+            why = (Remark(argument.value, _WHY_SQUARED),) if squared else ()
+            edit = Replace(argument.value, code) if number == 0 else None
+            yield CallChange(rule, argument.value, message, edit, more=why)
     yield from named.values()
 
 
