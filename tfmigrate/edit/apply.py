@@ -19,6 +19,7 @@ from tfmigrate.plan.edits import (
     Argument,
     Arguments,
     Branch,
+    Collapse,
     Edit,
     ImportNames,
     ImportPart,
@@ -56,6 +57,7 @@ class _Editor(cst.CSTTransformer):
         self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
         self._appended = {edit.node: edit.code for edit in edits if isinstance(edit, Append)}
         self._remarks: dict[cst.CSTNode, str] = {e.node: e.comment for e in edits if isinstance(e, Remark)}
+        self._collapsing = {edit.node for edit in edits if isinstance(edit, Collapse)}
         self._calls = {edit.call: edit for edit in edits if isinstance(edit, Arguments)}
         self._imports: dict[cst.CSTNode, ImportNames] = {e.node: e for e in edits if isinstance(e, ImportNames)}
         self._compounds: dict[cst.CSTNode, Unwrap | Branch] = {
@@ -104,6 +106,12 @@ class _Editor(cst.CSTTransformer):
             self._pieces[original] = self._compound(original, updated)
         if original in self._calls:
             updated = self._arguments(self._calls[original], updated)  # type: ignore[index, arg-type]
+        if (
+            original in self._collapsing
+            and isinstance(updated, cst.IfExp)
+            and self._alike(updated.body, updated.orelse)
+        ):
+            return updated.body
         if original in self._appended:
             updated = self._longer(updated, self._appended[original])  # type: ignore[index, arg-type]
         if original in self._replaced:
@@ -251,6 +259,9 @@ class _Editor(cst.CSTTransformer):
 
     def _compound(self, original: cst.BaseCompoundStatement, updated: cst.CSTNode) -> _Pieces:
         edit = self._compounds.get(original)
+        if original in self._collapsing and isinstance(original, cst.If) and isinstance(updated, cst.If):
+            if isinstance(updated.orelse, cst.Else) and self._alike(updated.body, updated.orelse.body):
+                edit = Unwrap(original, original.body)
         if isinstance(original, cst.FunctionDef) and original in self._signatures:
             updated = _narrowed(updated, self._signatures[original])
         if edit is None:
@@ -265,6 +276,9 @@ class _Editor(cst.CSTTransformer):
             return []
         first = _led(pieces[0], [*leading, *_comment_lines(getattr(pieces[0], "leading_lines", ()))])
         return _keep_comments(original, [first, *pieces[1:]])
+
+    def _alike(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        return self._tree.code_for_node(one) == self._tree.code_for_node(other)
 
     def _branch(self, edit: Branch, leading: Sequence[cst.EmptyLine]) -> cst.If:
         body = self._block_of(edit.body)

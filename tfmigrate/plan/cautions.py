@@ -13,7 +13,8 @@ from tfmigrate.plan.homes import Home
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.values import Literal, Parallel, Site, Value, opaque_sites, options
+from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Parallel, Site, Value, opaque_sites, options
+from tfmigrate.walk import walk
 
 
 def say_trainable_toggles(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
@@ -134,6 +135,8 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
             "warn",
         )
     for use in facts.uses:
+        if wrap.dress is not None and _has_own(wrap.dress, use.method):
+            continue  # Its files are the template's already.
         if use.method in SAVING | {"load_weights"} and any(
             isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver)
         ):
@@ -144,6 +147,17 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
                 "plain model neither writes nor reads that layout, so files of old runs need converting",
                 "warn",
             )
+
+
+def _has_own(cls: ClassValue, method: str) -> bool:
+    """Whether a class that dresses up a parallel model answers a method itself, by that name or in __getattribute__."""
+    if cls.lookup(method) is not None:
+        return True
+    chooser = cls.lookup("__getattribute__")
+    strings = walk(chooser.node) if isinstance(chooser, FunctionValue) else ()
+    return any(
+        isinstance(part, cst.SimpleString) and bool(part.raw_value) and part.raw_value in method for part in strings
+    )
 
 
 def say_undefined(wrap: Wrap, draft: Draft) -> None:

@@ -85,6 +85,14 @@ class Remark:
 
 
 @dataclass(frozen=True)
+class Collapse:
+    """Put one arm of `if test: ... else: ...`, or of its expression, in the place of the whole where both come out the
+    same."""
+
+    node: cst.If | cst.IfExp
+
+
+@dataclass(frozen=True)
 class Argument:
     """A call's argument as it shall be: an (edited) node of the old call, or new text."""
 
@@ -148,7 +156,19 @@ class Move:
 
 
 Edit = (
-    Scope | Insert | Move | Remove | Unwrap | Branch | Replace | Append | Remark | Arguments | Signature | ImportNames
+    Scope
+    | Insert
+    | Move
+    | Remove
+    | Unwrap
+    | Branch
+    | Replace
+    | Append
+    | Remark
+    | Collapse
+    | Arguments
+    | Signature
+    | ImportNames
 )
 
 
