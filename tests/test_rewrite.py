@@ -279,7 +279,7 @@ class TestSeveralFiles:
             strategy = tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(2)])
             with strategy.scope():
                 model = Sequential([Dense(1, input_shape=(4,))])
-                model.compile(loss="mse", optimizer="sgd")
+                model.compile(loss="mean_squared_error", optimizer="sgd")
             model.save("all.h5")
         """)
 

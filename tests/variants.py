@@ -83,7 +83,7 @@ def defines_or_guards(text: str) -> bool:
 def in_a_function(text: str) -> str:
     """The imports at the top, with functions that a migration brought along, all the rest in `def main():`."""
     tree, count = ast.parse(text), _imports(text)
-    while count < len(tree.body) and isinstance(tree.body[count], ast.FunctionDef):
+    while count < len(tree.body) and isinstance(tree.body[count], ast.FunctionDef | ast.ClassDef):
         count += 1
     lines = text.splitlines(keepends=True)
     split = (tree.body[count - 1].end_lineno or 0) if count else 0

@@ -20,6 +20,7 @@ from tfmigrate.settings import Strategy
 from tfmigrate.toml import tomllib
 
 Safety = Literal["safe", "unsafe", "refuse", "warn"]
+Leaves = Literal["trap", "change", "nothing"]
 ExampleKind = Literal["rewrite", "unchanged", "refuse"]
 Language = Literal["python", "requirements"]
 
@@ -91,6 +92,10 @@ class Rule:
     renames: tuple[Rename, ...] = ()
     defaults: tuple[Default, ...] = ()
     needs: tuple[Need, ...] = ()
+    leaves: Leaves = "change"
+    """What a warning under this code leaves in the migrated program: a trap, which stops it or changes its training and
+    which `check` finds again once the program is on a strategy; a change against the old program, which is not reported
+    again; or nothing."""
     strategy: Strategy = "mirrored"
     """The `--strategy` that its examples are run with."""
 
@@ -136,6 +141,7 @@ def load(path: Path) -> Rule:
         references=tuple(table.get("references", ())),
         renames=tuple(_row(path, Rename, row) for row in table.get("rename", ())),
         defaults=tuple(_row(path, Default, row) for row in table.get("default", ())),
+        leaves=table.get("leaves", "change"),
         strategy=table.get("strategy", "mirrored"),
         needs=tuple(_row(path, Need, row) for row in table.get("need", ())),
     )
@@ -143,7 +149,7 @@ def load(path: Path) -> Rule:
 
 _KEYS: Mapping[str, type] = {
     "code": str, "name": str, "safety": str, "needles": list, "versions": str, "references": list,
-    "rename": list, "default": list, "need": list, "strategy": str,
+    "rename": list, "default": list, "need": list, "strategy": str, "leaves": str,
 }  # fmt: skip
 _REQUIRED = ("code", "name", "safety", "needles")
 
@@ -161,10 +167,9 @@ def _header(path: Path) -> tuple[dict[str, Any], str, int]:
     for key in _REQUIRED:
         if key not in table:
             raise RuleError(f"{path}:1: the front matter has no {key!r}")
-    if table.get("strategy", "mirrored") not in get_args(Strategy):
-        raise RuleError(f"{path}:1: strategy = {table['strategy']!r} is not one of {', '.join(get_args(Strategy))}")
-    if table["safety"] not in get_args(Safety):
-        raise RuleError(f"{path}:1: safety = {table['safety']!r} is not one of {', '.join(get_args(Safety))}")
+    for key, known in (("strategy", Strategy), ("safety", Safety), ("leaves", Leaves)):
+        if key in table and table[key] not in get_args(known):
+            raise RuleError(f"{path}:1: {key} = {table[key]!r} is not one of {', '.join(get_args(known))}")
     return table, text, 3 + front.count("\n")
 
 

@@ -91,7 +91,7 @@ def test_nothing_is_touched_in(body: str) -> None:
         ('ModelCheckpoint("a.keras", "val_fmeasure_x")', 'ModelCheckpoint("a.keras", "val_fmeasure_x", mode="min")'),
         (
             'ModelCheckpoint("a.h5", "near", 0, True, False, "auto", 1)',
-            'ModelCheckpoint("a.keras", "near", 0, True, False, "min")',
+            'ModelCheckpoint("a.h5", "near", 0, True, False, "min")',
         ),
         # Found when the script runs.
         ("EarlyStopping(watch())", None),

@@ -17,7 +17,7 @@ from tfmigrate.settings import Settings
 FINDING = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["code", "line", "column", "message", "action", "applied"],
+    "required": ["code", "line", "column", "message", "action", "applied", "left"],
     "properties": {
         "code": {"type": "string", "pattern": "^TFM[0-9]{3}$"},
         "line": {"type": "integer", "minimum": 1},
@@ -25,6 +25,7 @@ FINDING = {
         "message": {"type": "string"},
         "action": {"enum": ["rewrite", "refuse", "warn", "suppressed"]},
         "applied": {"type": "boolean"},
+        "left": {"type": "boolean"},
     },
 }
 SCHEMA = {
@@ -63,6 +64,7 @@ def test_json_keeps_the_schema_of_the_design(result: Result) -> None:
         "message": "the wrap goes: 100% sure,\nsee above",
         "action": "rewrite",
         "applied": False,
+        "left": False,
     }
     assert document["files"][1]["error"].startswith("line 3")
     assert document["summary"] == {
@@ -74,6 +76,7 @@ def test_json_keeps_the_schema_of_the_design(result: Result) -> None:
         "refusals": 1,
         "warnings": 1,
         "suppressed": 1,
+        "left": 2,
     }
 
 

@@ -19,6 +19,7 @@ def test_one_line_a_finding_then_the_counts(result: Result) -> None:
         "far.py:9:2: TFM401 look [warning]",
         "12 files looked at: 1 file can be migrated, 1 file with something refused, 1 file could not be handled, "
         "1 warning, 1 suppressed use.",
+        "Left to do by hand: TFM101 not-followed, TFM401 trainable-toggle.",
     ]
 
 

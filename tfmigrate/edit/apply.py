@@ -15,14 +15,17 @@ from libcst.helpers import parse_template_expression, parse_template_statement
 
 from tfmigrate.edit.align import realigned
 from tfmigrate.plan.edits import (
+    Append,
     Argument,
     Arguments,
     Branch,
+    Collapse,
     Edit,
     ImportNames,
     ImportPart,
     Insert,
     Move,
+    Remark,
     Remove,
     Replace,
     Scope,
@@ -34,6 +37,10 @@ from tfmigrate.walk import children, comments_in, walk
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 _Pieces = list[cst.BaseStatement]
 _Node = TypeVar("_Node", bound=cst.CSTNode)
+
+
+_WIDTH = 90
+"""A line with a comment behind it, without its indentation, is not made longer than this."""
 
 
 def apply(tree: cst.Module, edits: Sequence[Edit]) -> cst.Module:
@@ -48,6 +55,9 @@ class _Editor(cst.CSTTransformer):
         self._config = tree.config_for_parsing
         self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
         self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
+        self._appended = {edit.node: edit.code for edit in edits if isinstance(edit, Append)}
+        self._remarks: dict[cst.CSTNode, str] = {e.node: e.comment for e in edits if isinstance(e, Remark)}
+        self._collapsing = {edit.node for edit in edits if isinstance(edit, Collapse)}
         self._calls = {edit.call: edit for edit in edits if isinstance(edit, Arguments)}
         self._imports: dict[cst.CSTNode, ImportNames] = {e.node: e for e in edits if isinstance(e, ImportNames)}
         self._compounds: dict[cst.CSTNode, Unwrap | Branch] = {
@@ -91,11 +101,19 @@ class _Editor(cst.CSTTransformer):
         if isinstance(original, cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite):
             return self._leave_block(original, updated)
         if isinstance(original, cst.SimpleStatementLine):
-            self._pieces[original] = self._line(original, updated)  # type: ignore[arg-type]
+            self._pieces[original] = self._remarked(original, self._line(original, updated))  # type: ignore[arg-type]
         elif isinstance(original, cst.BaseCompoundStatement):
             self._pieces[original] = self._compound(original, updated)
         if original in self._calls:
             updated = self._arguments(self._calls[original], updated)  # type: ignore[index, arg-type]
+        if (
+            original in self._collapsing
+            and isinstance(updated, cst.IfExp)
+            and self._alike(updated.body, updated.orelse)
+        ):
+            return updated.body
+        if original in self._appended:
+            updated = self._longer(updated, self._appended[original])  # type: ignore[index, arg-type]
         if original in self._replaced:
             updated = self._expression(self._replaced[original], updated)  # type: ignore[index]
         return updated
@@ -109,6 +127,29 @@ class _Editor(cst.CSTTransformer):
             name: updated if node is edit.node else self._new_parts[node] for name, node in edit.parts
         }
         return parse_template_expression(edit.template, self._config, **parts)
+
+    def _longer(self, updated: cst.List, code: str) -> cst.List:
+        """A list with one more element, which is separated from the last as that is from the one before it."""
+        new = cst.Element(cst.parse_expression(code, self._config))
+        if not updated.elements:
+            return updated.with_changes(elements=[new])
+        *others, last = updated.elements
+        before = others[-1].comma if others else None
+        between = before.whitespace_after if isinstance(before, cst.Comma) else updated.lbracket.whitespace_after
+        end, bracket = updated.rbracket.whitespace_before, updated.rbracket
+        if isinstance(between, cst.ParenthesizedWhitespace):
+            own = cst.TrailingWhitespace()
+            if isinstance(end, cst.ParenthesizedWhitespace):  # A comment behind the last element stays with it.
+                own, bracket = end.first_line, bracket.with_changes(whitespace_before=end.with_changes(first_line=own))
+            between = between.with_changes(first_line=own)
+        elif between.empty:
+            between = cst.SimpleWhitespace(" ")
+        elements = [
+            *others,
+            last.with_changes(comma=cst.Comma(whitespace_after=between)),
+            new.with_changes(comma=last.comma),
+        ]
+        return updated.with_changes(elements=elements, rbracket=bracket)
 
     def _arguments(self, edit: Arguments, updated: cst.Call) -> cst.Call:
         changed = updated
@@ -176,6 +217,21 @@ class _Editor(cst.CSTTransformer):
             return [line]
         return _keep_comments(original, [realigned(original, line, self._tree)])
 
+    def _remarked(self, original: cst.SimpleStatementLine, pieces: _Pieces) -> _Pieces:
+        """A line with the comments that are made on what stands in it."""
+        said = dict.fromkeys(self._remarks[node] for node in walk(original) if node in self._remarks)
+        if not said or len(pieces) != 1:
+            return pieces
+        (line,) = pieces
+        assert isinstance(line, cst.SimpleStatementLine)
+        text = f"# {'; '.join(said)}"
+        code = self._tree.code_for_node(line.with_changes(leading_lines=[])).strip()
+        if line.trailing_whitespace.comment is None and "\n" not in code and len(code) + len(text) < _WIDTH:
+            space, comment = cst.SimpleWhitespace("  "), cst.Comment(text)
+            end = line.trailing_whitespace.with_changes(whitespace=space, comment=comment)
+            return [line.with_changes(trailing_whitespace=end)]
+        return [_led(line, [*line.leading_lines, cst.EmptyLine(comment=cst.Comment(text))])]
+
     def _import(self, edit: ImportNames, updated: cst.BaseSmallStatement) -> list[cst.BaseSmallStatement]:
         found: list[cst.BaseSmallStatement] = []
         for number, part in enumerate(edit.parts):
@@ -203,6 +259,9 @@ class _Editor(cst.CSTTransformer):
 
     def _compound(self, original: cst.BaseCompoundStatement, updated: cst.CSTNode) -> _Pieces:
         edit = self._compounds.get(original)
+        if original in self._collapsing and isinstance(original, cst.If) and isinstance(updated, cst.If):
+            if isinstance(updated.orelse, cst.Else) and self._alike(updated.body, updated.orelse.body):
+                edit = Unwrap(original, original.body)
         if isinstance(original, cst.FunctionDef) and original in self._signatures:
             updated = _narrowed(updated, self._signatures[original])
         if edit is None:
@@ -217,6 +276,9 @@ class _Editor(cst.CSTTransformer):
             return []
         first = _led(pieces[0], [*leading, *_comment_lines(getattr(pieces[0], "leading_lines", ()))])
         return _keep_comments(original, [first, *pieces[1:]])
+
+    def _alike(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        return self._tree.code_for_node(one) == self._tree.code_for_node(other)
 
     def _branch(self, edit: Branch, leading: Sequence[cst.EmptyLine]) -> cst.If:
         body = self._block_of(edit.body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import libcst as cst
 
@@ -13,12 +13,16 @@ from tfmigrate.plan.homes import Home
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.values import Literal, Parallel, Site, Value, opaque_sites, options
+from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Parallel, Site, Value, opaque_sites, options
+from tfmigrate.walk import walk
 
 
-def say_trainable_toggles(home: Home, drafts: Mapping[Module, Draft]) -> None:
-    """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead."""
-    compiled = [_places(use.receiver) for group in home.groups for use in group.compiles]
+def say_trainable_toggles(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
+    """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead.
+
+    `compiles`: the compile() calls of the models under one strategy.
+    """
+    compiled = [_places(use.receiver) for use in compiles]
     for draft in drafts.values():
         for node, value, _ in draft.facts.toggles:
             toggled = _places(value)
@@ -37,13 +41,13 @@ def _places(model: Value) -> frozenset[tuple[Module, Unit]]:
     return frozenset((site.frame.module, site.unit) for site in opaque_sites(model))
 
 
-def say_shared_optimizers(home: Home, drafts: Mapping[Module, Draft]) -> None:
+def say_shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
     """One optimizer object, two models: Keras 3 builds it for the first one's weights alone.
 
     So it does for a model that is compiled again when some of its layers are no longer frozen.
     """
     first: dict[tuple[Site, cst.CSTNode | None], Use] = {}
-    for use in (use for group in home.groups for use in group.compiles):
+    for use in compiles:
         draft = drafts[use.site.frame.module]
         for made in use.optimizers:
             earlier = first.setdefault(made, use)
@@ -131,6 +135,8 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
             "warn",
         )
     for use in facts.uses:
+        if wrap.dress is not None and _has_own(wrap.dress, use.method):
+            continue  # Its files are the template's already.
         if use.method in SAVING | {"load_weights"} and any(
             isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver)
         ):
@@ -141,6 +147,17 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
                 "plain model neither writes nor reads that layout, so files of old runs need converting",
                 "warn",
             )
+
+
+def _has_own(cls: ClassValue, method: str) -> bool:
+    """Whether a class that dresses up a parallel model answers a method itself, by that name or in __getattribute__."""
+    if cls.lookup(method) is not None:
+        return True
+    chooser = cls.lookup("__getattribute__")
+    strings = walk(chooser.node) if isinstance(chooser, FunctionValue) else ()
+    return any(
+        isinstance(part, cst.SimpleString) and bool(part.raw_value) and part.raw_value in method for part in strings
+    )
 
 
 def say_undefined(wrap: Wrap, draft: Draft) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import replace
+from collections.abc import Container, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
@@ -12,6 +12,7 @@ from tfmigrate.plan.callback_classes import callback_attributes, models_in_thems
 from tfmigrate.plan.callbacks import changed_keys, metric_keys
 from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.checkpoints import checkpoint_periods
+from tfmigrate.plan.decays import Decays, decaying_callbacks, rates_of_schedules
 from tfmigrate.plan.devices import gpu_lists
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, ImportNames, Insert, Replace, Unwrap
@@ -42,7 +43,7 @@ from tfmigrate.plan.only_output import only_outputs
 from tfmigrate.plan.optimizers import optimizer_calls, string_optimizers
 from tfmigrate.plan.other_names import drop_other_names
 from tfmigrate.plan.outside_tensors import outside_tensors
-from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
+from tfmigrate.plan.rates import optimizer_rates
 from tfmigrate.plan.readiness import missing_names, taken_out
 from tfmigrate.plan.recurrent import recurrent_defaults, stateful_layers
 from tfmigrate.plan.regularizers import regularizer_defaults
@@ -53,11 +54,10 @@ from tfmigrate.plan.steps import fractional_steps
 from tfmigrate.plan.streams import python_generators
 from tfmigrate.plan.targets import integer_targets, metric_targets
 from tfmigrate.plan.unread import drop_unread, unread_imports
-from tfmigrate.plan.words import old_words
+from tfmigrate.plan.words import loss_aliases, old_words
 from tfmigrate.settings import NAMES
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import (
-    Module,
     Unit,
     dotted,
     imports_of,
@@ -70,26 +70,38 @@ from tfmigrate.understand.values import ModelObject, options
 from tfmigrate.walk import walk
 
 
+@dataclass(frozen=True)
+class Found:
+    """What the companions of one module must know of the others of its program."""
+
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """See saving.renamed_files()."""
+    single: Set[ModelObject] = frozenset()
+    """Models that no strategy has to do with."""
+    decays: Decays = field(default_factory=Decays)
+    """See decays.decays_of()."""
+    saved: bool = False
+    """Whether some module saves a whole model to an HDF5 file, or may."""
+
+
 def plan_companions(
     draft: Draft,
     tables: Tables,
-    modules: Mapping[Module, Facts],
+    program: ProgramFacts,
     exported: Set[str],
-    renamed: Mapping[str, str],
-    single: Set[ModelObject],
+    found: Found,
 ) -> frozenset[cst.ImportAlias]:
     """Add the edits and findings of every selected companion rule; the imports come later, in plan_imports().
 
     Returns what the module imports and nothing reads.
 
-    `modules`: the facts of every module of the program; `exported`: names of this one that others import; `renamed`:
-    see saving.renamed_files(); `single`: models that no strategy has to do with.
+    `exported`: names of this one that others import.
     """
     edits: list[Edit] = []
     revisions: list[Revision] = []
     gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
-    for change in _changes(draft, tables, modules, unread, renamed, single):
+    for change in _changes(draft, tables, program, unread, found):
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
         if draft.wanted(change.code, change.node):
@@ -104,6 +116,18 @@ def plan_companions(
     return unread
 
 
+def traps(
+    draft: Draft, tables: Tables, program: ProgramFacts, single: Set[ModelObject], trap: Container[str]
+) -> Iterator[CallChange]:
+    """What stops a program on a strategy or changes its training, and is not mended: as it is said of a migrated one.
+
+    `single`: models that no strategy has to do with; `trap`: the codes of the rules that see this in new code too.
+    """
+    for change in _changes(draft, tables, program, frozenset(), Found(single=single)):
+        if change.action == "warn" and change.code in trap:
+            yield change
+
+
 def plan_readiness(draft: Draft, tables: Tables, within: tuple[str, ...] = ("",)) -> None:
     """Say which names and keywords the target lacks in a module of which nothing else is to be done.
 
@@ -116,11 +140,11 @@ def plan_readiness(draft: Draft, tables: Tables, within: tuple[str, ...] = ("",)
 def _changes(
     draft: Draft,
     tables: Tables,
-    modules: Mapping[Module, Facts],
+    program: ProgramFacts,
     unread: Set[cst.ImportAlias],
-    renamed: Mapping[str, str],
-    single: Set[ModelObject],
+    found: Found,
 ) -> Iterator[CallChange]:
+    modules, single = program.modules, found.single
     facts, scopes, settings, tf = draft.facts, draft.scopes, draft.settings, draft.tf
     spread = replace(facts, uses=[use for use in facts.uses if not options(use.receiver) <= single])
     keys = changed_keys(facts, modules.values()) if codes.METRIC_KEYS in tables.wanted else {}
@@ -128,7 +152,8 @@ def _changes(
         *generator_calls(facts, tables),
         *handed_on(facts, tables),
         *renamed_arguments(facts, tables),
-        *optimizer_calls(facts, settings, tables, tf),
+        *optimizer_calls(facts, settings, tables, tf, found.decays.divided),
+        *decaying_callbacks(draft, found.decays),
         *string_optimizers(facts, settings, tables, tf),
         *keras_1_values(facts),
         *checkpoint_periods(facts, modules),
@@ -137,13 +162,14 @@ def _changes(
         *metric_keys(facts, scopes, keys),
         *monitor_directions(facts, modules.values(), keys, settings, draft.quote),
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
-        *(() if settings.over_workers else checkpoint_files(facts, scopes, keys, renamed)),
+        *(() if settings.over_workers else checkpoint_files(facts, scopes, keys, found.renamed)),
         *predicted_classes(facts),
         *predictions_on_batch(spread),
         *positional_arguments(facts),
         *class_weight_words(facts),
         *target_tensors(facts, scopes),
         *old_words(facts, tf),
+        *(loss_aliases(facts) if found.saved else ()),
         *only_outputs(facts),
         *integer_targets(facts, modules, tf),
         *metric_targets(facts, modules, single, tf),
@@ -156,7 +182,7 @@ def _changes(
     vanished = set(taken_out(handled))
     handled += [change for change in moved_attributes(facts, tables, tf) if change.node not in vanished]
     yield from handled
-    yield from schedules_that_callbacks_set(facts, tables)
+    yield from rates_of_schedules(facts, program, found.decays)
     yield from recurrent_defaults(facts, settings, tf)
     yield from regularizer_defaults(facts, tables, tf)
     yield from embedding_gradients(facts, tf)

@@ -10,7 +10,7 @@ from functools import cached_property
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.edits import Arguments, Branch, Edit, Insert, Plan, Remove, Replace, Scope, Unwrap
+from tfmigrate.plan.edits import Append, Arguments, Branch, Edit, Insert, Plan, Remove, Replace, Scope, Unwrap
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
@@ -139,6 +139,8 @@ class Draft:
                 yield edit.before, edit.code
             elif isinstance(edit, Replace):
                 yield edit.node, edit.template
+            elif isinstance(edit, Append):
+                yield edit.node, edit.code
             elif isinstance(edit, Scope):
                 yield edit.units[0], edit.context
             elif isinstance(edit, Branch):

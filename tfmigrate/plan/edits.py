@@ -68,6 +68,31 @@ class Replace:
 
 
 @dataclass(frozen=True)
+class Append:
+    """Give a list that is written out one more element, laid out as the others are."""
+
+    node: cst.List
+    code: str
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Say in a short comment why a statement says what it says: behind it, or above where that has no room."""
+
+    node: cst.BaseExpression
+    """An expression in the statement."""
+    comment: str
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """Put one arm of `if test: ... else: ...`, or of its expression, in the place of the whole where both come out the
+    same."""
+
+    node: cst.If | cst.IfExp
+
+
+@dataclass(frozen=True)
 class Argument:
     """A call's argument as it shall be: an (edited) node of the old call, or new text."""
 
@@ -130,7 +155,21 @@ class Move:
         return [*staying[:place], *(unit for unit in block if unit in self.units), *staying[place:]]
 
 
-Edit = Scope | Insert | Move | Remove | Unwrap | Branch | Replace | Arguments | Signature | ImportNames
+Edit = (
+    Scope
+    | Insert
+    | Move
+    | Remove
+    | Unwrap
+    | Branch
+    | Replace
+    | Append
+    | Remark
+    | Collapse
+    | Arguments
+    | Signature
+    | ImportNames
+)
 
 
 def place_of(edit: Edit) -> cst.CSTNode:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import Revision, has_stars, is_false, keywords
+from tfmigrate.plan.edits import Remark
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -28,4 +29,5 @@ def embedding_gradients(facts: Facts, tf: str) -> Iterator[CallChange]:
             "Adam, RMSprop and Adagrad of Keras 3 square the gradients of a row that occurs twice in a batch one by "
             "one: a regularizer of strength 0 has them added up first, as they were"
         )
-        yield CallChange(codes.EMBEDDING_GRADIENTS, call, message, edit)
+        why = Remark(call, "L2(0.0) has the gradients of a row that occurs twice added up before they are squared")
+        yield CallChange(codes.EMBEDDING_GRADIENTS, call, message, edit, more=(why,))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 
 import libcst as cst
 
-from tfmigrate.plan.edits import ImportNames, ImportPart, Unwrap
+from tfmigrate.plan.edits import Edit, ImportNames, ImportPart, Unwrap
 from tfmigrate.plan.public_names import public_names
-from tfmigrate.understand.program import Module, Unit, dotted, imports_of, suites_of, units_of
+from tfmigrate.understand.program import Module, Unit, dotted, imports_of, only_statement, suites_of, units_of
+from tfmigrate.walk import comments_in
 
 _PRIVATE = "tensorflow.python."
 _BACKEND = "tensorflow.keras.backend"
@@ -97,12 +98,14 @@ def plan_import(
     kept: frozenset[cst.ImportAlias],
     wrapper: frozenset[cst.ImportAlias],
     earlier: Set[str],
+    renamed: Container[cst.ImportAlias] = frozenset(),
 ) -> ImportChange | None:
     """What becomes of one import statement; None where nothing does.
 
     `dropped` are aliases nothing uses any more, `kept` those of multi_gpu_model that something still uses, `wrapper`
     all that are multi_gpu_model;
-    `earlier` are the lines that came of the imports before it in the blocks round it, so that none stands twice there.
+    `earlier` are the lines that came of the imports before it in the blocks round it, so that none stands twice there;
+    `renamed` are those that get the name of today where they are used, too.
     """
     if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
         return _star(statement, moves)
@@ -127,7 +130,7 @@ def plan_import(
             removed.append(bound)
         if binds_root and (gone or new != real):
             new = moves.imported(bound)  # `import keras.layers` binds `keras`
-        _add(parts, real, alias, statement, new, bound)
+        _add(parts, real, alias, statement, new, new.rpartition(".")[2] if alias in renamed else bound)
     if not removed and not moved and not staying and not any(a in dropped for a, _, _ in imports_of(statement)):
         return None
     changed = bool(moved) or bool(removed) or any(alias in dropped for alias, _, _ in imports_of(statement))
@@ -176,6 +179,61 @@ def _star(statement: cst.ImportFrom, moves: Moves) -> ImportChange | None:
     if new == old:
         return None
     return ImportChange(ImportNames(statement, (ImportPart(new, ("*",)),)), statement, (), (), ((old, new),), ())
+
+
+_WIDTH = 100
+"""A line of imports is not made longer than this."""
+
+
+def joined_imports(module: Module, edits: Iterable[Edit]) -> list[Edit]:
+    """The edits, with imports that come to be of one module, on neighbouring lines, made one statement."""
+    edits = list(edits)
+    changed = {edit.node: edit for edit in edits if isinstance(edit, ImportNames)}
+    for block in dict.fromkeys(place.block for place in module.places.values()):
+        last: ImportNames | None = None
+        for unit in units_of(block):
+            statement = only_statement(unit)
+            edit = changed.get(statement) if isinstance(statement, cst.Import | cst.ImportFrom) else None
+            if edit is not None and not edit.parts:
+                continue  # It vanishes.
+            joined = _joined(last, edit, unit)
+            if joined is None:
+                last = edit
+                continue
+            assert last is not None
+            assert edit is not None
+            changed[last.node], changed[edit.node] = joined, ImportNames(edit.node)
+            last = joined
+    return [changed[edit.node] if isinstance(edit, ImportNames) else edit for edit in edits]
+
+
+def _joined(one: ImportNames | None, other: ImportNames | None, unit: Unit) -> ImportNames | None:
+    """Two statements as the first, where what follows the first is of the same module and has no word of its own."""
+    if one is None or other is None or len(one.parts) != 1 or len(other.parts) != 1:
+        return None
+    (first,), (second,) = one.parts, other.parts
+    old = _module_in_one_line(one), _module_in_one_line(other)
+    if None in old or old[0] == old[1] or not first.module or first.module != second.module:
+        return None
+    if comments_in(unit) or list(getattr(unit, "leading_lines", ())):
+        return None
+    listed = (*first.names, *(name for name in second.names if _code(name) not in map(_code, first.names)))
+    if len(f"from {first.module} import {', '.join(map(_code, listed))}") > _WIDTH:
+        return None
+    return ImportNames(one.node, (ImportPart(first.module, listed),))
+
+
+def _module_in_one_line(edit: ImportNames) -> str | None:
+    """The module of `from module import names`, as it was; None for other forms, and for names in parentheses."""
+    node = edit.node
+    if not isinstance(node, cst.ImportFrom) or node.lpar is not None or isinstance(node.names, cst.ImportStar):
+        return None
+    return dotted(node.module) or None
+
+
+def _code(name: cst.ImportAlias | str) -> str:
+    alias = name if isinstance(name, str) else name.with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    return alias if isinstance(alias, str) else cst.Module([]).code_for_node(alias)
 
 
 def tries_of_imports(module: Module, vanishing: Iterable[cst.CSTNode]) -> Iterator[Unwrap]:

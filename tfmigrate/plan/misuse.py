@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import libcst as cst
 
-from tfmigrate.plan import codes, custom_steps
+from tfmigrate.plan import cautions, codes, custom_steps
 from tfmigrate.plan.calls import Revision, is_false, keywords, named_arguments, text_of
-from tfmigrate.plan.companions import import_tensorflow
+from tfmigrate.plan.companions import import_tensorflow, traps
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Replace
-from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.plan.interfaces import CallChange, Tables
 from tfmigrate.plan.losses import scalar_losses
 from tfmigrate.plan.methods import predictions_on_batch
 from tfmigrate.plan.outside import SYNCHRONOUS, Scoping
 from tfmigrate.plan.strategy_devices import no_devices
 from tfmigrate.plan.streams import python_generators
 from tfmigrate.plan.target import LEGACY_KERAS, brings_keras_3
+from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module
@@ -28,11 +29,21 @@ from tfmigrate.walk import walk
 _H5 = (".h5", ".hdf5")
 
 
-def plan_misuses(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Iterable[ModelObject]) -> None:
-    """Say what goes wrong, and mend what can be. `apart`: models left out."""
+def plan_misuses(
+    facts: ProgramFacts,
+    drafts: Mapping[Module, Draft],
+    apart: Iterable[ModelObject],
+    rules: Iterable[Rule],
+    told: Container[Module],
+) -> None:
+    """Say what goes wrong, and mend what can be. `apart`: models left out; `told`: modules that leave the old Keras in
+    this run, of which their traps are reported already."""
     if not any(strategy.name in SYNCHRONOUS for strategy in facts.strategies):
         return
-    reader = _Reader(facts, drafts, frozenset(apart))
+    reader = _Reader(facts, drafts, frozenset(apart), tuple(rules), told)
+    compiles = reader.compiles()
+    cautions.say_trainable_toggles(compiles, drafts)
+    cautions.say_shared_optimizers(compiles, drafts)
     for module, change in reader.changes():
         draft = drafts[module]
         if change.action == "warn":
@@ -46,11 +57,27 @@ def plan_misuses(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Ite
 
 
 class _Reader:
-    def __init__(self, facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: frozenset[ModelObject]) -> None:
+    def __init__(
+        self,
+        facts: ProgramFacts,
+        drafts: Mapping[Module, Draft],
+        apart: frozenset[ModelObject],
+        rules: tuple[Rule, ...],
+        told: Container[Module],
+    ) -> None:
         self._facts = facts
         self._drafts = drafts
+        self._rules = rules
+        self._told = told
         self._scoping = Scoping(facts)
         self._uses = [use for use in facts.uses if use.models and not use.models & apart]
+        self._scoped = frozenset(
+            model for use in self._uses for model in use.models if any(map(self._scoping.inside, model.sites))
+        )
+
+    def compiles(self) -> list[Use]:
+        """The compile() calls of the models in a scope."""
+        return [use for use in self._uses if use.method == "compile" and use.models & self._scoped]
 
     def changes(self) -> Iterator[tuple[Module, CallChange]]:
         done: set[tuple[str, cst.CSTNode]] = set()
@@ -63,6 +90,7 @@ class _Reader:
             *custom_steps.misuses(self._facts.modules, self._scoping),
             *no_devices(self._facts.strategies, self._drafts),
             *self._as_in_migrated_code(),
+            *self._traps(),
         ):
             if (change.code, change.node) not in done:
                 done.add((change.code, change.node))
@@ -70,13 +98,25 @@ class _Reader:
 
     def _as_in_migrated_code(self) -> Iterator[tuple[Module, CallChange]]:
         """Python generators, losses that are one number, and predict_on_batch(), of models in a scope."""
-        scoped = {m for use in self._uses for m in use.models if any(self._scoping.inside(site) for site in m.sites)}
         for module, facts in self._facts.modules.items():
             draft = self._drafts[module]
-            ours = replace(facts, uses=[use for use in facts.uses if use.models & scoped])
+            ours = replace(facts, uses=[use for use in facts.uses if use.models & self._scoped])
             for change in python_generators(ours, self._facts.modules, draft.scopes, draft.tf):
                 yield module, change
-            for change in (*scalar_losses(ours, scoped, self._facts.modules), *predictions_on_batch(ours)):
+            for change in (*scalar_losses(ours, self._scoped, self._facts.modules), *predictions_on_batch(ours)):
+                yield module, change
+
+    def _traps(self) -> Iterator[tuple[Module, CallChange]]:
+        """What a migration leaves to be done by hand, which is there still in the program that it wrote."""
+        if self._facts.estimators:
+            return
+        trap = {rule.code for rule in self._rules if rule.leaves == "trap"}
+        single = frozenset(self._facts.models) - self._scoped
+        for module, draft in self._drafts.items():
+            if module in self._told:
+                continue
+            wanted = frozenset(rule.code for rule in self._rules if draft.settings.wants(rule.code))
+            for change in traps(draft, Tables.of(self._rules, wanted), self._facts, single, trap):
                 yield module, change
 
     # ---- two strategies in one process ----

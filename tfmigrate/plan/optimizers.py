@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 import libcst as cst
@@ -18,7 +18,7 @@ from tfmigrate.plan.calls import (
     text_of,
     unchanged,
 )
-from tfmigrate.plan.edits import Argument, Arguments, Replace
+from tfmigrate.plan.edits import Argument, Arguments, Remark, Replace
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.interfaces import CallChange, Tables
 from tfmigrate.rules import Default
@@ -29,8 +29,13 @@ from tfmigrate.understand.program import dotted, imports_of
 from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_order, options
 
 
-def optimizer_calls(facts: Facts, settings: Settings, tables: Tables, tf: str) -> Iterator[CallChange]:
-    """`Adam(lr=...)`, `decay=`, and old default values that must be written out."""
+def optimizer_calls(
+    facts: Facts, settings: Settings, tables: Tables, tf: str, divided: Container[cst.Call]
+) -> Iterator[CallChange]:
+    """`Adam(lr=...)`, `decay=`, and old default values that must be written out.
+
+    `divided`: the optimizers whose `decay=` becomes a callback.
+    """
     for call in facts.module.calls:
         classes = _optimizer_classes(facts, call)
         if not classes:
@@ -38,7 +43,7 @@ def optimizer_calls(facts: Facts, settings: Settings, tables: Tables, tf: str) -
         if has_stars(call):
             yield from _passed_by_stars(facts, call, tables)
         elif len(classes) == 1:
-            yield from _optimizer_call(facts, call, classes[0], settings, tables, tf)
+            yield from _optimizer_call(facts, call, classes[0], settings, tables, tf, call in divided)
         else:
             yield from _one_of_several(call, tables)
 
@@ -95,7 +100,7 @@ def _one_of_several(call: cst.Call, tables: Tables) -> Iterator[CallChange]:
 
 
 def _optimizer_call(
-    facts: Facts, call: cst.Call, real: str, settings: Settings, tables: Tables, tf: str
+    facts: Facts, call: cst.Call, real: str, settings: Settings, tables: Tables, tf: str, divided: bool
 ) -> Iterator[CallChange]:
     known, flavour = names.canonical(tables.moves.moved(real)), names.flavour(real)
     arguments = list(unchanged(call.args))
@@ -123,7 +128,7 @@ def _optimizer_call(
     if arguments and arguments[0].keyword is None:
         present.add("learning_rate")
     if codes.OPTIMIZER_DECAY in tables.wanted:
-        changes.extend(_without_decay(facts, call, known, arguments, tables, tf))
+        changes.extend(_without_decay(facts, call, known, arguments, tables, tf, divided))
         present = present | {argument.keyword for argument in arguments if argument.keyword is not None}
     under_root = _epsilon_was_under_root(facts, known, flavour, arguments)
     if codes.OPTIMIZER_EPSILON in tables.wanted and not under_root:
@@ -135,7 +140,8 @@ def _optimizer_call(
         missing = missing and not (default.argument == "epsilon" and under_root)
         if default.of == known and missing and _concerns(default, flavour, settings):
             arguments.append(Argument(repr(default.old), default.argument))
-            changes.append(CallChange(tables.codes[default], call, f"{_story(default)}: written out"))
+            why = (Remark(call, _WHY_SQUARED),) if default.argument == "epsilon" else ()
+            changes.append(CallChange(tables.codes[default], call, f"{_story(default)}: written out", more=why))
     if known in ("keras.optimizers.Nadam", "keras.optimizers.nadam") and codes.NADAM_MOMENTUM in tables.wanted:
         if "schedule_decay" in present:
             arguments[:] = [argument for argument in arguments if argument.keyword != "schedule_decay"]
@@ -150,6 +156,10 @@ def _optimizer_call(
         if done:
             yield replace(done[0], edit=edit)
             yield from done[1:]
+
+
+_UNDER_ROOT = "epsilon is under the root now"
+_WHY_SQUARED = f"1e-7 squared: {_UNDER_ROOT}"
 
 
 def _moved_places(
@@ -295,7 +305,8 @@ def _squared_epsilon(
             name = known.rsplit(".", 1)[-1]
             name = {"rmsprop": "RMSprop", "adagrad": "Adagrad"}.get(name, name)
             message = f"{name} added epsilon to the square root and adds it under the root now: it takes its square"
-            yield CallChange(codes.OPTIMIZER_EPSILON, call, message)
+            why = Remark(call, f"{text} squared: {_UNDER_ROOT}")
+            yield CallChange(codes.OPTIMIZER_EPSILON, call, message, more=(why,))
             if number and float(text) >= _LARGE_EPSILON:
                 message = (
                     f"an epsilon of {text} is of the size of many gradients' roots, where its square does only about "
@@ -309,9 +320,9 @@ _LARGE_EPSILON = 1e-5
 
 
 def _without_decay(
-    facts: Facts, call: cst.Call, known: str, arguments: list[Argument], tables: Tables, tf: str
+    facts: Facts, call: cst.Call, known: str, arguments: list[Argument], tables: Tables, tf: str, divided: bool
 ) -> Iterator[CallChange]:
-    """`decay=d` shrank the rate by 1 / (1 + d * step), which InverseTimeDecay(rate, 1, d) says in full."""
+    """`decay=d` divided the rate by 1 + d * step, as InverseTimeDecay(rate, 1, d) does, or a callback of fit()."""
     decay = next((argument for argument in arguments if argument.keyword == "decay"), None)
     if decay is None or isinstance(decay.value, str):
         return
@@ -319,6 +330,10 @@ def _without_decay(
     value = decay.value
     if isinstance(value, cst.Float | cst.Integer) and value.evaluated_value == 0:
         yield CallChange(codes.OPTIMIZER_DECAY, call, "`decay=0` no longer exists and did nothing")
+        return
+    if divided:
+        message = "`decay` is ignored by Keras 3: a callback of fit() divides the rate, which stays one that can be set"
+        yield CallChange(codes.OPTIMIZER_DECAY, call, message)
         return
     rate = next((a for a in arguments if a.keyword in ("learning_rate", "lr")), None)
     if rate is None and arguments and arguments[0].keyword is None:
@@ -368,7 +383,10 @@ def string_optimizers(facts: Facts, settings: Settings, tables: Tables, tf: str)
         code = f"{tf}.keras.optimizers.{rows[0].of.rsplit('.', 1)[-1]}({written})"
         message = f"the optimizer {text!r} took the defaults of its time, written out here: {was}"
         for number, rule in enumerate(dict.fromkeys(tables.codes[row] for row in rows)):
-            yield CallChange(rule, argument.value, message, Replace(argument.value, code) if number == 0 else None)
+            squared = number == 0 and any(row.argument == "epsilon" for row in rows)
+            why = (Remark(argument.value, _WHY_SQUARED),) if squared else ()
+            edit = Replace(argument.value, code) if number == 0 else None
+            yield CallChange(rule, argument.value, message, edit, more=why)
     yield from named.values()
 
 

@@ -8,7 +8,8 @@ import libcst as cst
 
 from tfmigrate.plan import cautions, codes, workers
 from tfmigrate.plan.arrays import plan_arrays
-from tfmigrate.plan.companions import plan_companions, plan_readiness
+from tfmigrate.plan.companions import Found, plan_companions, plan_readiness
+from tfmigrate.plan.decays import decays_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan, Scope, Unwrap, place_of
 from tfmigrate.plan.followed import follow, wraps_in
@@ -22,7 +23,7 @@ from tfmigrate.plan.placement import Placement, make_strategy, placements_of, sc
 from tfmigrate.plan.program_imports import leave_imports_in_use, plan_imports
 from tfmigrate.plan.remains import Remains, remains_of
 from tfmigrate.plan.rescope import plan_rescoping
-from tfmigrate.plan.saving import renamed_files
+from tfmigrate.plan.saving import loaded_files, renamed_files, writes_hdf5
 from tfmigrate.plan.strategy_methods import plan_strategy_methods
 from tfmigrate.plan.templates import say_unsure_templates, unwrapped
 from tfmigrate.plan.trail import story_of, trail_of
@@ -48,7 +49,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
 
         estimators = plan_estimators(facts, drafts)
     rules = tuple(rules)
-    _plan_interfaces(facts, drafts, rules, _single_models(placements, facts))
+    told = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts))
     plan_strategy_methods(drafts, rules)
     making = {placement.home.module for placement in placements if placement.over_workers}
     for module in making | saving:
@@ -56,7 +57,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     if not placements:
         apart = related_models(facts.wraps, facts)
         plan_rescoping(facts, drafts, apart)
-        plan_misuses(facts, drafts, apart)
+        plan_misuses(facts, drafts, apart, rules, told)
         workers.plan_onto_workers(facts, drafts, estimators)
     _say_what_changes_with_others(drafts)
     return {module: draft.plan() for module, draft in drafts.items()}
@@ -150,8 +151,9 @@ def _migrate(
     plan_arrays([placement.home for placement in placements], drafts)
     for placement in placements:
         home = placement.home
-        cautions.say_trainable_toggles(home, drafts)
-        cautions.say_shared_optimizers(home, drafts)
+        compiles = [use for group in home.groups for use in group.compiles]
+        cautions.say_trainable_toggles(compiles, drafts)
+        cautions.say_shared_optimizers(compiles, drafts)
         cautions.say_compiled_out_of_sight(home, facts, drafts)
         if placement.over_workers:
             saving |= workers.plan_home(home, facts, drafts)
@@ -252,18 +254,21 @@ def _is_inside(placement: Placement, sites: Iterable[Site]) -> bool:
 
 def _plan_interfaces(
     facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: tuple[Rule, ...], single: Set[ModelObject]
-) -> None:
+) -> set[Module]:
     """What else the old Keras had: all of it in the modules that leave it, names alone where they are asked for.
 
     Names of strategies are said in any case: a program is looked at because it uses them.
-    `single`: models that no strategy has to do with.
+    `single`: models that no strategy has to do with. Returns the modules that leave the old Keras.
     """
     moved = moved_modules(facts, drafts)
     leaving = leave_imports_in_use(drafts, moved)
     renamed: dict[str, str] = {}
-    for draft in drafts.values():
-        if draft.module in moved:
-            renamed.update(renamed_files(draft.facts, draft.scopes))
+    moving = [draft for draft in drafts.values() if draft.module in moved]
+    loaded = frozenset().union(*(loaded_files(draft.facts, draft.scopes) for draft in moving))
+    for draft in moving:
+        renamed.update(renamed_files(draft.facts, draft.scopes, loaded))
+    saved = any(writes_hdf5(draft.facts, draft.scopes, renamed) for draft in moving)
+    found = Found(renamed, single, decays_of(facts, drafts, moved), saved)
     tables: dict[Module, Tables] = {}
     unread: dict[Module, frozenset[cst.ImportAlias]] = {}
     for draft in drafts.values():
@@ -271,11 +276,10 @@ def _plan_interfaces(
         if draft.module in moved | leaving:
             exported = {name for module, name in facts.exported if module is draft.module}
             tables[draft.module] = Tables.of(rules, wanted)
-            unread[draft.module] = plan_companions(
-                draft, tables[draft.module], facts.modules, exported, renamed, single
-            )
+            unread[draft.module] = plan_companions(draft, tables[draft.module], facts, exported, found)
         elif draft.settings.asks_for_names:
             plan_readiness(draft, Tables.of(rules, wanted))
         elif not facts.estimators:
             plan_readiness(draft, Tables.of(rules, wanted), _OF_STRATEGIES)
     plan_imports(drafts, tables, unread)
+    return set(tables)

@@ -13,8 +13,8 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.companions import import_tensorflow
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Remove
-from tfmigrate.plan.imports import Moves, import_statements, in_try, plan_import, tries_of_imports
+from tfmigrate.plan.edits import Remove, Replace
+from tfmigrate.plan.imports import Moves, import_statements, in_try, joined_imports, plan_import, tries_of_imports
 from tfmigrate.plan.interfaces import Tables
 from tfmigrate.plan.moved import has_uses
 from tfmigrate.plan.taken import Links, Name, names_gone, names_of_wrapper, names_taken
@@ -168,6 +168,44 @@ class _Imports:
                 dropped.add(alias)
         return frozenset(dropped), frozenset(kept)
 
+    def renamed_classes(
+        self, tables: Tables, statement: cst.Import | cst.ImportFrom, unit: Unit, taken: Set[Name]
+    ) -> dict[cst.ImportAlias, tuple[str, list[cst.Name]]]:
+        """Classes that have another name now, which is written where they are used: nobody writes `LSTM as CuDNNLSTM`.
+
+        Not where the module mentions that name already, other modules take the old one, or an edit writes it.
+        """
+        found: dict[cst.ImportAlias, tuple[str, list[cst.Name]]] = {}
+        draft = self.draft
+        if not isinstance(statement, cst.ImportFrom) or in_try(draft.module, unit):
+            return found
+        for alias, bound, full in imports_of(statement):
+            new = tables.moves.imported(full).rpartition(".")[2]
+            if alias.asname is not None or new == bound or not new[:1].isupper() or not bound[:1].isupper():
+                continue
+            mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
+            rebound = any(one.binds and one.node is not alias for one in mentions)
+            known = any(new in scope.mentions for scope in draft.scopes.by_node.values())
+            if not known and not rebound and (draft.module, bound) not in taken and not draft.writes(bound):
+                nodes = [one.node for one in mentions if isinstance(one.node, cst.Name)]
+                found[alias] = new, [node for node in nodes if node not in self.vanishing]
+        return found
+
+
+def _moves_told(moved: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The code and message for what one import statement imports from another place now, one for each rule."""
+    others = []
+    standalone = False
+    for old, new in moved:
+        if new == f"tensorflow.{old}":
+            standalone = True
+        else:
+            others.append(f"{old} is {new}")
+    if standalone:
+        yield codes.STANDALONE_KERAS, "keras is tensorflow.keras"
+    if others:
+        yield codes.MOVED_MODULES, ", ".join(others)
+
 
 def _plan_imports(imports: _Imports, tables: Tables, unread: Set[cst.ImportAlias], taken: Set[Name]) -> None:
     draft = imports.draft
@@ -189,12 +227,16 @@ def _plan_imports(imports: _Imports, tables: Tables, unread: Set[cst.ImportAlias
                 message = f"{full} has another name now, and nothing here uses it: its import goes"
                 draft.say(codes.MOVED_MODULES, statement, message, "rewrite")
         earlier = frozenset().union(*(written[block, cell] for block in _blocks_round(draft.module, unit)))
-        change = plan_import(statement, tables.moves, dropped, kept, imports.of_wrapper(statement), earlier)
+        renamed = imports.renamed_classes(tables, statement, unit, taken)
+        change = plan_import(
+            statement, tables.moves, dropped, kept, imports.of_wrapper(statement), earlier, renamed.keys()
+        )
         if change is None:
             continue
         if change.edit is not None:
             written[draft.module.places[unit].block, cell].update(change.lines)
             draft.edits.append(change.edit)
+            draft.edits.extend(Replace(node, new) for new, nodes in renamed.values() for node in nodes)
             if not change.edit.parts:
                 vanishing.append(statement)
         gone = imports.of_gone(statement)
@@ -205,9 +247,9 @@ def _plan_imports(imports: _Imports, tables: Tables, unread: Set[cst.ImportAlias
             draft.say(codes.LEFTOVER_IMPORT, statement, message, "rewrite")
         if change.staying:
             imports.say_staying(statement, kept, unit)
-        for old, new in change.moved:
-            code = codes.STANDALONE_KERAS if new == f"tensorflow.{old}" else codes.MOVED_MODULES
-            draft.say(code, statement, f"{old} is {new}", "rewrite")
+        for code, message in _moves_told(change.moved):
+            draft.say(code, statement, message, "rewrite")
+    draft.edits[:] = joined_imports(draft.module, draft.edits)
     draft.edits.extend(tries_of_imports(draft.module, vanishing))
 
 

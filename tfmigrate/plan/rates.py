@@ -7,15 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import has_stars, is_none, keywords
+from tfmigrate.plan.calls import has_stars
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.interfaces import CallChange, Tables
+from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.values import Instance, Made, Method, ModelObject, Opaque, Parallel, options
 
-_SETTERS = frozenset({"keras.callbacks.ReduceLROnPlateau", "keras.callbacks.LearningRateScheduler"})
+SETTERS = frozenset({"keras.callbacks.ReduceLROnPlateau", "keras.callbacks.LearningRateScheduler"})
+"""The callbacks of Keras that set the learning rate."""
+_RATES = ("lr", "learning_rate")
 
 
 def optimizer_rates(facts: Facts) -> Iterator[CallChange]:
@@ -60,9 +62,7 @@ def _rates(facts: Facts) -> list[cst.Attribute]:
     return [
         node
         for node in facts.module.nodes
-        if isinstance(node, cst.Attribute)
-        and node.attr.value in ("lr", "learning_rate")
-        and _is_optimizer(node.value, facts)
+        if isinstance(node, cst.Attribute) and node.attr.value in _RATES and _is_optimizer(node.value, facts)
     ]
 
 
@@ -103,36 +103,29 @@ def _in_callback(node: cst.Attribute, facts: Facts) -> bool:
     )
 
 
-def schedules_that_callbacks_set(facts: Facts, tables: Tables) -> Iterator[CallChange]:
-    """What sets the rate beside `decay=`: Keras 3 cannot set the rate of a schedule, which decay becomes."""
-    calls = facts.module.calls
-    if codes.OPTIMIZER_DECAY not in tables.wanted or not any(_decays(call, facts) for call in calls):
-        return
-    for call, _ in _set_values(facts, _rates(facts)):
-        yield CallChange(
-            codes.RATE_IS_SCHEDULE,
-            call,
-            "this sets the rate of an optimizer whose `decay=` becomes a schedule here, which has no assign(): "
-            "drop `decay`, or set no rate",
-            action="warn",
-        )
-    for call in calls:
-        known = names.canonical(facts.symbols.get(call.func, ""))
-        if known in _SETTERS:
-            yield CallChange(
-                codes.RATE_IS_SCHEDULE,
-                call,
-                f"{known.rsplit('.', 1)[-1]} sets the rate of an optimizer whose `decay=` becomes a schedule here: "
-                "Keras 3 raises TypeError then; drop `decay` or this callback",
-                action="warn",
-            )
+def rates_set(facts: Facts) -> Iterator[tuple[cst.CSTNode, str]]:
+    """Each place of a module that sets the learning rate of an optimizer, and what does it there.
+
+    A class of the program that descends from a callback of Keras which sets it is not among them.
+    """
+    for node in facts.module.nodes:
+        if isinstance(node, cst.Call):
+            known = names.canonical(facts.symbols.get(node.func, ""))
+            if known == "keras.backend.set_value" and node.args and _is_rate(node.args[0].value):
+                yield node, "K.set_value()"
+            elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "assign":
+                if _is_rate(node.func.value):
+                    yield node, "assign()"
+        elif isinstance(node, cst.AssignTarget | cst.AugAssign) and isinstance(node.target, cst.Attribute):
+            owner = node.target.value
+            if _is_rate(node.target) and (_named_optimizer(owner) or _is_optimizer(owner, facts)):
+                yield node, "an assignment"
 
 
-def _decays(call: cst.Call, facts: Facts) -> bool:
-    if not names.is_optimizer(facts.symbols.get(call.func, "")):
-        return False
-    decay = keywords(call).get("decay")
-    if decay is None or is_none(decay.value):
-        return False
-    zero = isinstance(decay.value, cst.Float | cst.Integer) and decay.value.evaluated_value == 0
-    return not zero
+def _is_rate(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Attribute) and node.attr.value in _RATES
+
+
+def _named_optimizer(node: cst.BaseExpression) -> bool:
+    """`anything.optimizer`, as every model of Keras keeps its optimizer."""
+    return isinstance(node, cst.Attribute) and node.attr.value == "optimizer"

@@ -10,7 +10,8 @@ import libcst as cst
 from tfmigrate.plan.aliases import Merge, merge, wrapped_assignment
 from tfmigrate.plan.blocks import Blocks
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, Remove, Replace
+from tfmigrate.plan.edits import Collapse, Edit, Remove, Replace
+from tfmigrate.plan.expressions import is_pure
 from tfmigrate.plan.homes import Home
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.plan.superseded import superseded
@@ -36,10 +37,29 @@ class Remains:
         yield from (Remove(node) for node in (*self.merge.removed, *self.strategies))
         yield from (Replace(node, new) for node, new in self.merge.renamed)
         yield from self.blocks.edits
+        yield from self._arms()
         for wrap in self.wraps:
             assignment = wrapped_assignment(wrap)
             if assignment not in self.merge.removed and wrap.template_node is not None:
                 yield Replace(_choice_of(wrap) or wrap.call, "{model}", (("model", wrap.template_node),))
+
+    def _arms(self) -> Iterator[Collapse]:
+        """Choices between the template and the parallel model, which may be none any more."""
+        settled = {edit.unit for edit in self.blocks.edits}
+        renamed = {node for node, _ in self.merge.renamed}
+        for node in self.draft.module.nodes if renamed else ():
+            if not isinstance(node, cst.If | cst.IfExp) or node in settled or not is_pure(node.test):
+                continue
+            if renamed.isdisjoint(walk(node)):
+                continue
+            if isinstance(node, cst.IfExp):
+                arms: tuple[cst.CSTNode, ...] = (node.body, node.orelse)
+            elif isinstance(node.orelse, cst.Else) and node in self.draft.module.places:
+                arms = (node.body, node.orelse.body)
+            else:
+                continue
+            if not arms[0].deep_equals(arms[1]):
+                yield Collapse(node)
 
 
 def _choice_of(wrap: Wrap) -> cst.IfExp | None:

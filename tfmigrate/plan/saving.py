@@ -1,8 +1,8 @@
-"""Names of checkpoint files: Keras 3 writes weights only to `.weights.h5`, and whole checkpoints only to `.keras`."""
+"""Names of checkpoint files: Keras 3 writes weights only to `.weights.h5`, and whole models to `.keras` or `.h5`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 import libcst as cst
 
@@ -19,14 +19,36 @@ from tfmigrate.understand.scopes import Scopes
 
 _OLD_ENDINGS = (".hdf5", ".h5")
 _WEIGHTS = ".weights.h5"
+_MODEL = ".keras"
+_ENDINGS = {_WEIGHTS: _WEIGHTS, _MODEL: f"{_MODEL} or .h5"}
+"""What Keras 3 takes where one of these is written."""
 
 
-def renamed_files(facts: Facts, scopes: Scopes) -> dict[str, str]:
-    """The files that a module writes under a name that Keras 3 refuses, as far as that is written out, and the ending
-    that each needs."""
+def loaded_files(facts: Facts, scopes: Scopes) -> frozenset[str]:
+    """The files that a module loads whole models from, as far as their names are written out."""
+    paths = (call.args[0].value for call in facts.module.calls if call.args and _is_load_model(call, facts))
+    found = (ending_of(path, facts, scopes) for path in paths)
+    return frozenset(text for one in found if one is not None and (text := _text(one)) is not None)
+
+
+def renamed_files(facts: Facts, scopes: Scopes, loaded: Container[str]) -> dict[str, str]:
+    """The files that a module writes under a name that must change, as far as that is written out, and the ending that
+    each needs.
+
+    A whole model in `.h5` keeps its name, which Keras 3 takes, unless the program loads it again (`loaded`): then
+    it may be trained further, which Keras 3 cannot do with the optimizer of an HDF5 file.
+    """
     literals = [(ending_of(path, facts, scopes), ending) for path, ending in _writers(facts)]
     texts = [(_text(literal), ending) for literal, ending in literals if literal is not None]
-    return {text: ending for text, ending in texts if text is not None and _is_old(text)}
+    return {
+        text: ending
+        for text, ending in texts
+        if text is not None and _is_old(text) and (not _may_stay(text, ending) or text in loaded)
+    }
+
+
+def _may_stay(path: str, ending: str) -> bool:
+    return ending == _MODEL and path.endswith(".h5")
 
 
 def checkpoint_files(
@@ -41,14 +63,15 @@ def checkpoint_files(
     for path, new_ending in _writers(facts):
         literal = ending_of(path, facts, scopes)
         text = _text(literal) if literal is not None else None
-        if literal is not None and text is not None and _is_old(text):
+        if literal is not None and text is not None and text in renamed:
             if literal not in seen:
                 seen.add(literal)
                 yield _change(literal, text, new_ending, keys)
-        elif not (text or "").endswith(new_ending) and path not in seen:
+        elif not (text or "").endswith(new_ending) and not _may_stay(text or "", new_ending) and path not in seen:
             seen.add(path)
             message = (
-                f"Keras 3 writes {_kind(new_ending)} only to files that end in {new_ending}: see that this path does"
+                f"Keras 3 writes {_kind(new_ending)} only to files that end in {_ENDINGS[new_ending]}: make sure that "
+                "this path does"
             )
             yield CallChange(codes.WEIGHT_FILES, path, message, action="warn")
     for call in facts.module.calls:
@@ -84,6 +107,10 @@ def _is_old(path: str) -> bool:
 def _loads(call: cst.Call, facts: Facts) -> bool:
     if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_weights":
         return True
+    return _is_load_model(call, facts)
+
+
+def _is_load_model(call: cst.Call, facts: Facts) -> bool:
     return names.canonical(facts.symbols.get(call.func, "")) == "keras.models.load_model"
 
 
@@ -95,12 +122,20 @@ def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
     for checkpoint in checkpoints(facts):
         only = checkpoint.named.get("save_weights_only")
         if "filepath" in checkpoint.named and (only is None or is_flag(only)):
-            yield checkpoint.named["filepath"], _WEIGHTS if only is not None and is_true(only) else ".keras"
+            yield checkpoint.named["filepath"], _WEIGHTS if only is not None and is_true(only) else _MODEL
 
 
 def _change(literal: cst.SimpleString, old: str, new_ending: str, keys: Mapping[str, str]) -> CallChange:
     ending = next(end for end in _OLD_ENDINGS if old.endswith(end))
-    message = f"Keras 3 writes {_kind(new_ending)} only to files that end in {new_ending}: the ending {ending} changes"
+    message = (
+        f"Keras 3 writes {_kind(new_ending)} only to files that end in {_ENDINGS[new_ending]}: the ending {ending} "
+        "changes"
+    )
+    if _may_stay(old, new_ending):
+        message = (
+            "Keras 3 cannot train a model further with the optimizer of an HDF5 file, and the program loads this one: "
+            f"the ending {ending} changes"
+        )
     head, _, quote = renamed_keys(literal.value, keys).rpartition(ending)
     return CallChange(codes.WEIGHT_FILES, literal, message, Replace(literal, f"{head}{new_ending}{quote}"))
 
@@ -112,6 +147,20 @@ def _kind(new_ending: str) -> str:
 def _text(literal: cst.SimpleString) -> str | None:
     value = literal.evaluated_value
     return value if isinstance(value, str) else None
+
+
+def writes_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> bool:
+    """Whether a module saves a whole model to an HDF5 file, or to one whose ending is not known."""
+    paths = [path for path, ending in _writers(facts) if ending == _MODEL]
+    for use in facts.uses:
+        if use.method == "save" and use.models and use.call.args:
+            paths.append(keywords(use.call).get("filepath", use.call.args[0]).value)
+    for call in facts.module.calls:
+        if names.canonical(facts.symbols.get(call.func, "")) == "keras.models.save_model" and len(call.args) > 1:
+            paths.append(keywords(call).get("filepath", call.args[1]).value)
+    endings = (ending_of(path, facts, scopes) for path in paths)
+    texts = [_text(literal) if literal is not None else None for literal in endings]
+    return any(text is None or (text.endswith(_OLD_ENDINGS) and text not in renamed) for text in texts)
 
 
 _WHOLE = (*_OLD_ENDINGS, ".keras")

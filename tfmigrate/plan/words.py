@@ -28,6 +28,39 @@ TURNED = frozenset({"cosine_proximity", "cosine"})
 """Whose sign was one or the other: as a loss of tf.keras (1.15: positive), as a metric of Keras 2.2 (negative)."""
 
 
+ALIASES: Mapping[str, str] = {
+    "mse": "mean_squared_error",
+    "mae": "mean_absolute_error",
+    "mape": "mean_absolute_percentage_error",
+    "msle": "mean_squared_logarithmic_error",
+    "bce": "binary_crossentropy",
+    "kld": "kl_divergence",
+}
+"""Losses by their short names, in small or capital letters: Keras 3 writes them into HDF5 files and does not know them
+there (3.15.1; each of them measured, and none of the metrics of these names)."""
+
+
+def loss_aliases(facts: Facts) -> Iterator[CallChange]:
+    """`compile(loss='mse')` of a model that is saved to HDF5, from which Keras 3 could not load it."""
+    for use in keras_calls(facts, "compile"):
+        given = named_arguments(use.call, COMPILE) or {}
+        for node in _written(given["loss"].value) if "loss" in given else ():
+            word = text_of(node)
+            if word is not None and word.lower() in ALIASES and isinstance(node, cst.SimpleString):
+                new = ALIASES[word.lower()]
+                message = f"Keras 3 cannot load a model with the loss {word!r} from an HDF5 file: written as {new!r}"
+                edit = Replace(node, f"{node.prefix}{node.quote}{new}{node.quote}")
+                yield CallChange(codes.LOSS_ALIAS, node, message, edit)
+            elif word is None:
+                for option in sorted({str(one.value) for one in facts.options(node) if isinstance(one, Literal)}):
+                    if option.lower() in ALIASES:
+                        message = (
+                            f"the loss may be {option!r}, with which Keras 3 cannot load the model from an HDF5 file: "
+                            f"write {ALIASES[option.lower()]!r}"
+                        )
+                        yield CallChange(codes.LOSS_ALIAS, node, message, action="warn")
+
+
 def old_words(facts: Facts, tf: str) -> Iterator[CallChange]:
     """`compile(loss='logcosh', metrics=['kullback_leibler_divergence'])`."""
     for use in keras_calls(facts, "compile"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tfmigrate.report.summary import summarize
+from tfmigrate.report.summary import is_left, summarize
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
@@ -40,5 +40,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "action": finding.action,
         "applied": finding.applied,
+        "left": is_left(finding),
     }
     return entry | ({"cell": finding.cell.number} if finding.cell else {})

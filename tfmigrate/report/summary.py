@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
-from tfmigrate.result import Result
+from tfmigrate.result import Finding, Result
+
+if TYPE_CHECKING:
+    from tfmigrate.rules import Rule
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,8 @@ class Summary:
     refusals: int
     warnings: int
     suppressed: int
+    left: int
+    """Findings that stay to be done by hand."""
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
@@ -38,7 +44,34 @@ def summarize(result: Result) -> Summary:
         refusals=action["refuse"],
         warnings=action["warn"],
         suppressed=action["suppressed"],
+        left=sum(is_left(finding) for _, finding in result.findings),
     )
+
+
+def is_left(finding: Finding) -> bool:
+    """Whether something stays to be done by hand: a refused use, or a warning of what stops the program or changes its
+    training (`leaves` in the front matter of its rule)."""
+    if finding.action != "warn":
+        return finding.action == "refuse"
+    rule = _rules().get(finding.code)
+    return rule is None or rule.leaves != "nothing"
+
+
+def _rules() -> dict[str, Rule]:
+    from tfmigrate import rules  # Late: a run without a hit reads no rule.
+
+    return rules.by_code()
+
+
+def what_is_left(result: Result) -> str:
+    """One line that names every rule under which something is left, once; empty where nothing is."""
+    found = Counter(finding.code for _, finding in result.findings if is_left(finding))
+    known = _rules() if found else {}
+    causes = [
+        f"{code} {known[code].name if code in known else ''}".rstrip() + (f" ({count} places)" if count > 1 else "")
+        for code, count in sorted(found.items())
+    ]
+    return f"Left to do by hand: {', '.join(causes)}." if causes else ""
 
 
 def check_exit_code(result: Result) -> int:
@@ -60,4 +93,4 @@ def fix_exit_code(result: Result) -> int:
     """0 all done, 1 something refused or left, 2 a file or path could not be handled."""
     if result.errors:
         return 2
-    return int(any(one.action in ("rewrite", "refuse") and not one.applied for _, one in result.findings))
+    return int(any(is_left(one) or (one.action == "rewrite" and not one.applied) for _, one in result.findings))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tfmigrate.report.summary import summarize
+from collections.abc import Iterable, Sequence
+
+from tfmigrate.report.summary import summarize, what_is_left
 from tfmigrate.result import Finding, Result
 from tfmigrate.settings import Settings
 
@@ -13,8 +15,21 @@ def render(result: Result, settings: Settings) -> str:
     for file in result.files:
         if file.error:
             lines.append(f"{file.path}: error: {one_line(file.error)}")
-        lines += [f"{file.path}:{told(finding)}" for finding in file.findings]
+        lines += [f"{file.path}:{told(first)}{also(others)}" for first, *others in alike(file.findings)]
     return "\n".join([*lines, counts(result)]) + "\n"
+
+
+def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """The findings, each with the later ones that say the same of other places of the file."""
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.message, outcome(finding)), []).append(finding)
+    return list(groups.values())
+
+
+def also(others: Sequence[Finding]) -> str:
+    """` (also at 4:1, 9:1)`; nothing where there are none."""
+    return f" (also at {', '.join(map(place, others))})" if others else ""
 
 
 def told(finding: Finding) -> str:
@@ -41,7 +56,7 @@ def outcome(finding: Finding) -> str:
 
 
 def counts(result: Result) -> str:
-    """One sentence: files looked at, migrated, refused, in error."""
+    """One sentence: files looked at, migrated, refused, in error; and a last line that says what is left."""
     total = summarize(result)
     looked = _number(total.scanned, "file", "files") + " looked at"
     if not result.files:
@@ -55,7 +70,8 @@ def counts(result: Result) -> str:
     told = [f"{_number(count, 'file', 'files')} {what}" for count, what in parts if count]
     others = [(total.warnings, "warning", "warnings"), (total.suppressed, "suppressed use", "suppressed uses")]
     told += [_number(*other) for other in others if other[0]]
-    return f"{looked}: {', '.join(told)}."
+    left = what_is_left(result)
+    return f"{looked}: {', '.join(told)}." + (f"\n{left}" if left else "")
 
 
 def _number(count: int, one: str, many: str) -> str:

@@ -1,0 +1,117 @@
+"""What is said of import statements, and how those that come to be of one module are joined."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.migrate import migrate_bytes
+from tfmigrate.report import text
+from tfmigrate.result import FileResult, Result
+from tfmigrate.settings import Settings
+
+TAIL = """\
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,)), BatchNormalization(), LeakyReLU(), Dropout(0.1)])
+parallel_model = multi_gpu_model(model, gpus=2)
+"""
+
+
+def migrated(imports: str) -> FileResult:
+    file = migrate_bytes((imports + TAIL).encode(), "program.py", Settings())
+    assert file.error is None, file.error
+    return file
+
+
+def test_an_import_statement_is_one_finding() -> None:
+    file = migrated("from keras.layers import Dense, Dropout, BatchNormalization, LeakyReLU\n")
+    told = [(one.line, one.message) for one in file.findings if one.code == "TFM203"]
+    assert told == [(1, "keras is tensorflow.keras")]
+
+
+def test_what_moved_otherwise_is_named_in_the_finding_of_its_statement() -> None:
+    file = migrated("from keras.layers.core import Dense, Dropout\nfrom keras.models import Sequential\n")
+    (told,) = [one.message for one in file.findings if one.code == "TFM204"]
+    assert told == (
+        "keras.layers.core.Dense is tensorflow.keras.layers.Dense, "
+        "keras.layers.core.Dropout is tensorflow.keras.layers.Dropout"
+    )
+
+
+def test_a_rule_that_says_the_same_of_many_places_is_one_line_of_the_report() -> None:
+    file = migrated("from keras.layers import Dense, Dropout\nfrom keras.models import Sequential\n")
+    lines = [line for line in text.render(Result((file,), 1), Settings()).splitlines() if "TFM203" in line]
+    assert lines == ["program.py:1:1: TFM203 keras is tensorflow.keras [can be rewritten] (also at 2:1)"]
+
+
+def test_imports_of_three_modules_that_are_one_now_become_one() -> None:
+    file = migrated("""\
+from keras.layers.core import Dense, Dropout
+from keras.layers.normalization import BatchNormalization
+from keras.layers.advanced_activations import LeakyReLU
+from keras.models import Sequential
+""")
+    assert file.after.startswith("""\
+import tensorflow as tf
+from tensorflow.keras.layers import Dense, Dropout, BatchNormalization, LeakyReLU
+from tensorflow.keras.models import Sequential
+""")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "# of its own\nfrom keras.layers.normalization import BatchNormalization\n",
+        "from keras.layers.normalization import BatchNormalization  # of its own\n",
+        "\nfrom keras.layers.normalization import BatchNormalization\n",
+        "from keras.layers.normalization import (\n    BatchNormalization,\n)\n",
+        "print()\nfrom keras.layers.normalization import BatchNormalization\n",
+    ],
+)
+def test_an_import_that_stands_for_itself_stays(second: str) -> None:
+    assert migrated(f"from keras.layers.core import Dense\n{second}").after.count("from tensorflow.keras.layers") == 2
+
+
+def test_imports_that_stood_apart_in_one_module_stay_so() -> None:
+    file = migrated("from keras.layers import Dense\nfrom keras.layers import BatchNormalization\n")
+    assert file.after.count("from tensorflow.keras.layers") == 2
+
+
+def test_no_line_becomes_too_long() -> None:
+    names = ", ".join(f"Dense as Layer{number}" for number in range(4))
+    file = migrated(
+        f"from keras.layers.core import {names}\nfrom keras.layers.normalization import BatchNormalization\n"
+    )
+    assert max(map(len, file.after.splitlines())) <= 110
+    assert file.after.count("from tensorflow.keras.layers") == 2
+
+
+LAYERS = """\
+from keras.layers import CuDNNLSTM, Dense{more}
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+{body}
+model = Sequential([CuDNNLSTM(4, input_shape=(4, 2)), Dense(1)])
+parallel_model = multi_gpu_model(model, gpus=2)
+"""
+
+
+def test_a_class_with_another_name_has_it_where_it_is_used() -> None:
+    file = migrate_bytes(LAYERS.format(more="", body="").encode(), "program.py", Settings())
+    assert "from tensorflow.keras.layers import LSTM, Dense\n" in file.after
+    assert "    model = Sequential([LSTM(4, input_shape=(4, 2)), Dense(1)])\n" in file.after
+
+
+@pytest.mark.parametrize(
+    ("more", "body"),
+    [
+        (", LSTM", "chosen = LSTM if small else CuDNNLSTM"),
+        ("", "def LSTM():\n    pass\n"),
+        ("", "CuDNNLSTM = wrapped(CuDNNLSTM)\n"),
+    ],
+)
+def test_the_old_name_stays_where_the_new_one_means_something(more: str, body: str) -> None:
+    file = migrate_bytes(LAYERS.format(more=more, body=body).encode(), "program.py", Settings())
+    assert "LSTM as CuDNNLSTM" in file.after
+    assert "CuDNNLSTM(4" in file.after

@@ -1,0 +1,87 @@
+"""What a migration leaves to be done by hand is found again by the next `check`, and `fix` says so by its exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.plan.test_decays import COMPILED
+from tfmigrate import rules
+from tfmigrate.cli import main
+from tfmigrate.migrate import migrate_bytes
+from tfmigrate.result import FileResult
+from tfmigrate.rules import Example, Rule
+from tfmigrate.settings import Settings
+
+LEAVES = {rule.code: rule.leaves for rule in rules.all_rules()}
+
+
+def migrated(text: str, rule: Rule) -> FileResult:
+    file = migrate_bytes(text.encode(), "program.py", Settings(strategy=rule.strategy))
+    assert file.error is None, file.error
+    return file
+
+
+def traps(file: FileResult) -> set[str]:
+    return {one.code for one in file.findings if one.action == "warn" and LEAVES[one.code] == "trap"}
+
+
+EXAMPLES = [
+    pytest.param(rule, example, id=f"{rule.code}:{example.line}")
+    for rule in rules.all_rules()
+    for example in rule.examples
+    if example.language == "python" and example.kind == "rewrite" and traps(migrated(example.before, rule))
+]
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_a_trap_that_stays_in_the_written_file_is_found_again(rule: Rule, example: Example) -> None:
+    assert traps(migrated(example.before, rule)) <= traps(migrated(example.after, rule))
+
+
+def test_the_pages_show_many_traps() -> None:
+    shown = {
+        code for parameters in EXAMPLES for code in traps(migrated(parameters.values[1].before, parameters.values[0]))
+    }
+    assert len(shown) >= 14
+
+
+def fixed(folder: Path, text: str, capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    (folder / "program.py").write_text(text)
+    with pytest.raises(SystemExit) as ended:
+        main(["fix", str(folder)])
+    return int(ended.value.code or 0), capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("program", "left"),
+    [
+        (f"{COMPILED}parallel_model.fit(batches)\n", ""),
+        (f"{COMPILED}parallel_model.train_on_batch(x, y)\nK.set_value(parallel_model.optimizer.lr, 1)\n", "TFM305"),
+        # What only an old file shows of old runs leaves nothing to do.
+        (f"{COMPILED}parallel_model.fit(batches)\nparallel_model.save('a.h5')\n", ""),
+    ],
+)
+def test_fix_is_done_only_where_nothing_is_left(
+    program: str, left: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, output = fixed(tmp_path, program, capfd)
+    last = output.splitlines()[-1]
+    assert (code, "Left to do by hand" in last) == ((1, True) if left else (0, False))
+    assert left in last
+
+
+def test_what_is_left_is_named_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    one = "parallel_model.train_on_batch(x, y)\n"
+    text = f"{COMPILED}{one}other = SGD(lr=0.1, decay=1e-4)\nparallel_model.compile(other, 'mse')\n{one}"
+    _, output = fixed(tmp_path, f"{text}K.set_value(parallel_model.optimizer.lr, 1)\n", capfd)
+    assert output.splitlines()[-1] == "Left to do by hand: TFM305 rate-is-schedule (2 places)."
+
+
+def test_a_suppressed_trap_is_not_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = COMPILED.replace("'mse')", "'mse')  # tfmigrate: skip[TFM305]")
+    code, _ = fixed(
+        tmp_path, f"{text}parallel_model.train_on_batch(x, y)\nK.set_value(parallel_model.optimizer.lr, 1)\n", capfd
+    )
+    assert code == 0
