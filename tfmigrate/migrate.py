@@ -66,7 +66,8 @@ def fix_copy(script: Path, copy: Path, settings: Settings) -> None:
 
     Raises UserError, about `script`, when there is nothing to migrate in it or something is refused.
     """
-    settings = replace(settings, from_version=settings.from_version or pins.written_for(script.resolve().parent))
+    pinned = pins.written_for(Path(os.path.realpath(script)).parent)
+    settings = replace(settings, from_version=settings.from_version or pinned)
     files = fix([str(copy.parent), str(copy)], settings).files
     file = next((file for file in files if file.path == str(copy)), None)
     if file is None:
@@ -109,7 +110,9 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
     read, unreadable = _read((*programs.values(), *alone))
     groups = related.components({path: _program(one.found) for path, one in read.items() if path in programs})
     groups = [*groups, *([one.path] for one in alone if one.path in read)]
+    skipped = () if settings.from_version is not None else _odd_pins(read)
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
+    files = (*files, *(one for one in skipped if all(one.path != file.path for file in files)))
     files = _with_projects(files, paths, settings, read, groups)
     searched = {one.path for one in found.found}
     # An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
@@ -211,6 +214,13 @@ def _settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Setting
     return {path: replace(one, from_version=versions(Path(path).parent)) for path, one in own.items()}
 
 
+def _odd_pins(paths: Iterable[str]) -> list[FileResult]:
+    """Files that would say what the sources at `paths` were written for, and are no files that can be read."""
+    found = {odd: why for folder in {Path(path).parent for path in paths} for odd, why in pins.unreadable(folder)}
+    message = "cannot be read ({}), so the versions that it pins are not known"
+    return [FileResult(os.path.relpath(path), "skipped", error=message.format(why)) for path, why in found.items()]
+
+
 def _migrated(
     read: Mapping[str, _Read], groups: Sequence[Sequence[str]], settings: Mapping[str, Settings], jobs: int
 ) -> list[FileResult]:
@@ -283,6 +293,13 @@ def _migrate_group(group: Sequence[tuple[str, str, Settings]]) -> tuple[FileResu
         return tuple(FileResult(path, "error", error=message, before=text, after=text) for path, text, _ in group)
 
 
+def _left(file: FileResult, at_fault: str, reason: str) -> FileResult:
+    """A file that stays as it was because `at_fault`, a file of its program, cannot be written: its findings stand."""
+    if file.path != at_fault:
+        reason = f"not written, because {at_fault}, a file of the same program, {reason}"
+    return replace(file, status="error", error=reason, after=file.before)
+
+
 def _written(files: Sequence[FileResult], read: Mapping[str, _Read]) -> list[FileResult]:
     """The files of one program, written together: all of them or none."""
     changed = [file for file in files if file.changed and file.status != "error" and file.path in read]
@@ -294,11 +311,6 @@ def _written(files: Sequence[FileResult], read: Mapping[str, _Read]) -> list[Fil
         if changes:
             write.replace(changes)
     except write.WriteError as error:
-        failed = {file.path for file in changed}
-        return [
-            replace(file, status="error", findings=(), error=str(error), after=file.before)
-            if file.path in failed
-            else file
-            for file in files
-        ]
+        at_fault = next((file.path for file in changed if read[file.path].found.real == error.path), error.path)
+        return [_left(file, at_fault, str(error)) if file in changed else file for file in files]
     return [applied(file) if file in changed else file for file in files]

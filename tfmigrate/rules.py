@@ -22,6 +22,7 @@ from tfmigrate.toml import tomllib
 Safety = Literal["safe", "unsafe", "refuse", "warn"]
 ExampleKind = Literal["rewrite", "unchanged", "refuse"]
 Language = Literal["python", "requirements"]
+Level = Literal["warning", "note"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,9 @@ class Rule:
     renames: tuple[Rename, ...] = ()
     defaults: tuple[Default, ...] = ()
     needs: tuple[Need, ...] = ()
+    level: Level = "warning"
+    """What its rewrites are told as where findings are sorted: "note" where the old form neither breaks nor trains
+    differently."""
     strategy: Strategy = "mirrored"
     """The `--strategy` that its examples are run with."""
 
@@ -137,13 +141,14 @@ def load(path: Path) -> Rule:
         renames=tuple(_row(path, Rename, row) for row in table.get("rename", ())),
         defaults=tuple(_row(path, Default, row) for row in table.get("default", ())),
         strategy=table.get("strategy", "mirrored"),
+        level=table.get("level", "warning"),
         needs=tuple(_row(path, Need, row) for row in table.get("need", ())),
     )
 
 
 _KEYS: Mapping[str, type] = {
     "code": str, "name": str, "safety": str, "needles": list, "versions": str, "references": list,
-    "rename": list, "default": list, "need": list, "strategy": str,
+    "rename": list, "default": list, "need": list, "strategy": str, "level": str,
 }  # fmt: skip
 _REQUIRED = ("code", "name", "safety", "needles")
 
@@ -165,6 +170,8 @@ def _header(path: Path) -> tuple[dict[str, Any], str, int]:
         raise RuleError(f"{path}:1: strategy = {table['strategy']!r} is not one of {', '.join(get_args(Strategy))}")
     if table["safety"] not in get_args(Safety):
         raise RuleError(f"{path}:1: safety = {table['safety']!r} is not one of {', '.join(get_args(Safety))}")
+    if table.get("level", "warning") not in get_args(Level):
+        raise RuleError(f"{path}:1: level = {table['level']!r} is not one of {', '.join(get_args(Level))}")
     return table, text, 3 + front.count("\n")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tfmigrate.errors import UserError
+from tfmigrate.files import regular
 
 SUFFIX = ".tfmigrate"
 """How the names of unfinished copies end."""
@@ -62,8 +63,7 @@ def replace(changes: Sequence[Change]) -> None:
 def _check(change: Change) -> None:
     path = change.path
     try:
-        with open(path, "rb") as file:
-            current = file.read()
+        current = regular.read(path)
         mode = os.stat(path).st_mode
     except OSError as error:
         raise WriteError(path, f"cannot be read again before writing: {error.strerror}") from None

@@ -20,6 +20,8 @@ class Summary:
     refusals: int
     warnings: int
     suppressed: int
+    skipped: int
+    """Paths that a walk came by and passed: a pipe, a link that leads outside."""
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
@@ -38,6 +40,7 @@ def summarize(result: Result) -> Summary:
         refusals=action["refuse"],
         warnings=action["warn"],
         suppressed=action["suppressed"],
+        skipped=status["skipped"],
     )
 
 
