@@ -23,7 +23,7 @@ _SETTINGS = {
 }
 """Given on the command line, which counts more than a repository's configuration (git-config(1))."""
 _ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",  # Counts more than any protocol.NAME.allow: objects left out of a partial clone stay so.
+    "GIT_ALLOW_PROTOCOL": "none",  # Counts more than protocol.NAME.allow: what a partial clone lacks is not fetched.
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
