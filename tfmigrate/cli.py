@@ -71,7 +71,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str) -> None:
-    _say(f"tfmigrate: {message}")
+    _say(f"tfmigrate: {visible(message)}")
 
 
 def _say(message: str) -> None:
