@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -27,10 +28,8 @@ def work(task: str) -> str:
             pass
     if task == "swallow":
         while True:
-            try:
+            with contextlib.suppress(Exception):
                 time.sleep(0.01)
-            except Exception:
-                pass
     if task == "lose":
         try:
             while True:

@@ -84,7 +84,8 @@ def test_each_file_that_fails_is_named_and_the_others_go_on(project: Path) -> No
     assert "read-only" in errors["e_readonly.py"]
     assert Path("a_missing_neighbour.py").read_bytes() == Path("f_plain.py").read_bytes() == b"scope\n"
     assert Path("e_readonly.py").read_bytes() == b"multi_gpu_model\n"
-    assert all(not file.findings and not file.changed for file in result.errors)
+    assert not any(file.changed for file in result.errors)
+    assert {file.path for file in result.errors if file.findings} == {"e_readonly.py"}
 
 
 def test_a_link_is_kept_and_its_target_replaced(project: Path) -> None:
@@ -99,7 +100,7 @@ def test_no_write_follows_a_link_out_of_the_paths(project: Path) -> None:
     outside = put("outside.py", b"multi_gpu_model\n")
     Path("src").mkdir()
     os.symlink("../outside.py", "src/link.py")
-    assert [file.status for file in migrate.fix(["src"], ONE).files] == ["error"]
+    assert [file.status for file in migrate.fix(["src"], ONE).files] == ["skipped"]
     assert outside.read_bytes() == b"multi_gpu_model\n"
 
 
@@ -170,3 +171,22 @@ def test_in_memory(project: Path) -> None:
     file = migrate.migrate_bytes(b"multi_gpu_model", "<stdin>", ONE)
     assert (file.path, file.after) == ("<stdin>", "scope")
     assert migrate.migrate_bytes(b"\xe9", "<stdin>", ONE).status == "error"
+
+
+def test_check_and_fix_find_the_same_in_what_cannot_be_written(project: Path) -> None:
+    put("closed.py", b"multi_gpu_model\n# multi_gpu_model refuse\n").chmod(0o444)
+    checked, fixed = migrate.check(["."], ONE), migrate.fix(["."], ONE)
+    assert [finding for _, finding in fixed.findings] == [finding for _, finding in checked.findings]
+    assert [finding.action for _, finding in fixed.findings] == ["rewrite", "refuse"]
+    assert not checked.errors
+    assert ["read-only" in (file.error or "") for file in fixed.errors] == [True]
+
+
+def test_a_file_left_because_of_another_names_that_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put("closed.py", b"from plain import *\nmulti_gpu_model\n").chmod(0o444)
+    put("plain.py", b"multi_gpu_model\n")
+    result = migrate.fix(["."], ONE)
+    errors = {file.path: file.error or "" for file in result.errors}
+    assert errors["closed.py"].startswith("is read-only")
+    assert "because closed.py, a file of the same program, is read-only" in errors["plain.py"]
+    assert {file.path for file, finding in result.findings if not finding.applied} == {"closed.py", "plain.py"}

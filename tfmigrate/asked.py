@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tfmigrate import migrate
 from tfmigrate.errors import UserError
+from tfmigrate.files.regular import LARGEST, read, require
 from tfmigrate.files.scan import NOTEBOOK
 from tfmigrate.settings import Settings
 from tfmigrate.verify.program import program_of
@@ -68,8 +69,7 @@ def _found(name: Path, asked: Asked, root: Path | None) -> Program:
     if asked.driver is not None:
         if not name.is_dir():
             raise UserError(f"{name}: --driver takes the program's folder as OLD")
-        if not asked.driver.is_file():
-            raise UserError(f"--driver {asked.driver}: no such file")
+        require(asked.driver, LARGEST)
         return Program(name.resolve(), name.resolve() / asked.driver.name)
     if asked.module is not None:
         if not name.is_dir():
@@ -83,7 +83,8 @@ def _found(name: Path, asked: Asked, root: Path | None) -> Program:
     if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)+", str(name)) and name.suffix not in (".py", NOTEBOOK):
         home = (root or Path.cwd()).resolve()
         return Program(home, _module(home, str(name)), True)
-    raise UserError(f"{name}: no such file")
+    require(name, LARGEST)
+    raise UserError(f"{name}: cannot be run")
 
 
 def _module(root: Path, name: str) -> Path:
@@ -110,7 +111,7 @@ def _with_driver(old: Program, driver: Path, folder: Path) -> Program:
     place = folder / driver.name
     if place.exists():
         raise UserError(f"--driver {driver}: the program has a file of this name already")
-    place.write_bytes(driver.read_bytes())
+    place.write_bytes(read(driver))
     return replace(old, root=folder, script=place)
 
 
@@ -128,7 +129,7 @@ def _as_script(one: Program, folder: Path) -> Program:
     from tfmigrate.files import notebook, source
 
     try:
-        text = notebook.read(source.decode(one.script.read_bytes()).text).script()
+        text = notebook.read(source.decode(read(one.script)).text).script()
     except source.SourceError as error:
         raise UserError(f"{one.script}: {error}") from None
     script = folder / f"{one.script.stem}_notebook.py"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar, get_args
 
 import click
 
 from tfmigrate import __version__, migrate, settings
 from tfmigrate.errors import UserError, suggestion
+from tfmigrate.printable import everywhere, visible
 from tfmigrate.report import summary
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
@@ -43,7 +45,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(cli.main(arguments, prog_name="tfmigrate", standalone_mode=False) or 0)
     except click.UsageError as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        _say(shown.getvalue().rstrip("\n"))
     except click.ClickException as error:
         _complain(error.format_message())
     except UserError as error:
@@ -65,7 +69,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str) -> None:
-    click.echo(f"tfmigrate: {message}", err=True)
+    _say(f"tfmigrate: {visible(message)}")
+
+
+def _say(message: str) -> None:
+    """Print on stderr, which may well be a terminal, what may hold text from others."""
+    click.echo(visible(message, "\n"), err=True)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -152,7 +161,7 @@ def check(
         return _write_baseline(result, write_baseline)
     if chosen.baseline:
         result = _without_known(result, Path(chosen.baseline), paths)
-    _write(_rendered(result, chosen))
+    _show(result, chosen, sys.stdout)
     return summary.check_exit_code(result)
 
 
@@ -162,7 +171,7 @@ def _write_baseline(result: Result, path: Path) -> int:
     for file in result.errors:
         _complain(f"{file.path}: {file.error}")
     count = baseline.save(path, baseline.entries(path, result))
-    click.echo(f"{path}: {count} finding{'' if count == 1 else 's'} taken as known.", err=True)
+    _say(f"{path}: {count} finding{'' if count == 1 else 's'} taken as known.")
     return COULD_NOT_RUN if result.errors else 0
 
 
@@ -171,9 +180,9 @@ def _without_known(result: Result, path: Path, paths: Sequence[str]) -> Result:
 
     left = baseline.remaining(path, result, paths)
     if left.known:
-        click.echo(f"{left.known} known from {path}, not shown.", err=True)
+        _say(f"{left.known} known from {path}, not shown.")
     if left.stale:
-        click.echo(f"{left.stale} of {path} gone: make it anew with --write-baseline.", err=True)
+        _say(f"{left.stale} of {path} gone: make it anew with --write-baseline.")
     return left.result
 
 
@@ -194,7 +203,7 @@ def fix(paths: tuple[str, ...], changed: str | None, diff: bool, stdin_filename:
     if paths == ("-",):
         return _fix_stdin(stdin_filename, chosen)
     result = migrate.fix(_paths(paths, changed), chosen)
-    _write(_rendered(result, chosen))
+    _show(result, chosen, sys.stdout)
     return summary.fix_exit_code(result)
 
 
@@ -205,8 +214,10 @@ def _print_patch(paths: tuple[str, ...], changed: str | None, stdin_filename: st
         result = _of_one(migrate.migrate_bytes(_stdin(), stdin_filename, chosen))
     else:
         result = migrate.check(_paths(paths, changed), chosen)
-    _write(diff.render(result, chosen))
-    click.echo(text.render(result, chosen), err=True, nl=False)
+    patch = diff.render(result, chosen)
+    # `git apply` needs every byte as it is, also those that are no UTF-8, which are surrogates here.
+    _write_bytes((visible(patch, "\n\t") if sys.stdout.isatty() else patch).encode("utf-8", "surrogateescape"))
+    _say(text.render(result, chosen).rstrip("\n"))
     return summary.diff_exit_code(result)
 
 
@@ -215,7 +226,7 @@ def _fix_stdin(name: str, chosen: Settings) -> int:
     file = migrate.migrate_bytes(data, name, chosen)
     result = _of_one(migrate.applied(file) if file.changed else file)
     _write_bytes(file.after.encode(file.encoding) if file.changed else data)  # It can: migrate checked.
-    click.echo(_rendered(result, chosen), err=True, nl=False)
+    _show(result, chosen, sys.stderr)
     return summary.fix_exit_code(result)
 
 
@@ -233,7 +244,7 @@ def explain(what: str | None) -> int:
         _write("".join(f"{rule.code}  {rule.title}\n" for rule in known.values()))
         return 0
     if what.upper() in known:
-        _write(_page(known[what.upper()].text))
+        _write_page(known[what.upper()].text)
         return 0
     path, _, line = what.rpartition(":")
     path, _, cell = path.rpartition(":") if path.rpartition(":")[2].isdigit() else (path, "", "")
@@ -246,7 +257,7 @@ def explain(what: str | None) -> int:
 
 
 def _explain_line(file: FileResult, place: tuple[int | None, int], known: dict[str, Rule]) -> int:
-    from tfmigrate.report.text import told
+    from tfmigrate.report.text import path, told
 
     def at(finding: Finding) -> tuple[int | None, int]:
         return finding.cell.number if finding.cell else None, finding.line
@@ -257,26 +268,24 @@ def _explain_line(file: FileResult, place: tuple[int | None, int], known: dict[s
         told_others = ", ".join(f"{cell}:{line}" if cell else f"{line}" for cell, line in others)
         elsewhere = f"; this file has findings at line {told_others}" if others else "; this file has no findings"
         shown = f"{place[0]}:{place[1]}" if place[0] else f"{place[1]}"
-        _write(f"{file.path}:{shown}: nothing to explain{elsewhere}\n")
+        _write(f"{path(file)}:{shown}: nothing to explain{elsewhere}\n")
         return 1
     for finding in here:
         trail = "".join(f"    {step}\n" for step in finding.trail)
-        _write(f"{file.path}:{told(finding)}\n{trail}\n")
+        _write(f"{path(file)}:{told(finding)}\n{trail}\n")
     for code in sorted({finding.code for finding in here}):
-        _write(_page(known[code].text) + "\n")
+        _write_page(known[code].text + "\n")
     return 0
 
 
-def _page(markdown: str) -> str:
+def _write_page(markdown: str) -> None:
     if not sys.stdout.isatty():
-        return markdown
+        _write(markdown)
+        return
     from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console()
-    with console.capture() as captured:
-        console.print(Markdown(markdown))
-    return captured.get()
+    Console().print(Markdown(markdown))
 
 
 @cli.command()
@@ -345,6 +354,8 @@ def verify(
     except ModuleNotFoundError as error:
         package = (error.name or "a package").split(".")[0]
         raise UserError(f"verify needs {package}: pip install 'tfmigrate[verify]'") from None
+    if options["cwd"] and not options["cwd"].is_dir():
+        raise UserError(f"--cwd {options['cwd']}: no such folder")
     if options["pairs"] and not options["as_written"]:
         raise UserError("--pairs goes with --as-written")
     if folder is not None:
@@ -355,13 +366,12 @@ def verify(
         title = f"{options['module'] + ': ' if options['module'] else ''}{old} -> {new or 'its migrated copy'}"
         with time_limit(options["time_limit"]):
             report = replace(_judged(chosen, options["as_written"], options["pairs"], title, folder), title=title)
-    _show_verdict(report, folder, "pull request" if pull_request else form)
+    # Names of layers, and above all what the scripts died of, are text from others.
+    _show_verdict(everywhere(report), folder, "pull request" if pull_request else form)
     return report.exit_code
 
 
 def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], options: dict[str, Any]) -> VerifyOptions:
-    import shlex
-
     from tfmigrate import asked
     from tfmigrate.files import pins
     from tfmigrate.verify.depth import Depth
@@ -379,7 +389,7 @@ def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], optio
     return VerifyOptions(
         old=before.script,
         new=after.script,
-        args=tuple(shlex.split(options["arguments"])),
+        args=_words(options["arguments"]),
         program=None if own_place else before.root,
         new_program=None if own_place or after.root == before.root else after.root,
         start=start,
@@ -417,14 +427,14 @@ def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None, title: s
 
     def publish(report: Report) -> None:
         if folder is not None:
-            page.write(replace(report, title=title), folder)
+            page.write(everywhere(replace(report, title=title)), folder)
 
     verify = partial(written.verify_as_written, pairs=pairs or written.PAIRS) if as_written else verdict.verify
     with Servers() as servers:
         forking = partial(run_all, launch=servers.launch)
         if not sys.stderr.isatty():
-            return verify(chosen, tell=lambda line: click.echo(line, err=True), execute=forking, publish=publish)
-        with Progress(Console(stderr=True)) as live:
+            return verify(chosen, tell=_say, execute=forking, publish=publish)
+        with Progress(Console(stderr=True, markup=False)) as live:
             return verify(chosen, tell=live.tell, execute=partial(forking, watch=live.step), publish=publish)
 
 
@@ -447,9 +457,18 @@ def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
         _write(pull_request.render(report, [file.name for file in sorted(folder.glob("*.png"))] if folder else ()))
         return
     # In a log or a pipe nothing says how wide the page is, and 80 columns would break the tables.
-    terminal.show(report, Console(width=None if sys.stdout.isatty() else 140))
+    terminal.show(report, Console(width=None if sys.stdout.isatty() else 140, markup=False))
     if html:
         _write(f"Report: {html}\n")
+
+
+def _words(arguments: str) -> tuple[str, ...]:
+    import shlex
+
+    try:
+        return tuple(shlex.split(arguments))
+    except ValueError as error:
+        raise UserError(f"--args {arguments!r}: {str(error).lower()}; write it as on a shell's command line") from None
 
 
 def _variable(assignment: str) -> tuple[str, str]:
@@ -509,7 +528,7 @@ def runtimes(make: str | None, form: str) -> int:
 
     code = 0
     for name in dict.fromkeys(known.MAKES.values()) if make == "all" else [make] if make else []:
-        click.echo(f"Making {name} (or finding the one made before) ...", err=True)
+        _say(f"Making {name} (or finding the one made before) ...")
         try:
             known.make(name)
         except known.CannotMake as error:
@@ -585,16 +604,18 @@ def _of_one(file: FileResult) -> Result:
     return Result((file,) if told else (), scanned=1)
 
 
-def _rendered(result: Result, chosen: Settings) -> str:
+def _show(result: Result, chosen: Settings, stream: TextIO) -> None:
     name: str = chosen.format
-    if name == "text" and sys.stdout.isatty() and result.files:
+    if name == "text" and stream.isatty() and result.files:
         name = "terminal"  # Loads rich, which a run without a hit never needs.
-    return str(import_module(f"tfmigrate.report.{name}").render(result, chosen))
+    text = str(import_module(f"tfmigrate.report.{name}").render(result, chosen))
+    # The terminal's own colours are escape sequences too: that report takes care of the text from others itself.
+    _write_bytes((text if name == "terminal" else visible(text, "\n")).encode(), stream)
 
 
 def _write(text: str) -> None:
-    # A patch holds bytes of any encoding, and a path any byte; both travel as surrogates.
-    _write_bytes(text.encode("utf-8", "surrogateescape"))
+    """Print on stdout what may hold text from others."""
+    _write_bytes(visible(text, "\n").encode())
 
 
 def _write_json(document: object) -> None:
@@ -603,6 +624,7 @@ def _write_json(document: object) -> None:
     _write(json.dumps(document, indent=2) + "\n")
 
 
-def _write_bytes(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+def _write_bytes(data: bytes, stream: TextIO | None = None) -> None:
+    buffer = (stream or sys.stdout).buffer
+    buffer.write(data)
+    buffer.flush()

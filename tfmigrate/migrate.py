@@ -73,7 +73,8 @@ def fix_copy(
     `root`: the folder of the whole copy, by default the script's; `reached`: modules, relative to it, that the script
     imports. Raises UserError when there is nothing to migrate in script or modules, or something is refused.
     """
-    settings = replace(settings, from_version=settings.from_version or pins.written_for(script.resolve().parent))
+    pinned = pins.written_for(Path(os.path.realpath(script)).parent)
+    settings = replace(settings, from_version=settings.from_version or pinned)
     root = root or copy.parent
     names = {str(copy): str(script), **{str(root / name): name for name in reached if root / name != copy}}
     files = [file for file in fix([str(root), str(copy)], settings).files if file.path in names]
@@ -119,7 +120,9 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
     unreadable = [file for file in unreadable if file.path not in programs.others]
     groups = [[path for path in group if path in read] for group in programs.groups]
     groups = [*filter(None, groups), *([one.path] for one in alone if one.path in read)]
+    skipped = () if settings.from_version is not None else _odd_pins(read)
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
+    files = (*files, *(one for one in skipped if all(one.path != file.path for file in files)))
     files, waiting = _with_projects(files, paths, settings, read, groups)
     others = programs.others | waiting.keys()
     told = unnamed.held_back(files, lambda path: path not in others, programs.imports() if others else {}, waiting)
@@ -267,6 +270,13 @@ def _settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Setting
     return {path: replace(one, from_version=versions(Path(path).parent)) for path, one in own.items()}
 
 
+def _odd_pins(paths: Iterable[str]) -> list[FileResult]:
+    """Files that would say what the sources at `paths` were written for, and are no files that can be read."""
+    found = {odd: why for folder in {Path(path).parent for path in paths} for odd, why in pins.unreadable(folder)}
+    message = "cannot be read ({}), so the versions that it pins are not known"
+    return [FileResult(os.path.relpath(path), "skipped", error=message.format(why)) for path, why in found.items()]
+
+
 def _migrated(
     read: Mapping[str, _Read], groups: Sequence[Sequence[str]], settings: Mapping[str, Settings], jobs: int
 ) -> list[FileResult]:
@@ -356,6 +366,13 @@ def _ending(code: int | None) -> str:
     return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 
+def _left(file: FileResult, at_fault: str, reason: str) -> FileResult:
+    """A file that stays as it was because `at_fault`, a file of its program, cannot be written: its findings stand."""
+    if file.path != at_fault:
+        reason = f"not written, because {at_fault}, a file of the same program, {reason}"
+    return replace(file, status="error", error=reason, after=file.before)
+
+
 def _written(files: Sequence[FileResult], read: Mapping[str, _Read]) -> list[FileResult]:
     """The files of one program, written together: all of them or none."""
     changed = [file for file in files if file.changed and file.status != "error" and file.path in read]
@@ -367,11 +384,6 @@ def _written(files: Sequence[FileResult], read: Mapping[str, _Read]) -> list[Fil
         if changes:
             write.replace(changes)
     except write.WriteError as error:
-        failed = {file.path for file in changed}
-        return [
-            replace(file, status="error", findings=(), error=str(error), after=file.before)
-            if file.path in failed
-            else file
-            for file in files
-        ]
+        at_fault = next((file.path for file in changed if read[file.path].found.real == error.path), error.path)
+        return [_left(file, at_fault, str(error)) if file in changed else file for file in files]
     return [applied(file) if file in changed else file for file in files]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 Action = Literal["rewrite", "refuse", "warn", "suppressed"]
-Status = Literal["migrated", "refused", "unchanged", "error"]
+Status = Literal["migrated", "refused", "unchanged", "error", "skipped"]
 
 
 @dataclass(frozen=True, order=True)
@@ -44,8 +45,9 @@ class Finding:
 class FileResult:
     """The outcome for one file.
 
-    `before` and `after` are the decoded text (equal when nothing changes); `error` says what, where and what to do
-    when `status` is "error", and then there are no findings.
+    `before` and `after` are the decoded text (equal when nothing changes). `error` says what, where and what to do
+    when `status` is "error"; findings beside it are what could not be written. When `status` is "skipped", `error` says
+    why a walk left the path out, which is no failure of the run.
     """
 
     path: str
@@ -65,7 +67,7 @@ class FileResult:
         """The line of Python that a finding is about, as it stood before the run; empty when it has none."""
         if finding.cell:
             return finding.cell.source_line
-        lines = self.before.splitlines()
+        lines = re.split(r"\r\n|\r|\n", self.before)  # Python's lines: a form feed ends none.
         return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
 
 

@@ -23,6 +23,7 @@ Safety = Literal["safe", "unsafe", "refuse", "warn"]
 Leaves = Literal["trap", "change", "nothing"]
 ExampleKind = Literal["rewrite", "unchanged", "refuse"]
 Language = Literal["python", "requirements"]
+Level = Literal["warning", "note"]
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,9 @@ class Rule:
     """What a warning under this code leaves in the migrated program: a trap, which stops it or changes its training and
     which `check` finds again once the program is on a strategy; a change against the old program, which is not reported
     again; or nothing."""
+    level: Level = "warning"
+    """What its rewrites are told as where findings are sorted: "note" where the old form neither breaks nor trains
+    differently."""
     strategy: Strategy = "mirrored"
     """The `--strategy` that its examples are run with."""
 
@@ -143,13 +147,14 @@ def load(path: Path) -> Rule:
         defaults=tuple(_row(path, Default, row) for row in table.get("default", ())),
         leaves=table.get("leaves", "change"),
         strategy=table.get("strategy", "mirrored"),
+        level=table.get("level", "warning"),
         needs=tuple(_row(path, Need, row) for row in table.get("need", ())),
     )
 
 
 _KEYS: Mapping[str, type] = {
     "code": str, "name": str, "safety": str, "needles": list, "versions": str, "references": list,
-    "rename": list, "default": list, "need": list, "strategy": str, "leaves": str,
+    "rename": list, "default": list, "need": list, "strategy": str, "leaves": str, "level": str,
 }  # fmt: skip
 _REQUIRED = ("code", "name", "safety", "needles")
 
@@ -167,7 +172,7 @@ def _header(path: Path) -> tuple[dict[str, Any], str, int]:
     for key in _REQUIRED:
         if key not in table:
             raise RuleError(f"{path}:1: the front matter has no {key!r}")
-    for key, known in (("strategy", Strategy), ("safety", Safety), ("leaves", Leaves)):
+    for key, known in (("strategy", Strategy), ("safety", Safety), ("leaves", Leaves), ("level", Level)):
         if key in table and table[key] not in get_args(known):
             raise RuleError(f"{path}:1: {key} = {table[key]!r} is not one of {', '.join(get_args(known))}")
     return table, text, 3 + front.count("\n")

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from tfmigrate import patterns
 from tfmigrate.errors import UserError, suggestion
+from tfmigrate.files import regular
 
 Strategy = Literal["mirrored", "multi-worker"]
 Batch = Literal["auto", "seed", "keep"]
@@ -85,13 +87,11 @@ class Settings:
         """These settings with what `per_file_ignores` says of one file (a path from the current folder)."""
         if not self.per_file_ignores:
             return self
-        from pathspec import GitIgnoreSpec  # Late: few projects need it.
-
         relative = os.path.relpath(path, self.root or Path.cwd()).replace(os.sep, "/")
         codes = [
             code
             for pattern, codes in self.per_file_ignores
-            if not relative.startswith("../") and GitIgnoreSpec.from_lines([pattern]).match_file(relative)
+            if not relative.startswith("../") and patterns.compiled([pattern]).match_file(relative)
             for code in codes
         ]
         return replace(self, ignore=(*self.ignore, *codes))
@@ -133,17 +133,18 @@ _CHOICES = {"strategy": get_args(Strategy), "batch": get_args(Batch), "format": 
 
 
 def _nearest_table(start: Path) -> tuple[Path | None, Mapping[str, Any]]:
-    folder = start.resolve()
+    folder = Path(os.path.realpath(start))  # Path.resolve raises where links lead in a circle.
     for root in (folder, *folder.parents):
         path = root / "pyproject.toml"
-        if not path.is_file():
+        if not os.path.isfile(path):
             continue
         from tfmigrate.toml import tomllib  # Late: many runs find no such file.
 
         try:
-            document = tomllib.loads(path.read_text(encoding="utf-8"))
+            document = tomllib.loads(regular.read(path).decode())
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise SettingsError(f"{path}: cannot be read: {error}; mend it or move it away") from None
+            reason = getattr(error, "strerror", None) or error
+            raise SettingsError(f"{path}: cannot be read: {reason}; mend it or move it away") from None
         tool = document.get("tool", {})
         table = tool.get("tfmigrate", {}) if isinstance(tool, dict) else {}
         if not isinstance(table, dict):
@@ -162,10 +163,12 @@ def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
 def _check(key: str, value: Any, where: str) -> Any:
     name = _key(key)
     if key in _LISTS:
-        return _strings(name, value, where)
+        items = _strings(name, value, where)
+        return _patterns(name, items, where) if key == "exclude" else items
     if key == "per_file_ignores":
         if not isinstance(value, dict):
             raise SettingsError(f'{where}: {name} = {value!r} is not a table; write {{ "legacy/" = ["TFM2"] }}')
+        _patterns(name, tuple(value), where)
         return tuple((pattern, _strings(f"{name}.{pattern}", codes, where)) for pattern, codes in value.items())
     if key == "clear_outputs":
         if not isinstance(value, bool):
@@ -207,6 +210,13 @@ def _strings(name: str, value: Any, where: str) -> tuple[str, ...]:
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
         raise SettingsError(f"{where}: {name} = {value!r} is not a list of strings")
     return tuple(items)
+
+
+def _patterns(name: str, lines: tuple[str, ...], where: str) -> tuple[str, ...]:
+    for line in lines:
+        if (reason := patterns.malformed(line)) is not None:
+            raise SettingsError(f"{where}: {name}: {reason}; write it as in a .gitignore")
+    return lines
 
 
 def _version(text: str) -> tuple[int, ...] | None:

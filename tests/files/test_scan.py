@@ -112,7 +112,7 @@ def test_comments_and_blank_lines_of_a_gitignore_ask_for_no_pattern(
     put("#b.py")
     put(".gitignore", "# a.py\n\n  \n")
     with monkeypatch.context() as patched:
-        patched.delattr("tfmigrate.files.scan._spec")  # It loads pathspec, as slow as a walk over 10,000 files.
+        patched.delattr("tfmigrate.files.scan.compiled")  # It loads pathspec, as slow as a walk over 10,000 files.
         assert found() == ["#b.py", "a.py"]
     put(".gitignore", "# a.py\n\\#b.py\n")
     assert found() == ["a.py"]

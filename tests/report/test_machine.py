@@ -43,7 +43,7 @@ SCHEMA = {
                 "required": ["path", "status", "findings"],
                 "properties": {
                     "path": {"type": "string"},
-                    "status": {"enum": ["migrated", "refused", "unchanged", "error"]},
+                    "status": {"enum": ["migrated", "refused", "unchanged", "error", "skipped"]},
                     "findings": {"type": "array", "items": FINDING},
                     "error": {"type": "string"},
                 },
@@ -77,6 +77,7 @@ def test_json_keeps_the_schema_of_the_design(result: Result) -> None:
         "warnings": 1,
         "suppressed": 1,
         "left": 2,
+        "skipped": 0,
     }
 
 
@@ -94,7 +95,7 @@ def test_sarif(result: Result) -> None:
     place = first["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "a%20b.py"
     assert place["region"] == {"startLine": 2, "startColumn": 5}
-    assert [one["level"] for one in run["results"]] == ["warning", "note", "error", "note"]
+    assert [one["level"] for one in run["results"]] == ["warning", "note", "error", "warning"]
     assert suppressed["suppressions"] == [{"kind": "inSource"}]
     assert not any("suppressions" in one for one in (first, refused, warned))
     (invocation,) = run["invocations"]
@@ -120,7 +121,7 @@ def test_github_escapes_what_would_end_a_command(result: Result) -> None:
     assert lines[0] == (
         "::warning file=a b.py,line=2,col=5,title=TFM001::the wrap goes: 100%25 sure,%0Asee above [can be rewritten]"
     )
-    assert [line.split(" ")[0] for line in lines[:5]] == ["::warning", "::notice", "::error", "::error", "::notice"]
+    assert [line.split(" ")[0] for line in lines[:5]] == ["::warning", "::notice", "::error", "::error", "::warning"]
     odd = Result((FileResult("a,b:c.py", "refused", (Finding(1, 1, "TFM101", "m", "refuse"),)),), 1)
     assert github.render(odd, Settings()).startswith("::error file=a%2Cb%3Ac.py,line=1,")
 

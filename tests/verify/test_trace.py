@@ -59,3 +59,11 @@ def test_losses_that_are_not_numbers_survive(tmp_path: Path) -> None:
 def test_nothing_recorded(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         trace.load(tmp_path)
+
+
+def test_colours_in_an_error_are_left_out(tmp_path: Path) -> None:
+    end = {"event": "end", "ok": False, "error": "ValueError: \x1b[1mInput 0 is \x1b[1;31mwrong\x1b[0m\x1b[2J"}
+    rest = {"seconds": 1.0, "train_seconds": 1.0, "samples_per_second": None, "peak_memory_bytes": None}
+    loaded = trace.load(write(tmp_path, json.dumps(end | rest)))
+    assert loaded.end is not None
+    assert loaded.end.error == "ValueError: Input 0 is wrong\x1b[2J"

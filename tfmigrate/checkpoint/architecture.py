@@ -13,6 +13,7 @@ from typing import Any
 import h5py
 
 from tfmigrate.errors import UserError
+from tfmigrate.files.regular import read, require
 
 MODELS = frozenset({"Model", "Functional", "Sequential"})
 _PARTS = ("layer", "backward_layer", "cell", "cells")
@@ -60,6 +61,7 @@ def of_json(text: str | bytes, path: Path) -> Layer:
 
 def of_file(path: Path) -> Layer:
     """The architecture in a file of `model.to_json()`, a .keras, or a whole .h5 file. Raises UserError."""
+    require(path)
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
@@ -69,7 +71,7 @@ def of_file(path: Path) -> Layer:
                 if "model_config" not in file.attrs:
                     raise UserError(f"{path}: holds weights alone; give model.to_json(), a .keras or a whole .h5 file")
                 return of_json(file.attrs["model_config"], path)
-        return of_json(path.read_text(encoding="utf-8"), path)
+        return of_json(read(path).decode(), path)
     except UnicodeDecodeError:
         raise UserError(f"{path}: is neither model.to_json() nor a .keras or .h5 file") from None
     except (OSError, KeyError) as error:

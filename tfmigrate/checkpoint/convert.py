@@ -10,6 +10,7 @@ import h5py
 from tfmigrate.checkpoint import architecture, layouts, parallel
 from tfmigrate.checkpoint.assign import assigned
 from tfmigrate.errors import UserError
+from tfmigrate.files.regular import require
 from tfmigrate.files.write import new_file
 
 ENDING = ".weights.h5"
@@ -37,10 +38,9 @@ def convert(old: Path, new: Path, plain_model: Path | None = None) -> Converted:
     if not new.name.endswith(".h5"):
         raise UserError(f"{new}: the name must end in {ENDING}, or in .h5 for the layout that both Keras versions read")
     model = architecture.of_file(plain_model) if plain_model else None
+    require(old)
     try:
         source = h5py.File(old, "r")
-    except FileNotFoundError:
-        raise UserError(f"{old}: no such file") from None
     except OSError as error:
         raise UserError(f"{old}: is no HDF5 file that can be read: {error.strerror or error}") from None
     with source, new_file(new) as unfinished:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tfmigrate.errors import UserError
+from tfmigrate.files import regular
 from tfmigrate.result import FileResult, Finding, Result
 
 VERSION = 1
@@ -80,19 +81,20 @@ def _entry(baseline: Path, file: FileResult, finding: Finding) -> Entry:
 
 
 def _relative(baseline: Path, path: str) -> str:
-    return os.path.relpath(os.path.abspath(path), baseline.resolve().parent).replace(os.sep, "/")
+    return os.path.relpath(os.path.abspath(path), Path(os.path.realpath(baseline)).parent).replace(os.sep, "/")
 
 
 def read(baseline: Path) -> Counter[Entry]:
     """How often each finding is known. Raises BaselineError."""
     try:
-        document = json.loads(baseline.read_text(encoding="utf-8"))
+        document = json.loads(regular.read(baseline))
     except FileNotFoundError:
         raise BaselineError(
             f"{baseline}: there is no such baseline; make it with: tfmigrate check --write-baseline {baseline}"
         ) from None
-    except (OSError, ValueError) as error:
-        raise BaselineError(f"{baseline}: cannot be read as a baseline: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BaselineError(f"{baseline}: cannot be read as a baseline: {reason}") from None
     try:
         if document["version"] != VERSION:
             raise BaselineError(
@@ -112,7 +114,8 @@ def save(baseline: Path, entries: Iterable[Entry]) -> int:
     ]
     text = json.dumps({"version": VERSION, "findings": findings}, indent=2, ensure_ascii=False) + "\n"
     try:
-        baseline.write_text(text, encoding="utf-8", newline="\n")
+        # A path may hold bytes that are not UTF-8, which Python has as lone surrogates and JSON as \udcff.
+        baseline.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     except OSError as error:
         raise BaselineError(f"{baseline}: cannot be written: {error.strerror}") from None
     return counted.total()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tfmigrate.errors import UserError
 from tfmigrate.files.git import git
+from tfmigrate.files.regular import read
 from tfmigrate.files.scan import SUFFIXES
 
 BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -27,9 +29,36 @@ def changed_files(paths: Sequence[str], revision: str | None) -> list[str]:
     elif not _is_revision(revision):
         raise UserError(f"--changed: git knows no revision {revision!r}; write --changed=REV, paths come without it")
     base = _git("merge-base", "HEAD", revision).strip()
-    listed = _git("diff", "--name-only", "--no-renames", "--diff-filter=d", "-z", base, "--", *paths).split("\0")
+    listed = _differing(top, base, paths)
     new = _git("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths).split("\0")
     return sorted({os.path.relpath(os.path.join(top, name)) for name in (*listed, *new) if name.endswith(SUFFIXES)})
+
+
+def _differing(top: str, base: str, paths: Sequence[str]) -> Iterator[str]:
+    """Tracked files whose content is not that of `base`, relative to `top`.
+
+    `git diff` would run the repository's own filters to find that out; `diff-index` says which files may differ, and
+    their bytes are compared here. One that a filter or a setting of line ends makes the same may so be listed too.
+    """
+    options = ("--no-renames", "--diff-filter=d", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "-z")
+    fields = iter(_git("diff-index", *options, base, "--", *paths).split("\0"))
+    for entry, name in zip(fields, fields, strict=False):
+        _, _, before, after, _ = entry.split(" ")
+        if not name.endswith(SUFFIXES):
+            continue
+        # Without a name, the content in the work tree was not looked at.
+        if after.strip("0") or _object_name(os.path.join(top, name), len(before)) != before:
+            yield name
+
+
+def _object_name(path: str, digits: int) -> str | None:
+    """The name that git gives to the content of a file: by SHA-1, or by SHA-256 where names have 64 digits."""
+    try:
+        data = os.fsencode(os.readlink(path)) if os.path.islink(path) else read(path)
+    except OSError:
+        return None
+    digest = hashlib.sha256 if digits == 64 else hashlib.sha1
+    return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def _is_revision(name: str) -> bool:
@@ -48,3 +77,6 @@ def _git(*arguments: str) -> str:
     except subprocess.CalledProcessError as error:
         reason = os.fsdecode(error.stderr).strip().splitlines()[-1:] or [f"git {arguments[0]} failed"]
         raise UserError(f"--changed: {reason[0]}") from None
+    except subprocess.TimeoutExpired as error:
+        waited = f"git {arguments[0]} did not answer within {error.timeout:g} seconds"
+        raise UserError(f"--changed: {waited}; is a .gitignore a pipe, or the disk slow?") from None

@@ -7,10 +7,11 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 
+from tfmigrate.files.regular import opened
+
 FEW = 1500
 """Files that one process searches sooner than it makes another."""
 _BLOCK = 1 << 16  # Nearly every file fits. Room for twice as much is new from the system each time, which takes longer.
-_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 def grep(paths: Sequence[str], needles: Sequence[bytes]) -> dict[int, bytes | str]:
@@ -85,7 +86,7 @@ def _finder(needles: Sequence[bytes]) -> Callable[[bytes], object]:
 
 def _read(path: str) -> bytes:
     # Half the time of open(path, "rb").read(), which makes three objects a file.
-    descriptor = os.open(path, _READ)
+    descriptor = opened(path)
     try:
         data = os.read(descriptor, _BLOCK)
         if len(data) == _BLOCK:

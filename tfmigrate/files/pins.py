@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+
+from tfmigrate.files import regular
 
 NAMES = (
     "requirements*.txt", "requirements/*.txt", "constraints*.txt", "setup.py", "setup.cfg", "pyproject.toml", "Pipfile",
@@ -36,18 +39,27 @@ def written_for(folder: Path, pinned: Callable[[Path], Mapping[str, str]] = pinn
     Looks in the folder and those above it, up to the repository's root (without one, in the folder only), and takes
     the nearest that pins either. Who asks for many folders hands in a `pinned` that remembers.
     """
-    for one in folders_up(folder.resolve()):
+    for one in folders_up(Path(os.path.realpath(folder))):
         found = pinned(one)
         if found:
             return ", ".join(f"{package}=={version}" for package, version in sorted(found.items()))
     return None
 
 
+def unreadable(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The files that would say which versions hold in `folder`, but cannot be read, each with the reason."""
+    for one in folders_up(Path(os.path.realpath(folder))):
+        for path in _files(one):
+            reason = None if os.path.isdir(path) else regular.lacking(path)  # `Dockerfile*` may well be a folder's name
+            if reason is not None:
+                yield path, reason
+
+
 def folders_up(folder: Path) -> list[Path]:
     """`folder` and those above it up to the repository's root; without a repository, the folder only."""
     chain = [folder, *folder.parents]
     for number, one in enumerate(chain):
-        if (one / ".git").exists():
+        if os.path.exists(one / ".git"):
             return chain[: number + 1]
     return chain[:1]
 
@@ -59,8 +71,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _pins(path: Path) -> Iterator[tuple[str, str]]:
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        text = regular.read(path).decode(errors="replace")
+    except OSError:  # see `unreadable`
         return
     text = "\n".join(line.split("#")[0] for line in text.splitlines())
     for match in _PIN.finditer(text):

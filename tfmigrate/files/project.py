@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from tfmigrate.files import scan
+from tfmigrate.files import regular, scan
 from tfmigrate.files.pins import folders_up
 
 _BESIDE = ("requirements", "docker", ".devcontainer")
@@ -20,22 +20,29 @@ def nearest(folder: str, listed: Callable[[Path], Sequence[Path]]) -> tuple[str,
 
     Paths are relative to the current folder where `folder` is.
     """
-    for one in folders_up(Path(folder).resolve()):
+    for one in folders_up(Path(os.path.realpath(folder))):
         found = [_found(file, os.path.isabs(folder)) for file in listed(one)]
         if found:
             return str(one), found
-    return str(Path(folder).resolve()), []
+    return str(Path(os.path.realpath(folder))), []
 
 
 def files_named(folder: Path, named: Callable[[str], bool]) -> list[Path]:
     """The files of a project's folder whose names `named` accepts."""
-    places = [place for place in (folder, *(folder / name for name in _BESIDE)) if place.is_dir()]
-    files = [place / name for place in places for name in sorted(filter(named, os.listdir(place)))]
-    return [file for file in files if file.is_file() and not file.is_symlink()]
+    places = (folder, *(folder / name for name in _BESIDE))
+    files = [place / name for place in places for name in sorted(filter(named, _names_in(place)))]
+    return [file for file in files if not file.is_symlink() and regular.lacking(file) is None]
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:  # missing, a file, or not ours to read
+        return []
 
 
 def _found(file: Path, absolute: bool) -> scan.Found:
-    return scan.Found(str(file) if absolute else os.path.relpath(file), str(file), file.read_bytes())
+    return scan.Found(str(file) if absolute else os.path.relpath(file), str(file), regular.read(file))
 
 
 def within(real: str, paths: Iterable[str]) -> bool:

@@ -7,6 +7,7 @@ Too many is harmless here and costs time only: what an import really means is de
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePath
@@ -33,12 +34,12 @@ def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: 
     wanted = {path: _concerned(data, needles) for path, data in hits.items()}
     told = dict(wanted)
     for _ in range(_ROUNDS):
-        stems = {module_name(path).encode() for path, names in wanted.items() if names}
+        stems = {os.fsencode(module_name(path)) for path, names in wanted.items() if names}
         if not stems:
             break
         offered: dict[bytes, set[bytes]] = {}
         for path, concerned in wanted.items():
-            offered.setdefault(module_name(path).encode(), set()).update(concerned)
+            offered.setdefault(os.fsencode(module_name(path)), set()).update(concerned)
         fresh = {}
         for path, data in search(sorted(stems)).items():
             package = PurePath(path).stem == "__init__"

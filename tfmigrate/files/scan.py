@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfmigrate.files.grep import grep
+from tfmigrate.files.regular import read, what_is
+from tfmigrate.patterns import compiled, well_formed
 from tfmigrate.result import FileResult
 
 if TYPE_CHECKING:
@@ -20,8 +22,15 @@ if TYPE_CHECKING:
 NOTEBOOK = ".ipynb"
 SUFFIXES = (".py", NOTEBOOK)
 NEVER_WALKED = frozenset(
-    (".git", ".hg", ".svn", "node_modules", "__pycache__", "site-packages", ".tox", ".nox", ".ipynb_checkpoints")
-)
+    (
+        ".git", ".hg", ".svn", ".bzr", "node_modules", "bower_components", "__pycache__", "__pypackages__",
+        "site-packages", "dist-packages", ".venv", "venv", ".virtualenv", ".tox", ".nox", ".direnv", ".pixi", ".pyenv",
+        ".eggs", ".mypy_cache", ".pytest_cache", ".pytype", ".ruff_cache", ".ipynb_checkpoints",
+    )
+)  # fmt: skip
+"""Names of folders that hold installed packages, version control, or copies that a tool keeps for itself."""
+_MARKS = ("pyvenv.cfg", "conda-meta")
+_PROGRAMS = frozenset(("activate", "python", "python2", "python3"))
 _NEVER = "is never walked: it holds installed packages or version control; name its files"
 
 
@@ -36,7 +45,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Scan:
-    """The files found, in path order; what could not be read; and how many files were looked at."""
+    """The files found, in path order; what could not be read or was skipped; and how many files were looked at."""
 
     found: tuple[Found, ...]
     errors: tuple[FileResult, ...]
@@ -61,7 +70,8 @@ def search(
 
     A walk leaves out what a .gitignore of any level names unless git tracks it, `exclude` (the same language, relative
     to `root`), version control, virtual environments and node_modules; a file that is named is always read. Links to
-    folders are not followed; a link to a file counts when its target lies inside `paths`, and is an error when not.
+    folders are not followed; a link to a file counts when its target lies inside `paths`. What a walk comes by and
+    cannot use (a link that leads outside, links in a circle, a pipe) is skipped, and said; named, it is an error.
     """
     search = _Search(needles, exclude, root or Path.cwd(), named)
     for path in paths:
@@ -76,9 +86,12 @@ class _Search:
     ) -> None:
         self.needles = tuple(needles)
         self.named = named
-        self.excluded = [(_spec(exclude), str(root.resolve()))] if exclude else []
+        self.excluded = [(compiled(exclude), os.path.realpath(root))] if exclude else []
         self.found: list[Found] = []
         self.errors: list[FileResult] = []
+        self.skipped: dict[str, FileResult] = {}
+        self.odd_ignores = False
+        """Whether a .gitignore could not be read."""
         self.looked_at: list[tuple[str, Sequence[tuple[GitIgnoreSpec, str]]]] = []
 
     def add(self, path: str) -> None:
@@ -95,7 +108,7 @@ class _Search:
             elif stat.S_ISREG(mode):
                 self.looked_at.append((path, ()))
             else:
-                self.error(path, "is no regular file; name a file or a folder")
+                self.error(path, f"is {what_is(mode)}; name a file or a folder")
 
     def walk(self, top: str) -> None:
         real = os.path.realpath(top)
@@ -104,7 +117,7 @@ class _Search:
             return
         start = "" if top == "." else top
         looked_at: dict[str, Sequence[tuple[GitIgnoreSpec, str]]] = {}
-        pending = [(start, real, self.excluded + _ignores_above(real))]
+        pending = [(start, real, self.excluded + self.ignores_above(real))]
         ignored = len(pending[0][2]) > len(self.excluded)
         while pending:
             shown, folder, ignores = pending.pop()
@@ -115,23 +128,66 @@ class _Search:
                 self.error(shown or top, f"cannot be read: {error.strerror}")
                 continue
             names = {child.name for child in children}
-            if "pyvenv.cfg" in names or "conda-meta" in names:
-                if shown in ("", top):
+            is_top = shown in ("", top)
+            if not names.isdisjoint(_MARKS) or (not is_top and is_installed(folder, names)):
+                if is_top:
                     self.error(top, _NEVER)
                 continue
-            if ".gitignore" in names:
-                more = _ignores_of(os.path.join(folder, ".gitignore"), folder)
-                ignores, ignored = [*ignores, *more], ignored or bool(more)
             prefix = os.path.join(shown, "")
+            if ".gitignore" in names:
+                more = self.ignores_of(prefix + ".gitignore", folder)
+                ignores, ignored = [*ignores, *more], ignored or bool(more)
             for child in children:
                 if child.is_dir(follow_symlinks=False):
                     if child.name not in NEVER_WALKED and not _ignored(child.path, ignores, is_folder=True):
                         pending.append((prefix + child.name, child.path, ignores))
-                elif self.named(child.name) and child.is_file():
+                elif self.named(child.name) and self.is_file(child, prefix + child.name):
                     looked_at[prefix + child.name] = ignores
-        if ignored:
+        if ignored and not self.odd_ignores:  # git itself waits for a pipe called .gitignore
             looked_at.update((os.path.join(start, name), self.excluded) for name in self.committed(real))
         self.looked_at.extend(looked_at.items())
+
+    def is_file(self, child: os.DirEntry[str], path: str) -> bool:
+        """Whether a walk reads this entry; what it cannot read is said, but for folders and links to nothing, which
+        editors make (`.#train.py`)."""
+        try:
+            if child.is_file():
+                return True
+            mode = os.stat(child.path).st_mode
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            self.skip(path, f"cannot be read: {error.strerror}")
+            return False
+        if not stat.S_ISDIR(mode):
+            self.skip(path, f"is {what_is(mode)}")
+        return False
+
+    def ignores_above(self, folder: str) -> list[tuple[GitIgnoreSpec, str]]:
+        """The patterns that hold in `folder` because of the repository it lies in, outermost first.
+
+        None when they leave `folder` itself out: naming it overrules them.
+        """
+        above = _up_to_repository(folder)
+        if not above:
+            return []
+        files = [(os.path.join(above[-1], ".git", "info", "exclude"), above[-1])]
+        files += [(os.path.join(place, ".gitignore"), place) for place in reversed(above[1:])]
+        ignores = [ignore for file, place in files for ignore in self.ignores_of(os.path.relpath(file), place)]
+        return [] if any(_ignored(place, ignores, is_folder=True) for place in above[:-1]) else ignores
+
+    def ignores_of(self, path: str, folder: str) -> list[tuple[GitIgnoreSpec, str]]:
+        """What a .gitignore says of `folder`; nothing where it is missing, or holds only comments as git's first."""
+        try:
+            lines = read(path).decode("utf-8", "replace").splitlines()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return []
+        except OSError as error:
+            self.odd_ignores = True
+            self.skip(path, f"cannot be read ({error.strerror}), so nothing is left out for it")
+            return []
+        patterns = well_formed([line for line in lines if line.strip() and not line.startswith("#")])
+        return [(compiled(patterns), folder)] if patterns else []
 
     def committed(self, folder: str) -> Iterator[str]:
         """Files below `folder` that a .gitignore would leave out of the walk, were they not in the repository."""
@@ -139,7 +195,7 @@ class _Search:
 
         for name in tracked_though_ignored(folder):
             path = os.path.join(folder, name)
-            if self.named(name) and NEVER_WALKED.isdisjoint(name.split("/")) and os.path.isfile(path):
+            if self.named(name) and os.path.isfile(path) and not _lies_in_installed(folder, name):
                 yield os.path.normpath(name)
 
     def search(self) -> None:
@@ -155,6 +211,9 @@ class _Search:
     def error(self, path: str, message: str) -> None:
         self.errors.append(FileResult(path, "error", error=message))
 
+    def skip(self, path: str, message: str) -> None:
+        self.skipped[path] = FileResult(path, "skipped", error=message)
+
     def outcome(self, paths: Sequence[str]) -> Scan:
         folders = [os.path.join(os.path.realpath(path), "") for path in paths if os.path.isdir(path)]
         named = {_place(path) for path in paths if not os.path.isdir(path)}
@@ -162,11 +221,13 @@ class _Search:
         # Each file is handled once, under the first name it was found by; a link to it comes last.
         for one in sorted(self.found, key=lambda one: _place(one.path) != one.real):
             if one.real not in named and not any(one.real.startswith(folder) for folder in folders):
-                self.error(one.path, f"is a link to {one.real}, outside the given paths; name that file itself")
+                tell = self.error if _place(one.path) in named else self.skip
+                tell(one.path, f"is a link to {one.real}, outside the given paths; name that file itself")
             else:
                 found.setdefault(one.real, one)
         ordered = sorted(found.values(), key=lambda one: one.path)
-        return Scan(tuple(ordered), tuple(sorted(self.errors, key=lambda error: error.path)), len(self.looked_at))
+        failed = sorted([*self.errors, *self.skipped.values()], key=lambda error: error.path)
+        return Scan(tuple(ordered), tuple(failed), len(self.looked_at))
 
 
 def _place(path: str) -> str:
@@ -175,35 +236,31 @@ def _place(path: str) -> str:
     return os.path.join(os.path.realpath(folder), name)
 
 
-def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
+def is_installed(folder: str | os.PathLike[str], names: Set[str] | None = None) -> bool:
+    """Whether a folder (with these entries, where they are known) is a virtual environment, under any name and with or
+    without pyvenv.cfg."""
+    if names is None:
+        names = set(_listed(folder))
+    if not names.isdisjoint(_MARKS):
+        return True
+    if {"bin", "lib"} <= names:  # virtualenv wrote no pyvenv.cfg before version 20
+        libraries, programs = _listed(os.path.join(folder, "lib")), _listed(os.path.join(folder, "bin"))
+        return any(name.startswith("python") for name in libraries) and not _PROGRAMS.isdisjoint(programs)
+    return {"Scripts", "Lib"} <= names and "site-packages" in _listed(os.path.join(folder, "Lib"))
 
-    return GitIgnoreSpec.from_lines(lines)
+
+def _lies_in_installed(top: str, name: str) -> bool:
+    """Whether one of the folders between `top` and the file `name` below it is one that a walk does not enter."""
+    parts = name.split("/")[:-1]
+    folders = (os.path.join(top, *parts[: depth + 1]) for depth in range(len(parts)))
+    return not NEVER_WALKED.isdisjoint(parts) or any(is_installed(one) for one in folders)
 
 
-def _ignores_of(file: str, folder: str) -> list[tuple[GitIgnoreSpec, str]]:
-    """What a .gitignore says of `folder`; nothing where it is missing, or holds only comments as git's first one."""
+def _listed(folder: str | os.PathLike[str]) -> list[str]:
     try:
-        with open(file, "rb") as opened:
-            lines = opened.read().decode("utf-8", "replace").splitlines()
+        return os.listdir(folder)
     except OSError:
         return []
-    patterns = [line for line in lines if line.strip() and not line.startswith("#")]
-    return [(_spec(patterns), folder)] if patterns else []
-
-
-def _ignores_above(folder: str) -> list[tuple[GitIgnoreSpec, str]]:
-    """The patterns that hold in `folder` because of the repository it lies in, outermost first.
-
-    None when they leave `folder` itself out: naming it overrules them.
-    """
-    above = _up_to_repository(folder)
-    if not above:
-        return []
-    files = [(os.path.join(above[-1], ".git", "info", "exclude"), above[-1])]
-    files += [(os.path.join(place, ".gitignore"), place) for place in reversed(above[1:])]
-    ignores = [ignore for file, place in files for ignore in _ignores_of(file, place)]
-    return [] if any(_ignored(place, ignores, is_folder=True) for place in above[:-1]) else ignores
 
 
 def program_root(path: str) -> str | None:

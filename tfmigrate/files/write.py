@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -10,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tfmigrate.errors import UserError
+from tfmigrate.files import regular
 
 SUFFIX = ".tfmigrate"
 """How the names of unfinished copies end."""
+_ROOM = 200
+"""Bytes of a name to which more may be added: most file systems take 255."""
 
 
 class WriteError(UserError):
@@ -62,8 +66,7 @@ def replace(changes: Sequence[Change]) -> None:
 def _check(change: Change) -> None:
     path = change.path
     try:
-        with open(path, "rb") as file:
-            current = file.read()
+        current = regular.read(path)
         mode = os.stat(path).st_mode
     except OSError as error:
         raise WriteError(path, f"cannot be read again before writing: {error.strerror}") from None
@@ -78,14 +81,20 @@ def _remove_leftovers(path: str) -> None:
     folder, name = os.path.split(path)
     with contextlib.suppress(OSError):
         for other in os.listdir(folder):
-            if other.startswith(f".{name}.") and other.endswith(SUFFIX):
+            if other.startswith(_begins(name)) and other.endswith(SUFFIX):
                 os.unlink(os.path.join(folder, other))
+
+
+def _begins(name: str) -> str:
+    """How the names of unfinished copies of a file begin; one whose name leaves no room for more has a short one."""
+    data = os.fsencode(name)
+    return f".{name}." if len(data) < _ROOM else f".{hashlib.sha256(data).hexdigest()}."
 
 
 def _stage(path: str, data: bytes) -> str:
     """A finished copy beside `path`, on disk."""
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}{SUFFIX}")
+    temporary = os.path.join(folder, f"{_begins(name)}{os.getpid()}{SUFFIX}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     except OSError as error:
@@ -151,7 +160,7 @@ def new_file(path: Path) -> Iterator[Path]:
     """
     if os.path.lexists(path):
         raise WriteError(str(path), f"{path}: exists already; take it away, or choose another name")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{SUFFIX}")
+    temporary = path.with_name(f"{_begins(path.name)}{os.getpid()}{SUFFIX}")
     try:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     except OSError as error:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from tfmigrate.printable import visible
+from tfmigrate.report.severity import Severity, severity
 from tfmigrate.report.text import counts, outcome
 from tfmigrate.result import Result
 from tfmigrate.settings import Settings
 
-_LEVELS = {"rewrite": "warning", "refuse": "error", "warn": "notice", "suppressed": "notice"}
+_COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def render(result: Result, settings: Settings) -> str:
@@ -15,20 +17,21 @@ def render(result: Result, settings: Settings) -> str:
     for file in result.files:
         path = _property(file.path.replace("\\", "/"))
         if file.error:
-            lines.append(f"::error file={path},title=tfmigrate::{_data(file.error)}")
+            command = "error" if file.status == "error" else "notice"
+            lines.append(f"::{command} file={path},title=tfmigrate::{_data(file.error)}")
         for finding in file.findings:
             where, message = f"line={finding.line},col={finding.column}", finding.message
             if finding.cell:
                 where = f"line={finding.cell.file_line}"  # GitHub shows the JSON.
                 message = f"cell {finding.cell.number}, line {finding.line}: {message}"
             properties = f"file={path},{where},title={_property(finding.code)}"
-            lines.append(f"::{_LEVELS[finding.action]} {properties}::{_data(message)} [{outcome(finding)}]")
+            lines.append(f"::{_COMMANDS[severity(finding)]} {properties}::{_data(message)} [{outcome(finding)}]")
     return "\n".join([*lines, counts(result)]) + "\n"
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(text, "\n").replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return _data(visible(text)).replace(":", "%3A").replace(",", "%2C")

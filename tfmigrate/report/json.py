@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tfmigrate.printable import visible
 from tfmigrate.report.summary import is_left, summarize
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
@@ -12,6 +13,8 @@ from tfmigrate.settings import Settings
 
 def render(result: Result, settings: Settings) -> str:
     """`{"version", "files": [{"path", "status", "findings": [...]}], "summary"}`; a file in error has "error" too.
+
+    So has one that was skipped: there it says why.
 
     A finding in a notebook has "cell" (from 1, among all cells), and its line and column count within that cell.
     """
@@ -25,11 +28,16 @@ def render(result: Result, settings: Settings) -> str:
 
 def _file(file: FileResult) -> dict[str, Any]:
     entry: dict[str, Any] = {
-        "path": file.path,
+        "path": _path(file.path),
         "status": file.status,
         "findings": [_finding(finding) for finding in file.findings],
     }
-    return entry | ({"error": file.error} if file.error else {})
+    return entry | ({"error": visible(file.error, "\n")} if file.error else {})
+
+
+def _path(path: str) -> str:
+    """The path itself; only what JSON has no place for, a byte that is no UTF-8, as `\xff`."""
+    return "".join(visible(one) if "\ud800" <= one <= "\udfff" else one for one in path)
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -37,7 +45,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "code": finding.code,
         "line": finding.line,
         "column": finding.column,
-        "message": finding.message,
+        "message": visible(finding.message, "\n"),
         "action": finding.action,
         "applied": finding.applied,
         "left": is_left(finding),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from tfmigrate.junit import document
-from tfmigrate.report.text import told
+from tfmigrate.report.text import failure, one_line, path, told
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
@@ -16,15 +16,15 @@ def render(result: Result, settings: Settings) -> str:
 
 
 def _case(file: FileResult) -> ElementTree.Element:
-    case = ElementTree.Element("testcase", classname="tfmigrate", name=file.path, file=file.path)
+    case = ElementTree.Element("testcase", classname="tfmigrate", name=path(file), file=path(file))
     failed = [finding for finding in file.findings if _needs_a_person(finding)]
     rest = [finding for finding in file.findings if not _needs_a_person(finding)]
     if file.error:
-        ElementTree.SubElement(case, "error", message=file.error)
+        ElementTree.SubElement(case, failure(file), message=one_line(file.error))
     if failed:
         codes = ", ".join(sorted({finding.code for finding in failed}))
-        failure = ElementTree.SubElement(case, "failure", type=codes, message=f"{len(failed)} found: {codes}")
-        failure.text = "\n".join(map(told, failed))
+        left = ElementTree.SubElement(case, "failure", type=codes, message=f"{len(failed)} found: {codes}")
+        left.text = "\n".join(map(told, failed))
     if rest:
         ElementTree.SubElement(case, "system-out").text = "\n".join(map(told, rest))
     return case

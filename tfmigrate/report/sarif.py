@@ -8,15 +8,17 @@ from typing import Any
 from urllib.parse import quote
 
 from tfmigrate import __version__, rules
+from tfmigrate.printable import visible
+from tfmigrate.report.severity import severity
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS = {"rewrite": "warning", "refuse": "error", "warn": "note", "suppressed": "note"}
 
 
 def render(result: Result, settings: Settings) -> str:
-    """One run; suppressed uses carry a suppression, files in error are notifications of an unsuccessful invocation."""
+    """One run; suppressed uses carry a suppression, files in error are notifications of an unsuccessful
+    invocation, paths that were skipped notes of a successful one."""
     codes = sorted({finding.code for _, finding in result.findings})
     run = {
         "tool": {"driver": {"name": "tfmigrate", "version": __version__, "rules": [_rule(code) for code in codes]}},
@@ -24,7 +26,7 @@ def render(result: Result, settings: Settings) -> str:
         "invocations": [
             {
                 "executionSuccessful": not result.errors,
-                "toolExecutionNotifications": [_notification(file) for file in result.errors],
+                "toolExecutionNotifications": [_notification(file) for file in result.files if file.error],
             }
         ],
         "results": [_result(file, finding, codes) for file, finding in result.findings],
@@ -55,8 +57,8 @@ def _result(file: FileResult, finding: Finding, codes: list[str]) -> dict[str, A
     found: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
-        "level": _LEVELS[finding.action],
-        "message": {"text": message},
+        "level": severity(finding),
+        "message": {"text": visible(message, "\n")},
         "locations": [location],
         "properties": {"action": finding.action, "applied": finding.applied},
     }
@@ -64,9 +66,10 @@ def _result(file: FileResult, finding: Finding, codes: list[str]) -> dict[str, A
 
 
 def _notification(file: FileResult) -> dict[str, Any]:
-    return {"level": "error", "message": {"text": file.error}, "locations": [_location(file.path)]}
+    level = "error" if file.status == "error" else "note"
+    return {"level": level, "message": {"text": visible(file.error or "", "\n")}, "locations": [_location(file.path)]}
 
 
 def _location(path: str) -> dict[str, Any]:
-    uri = quote(os.path.relpath(path).replace(os.sep, "/"))
+    uri = quote(os.fsencode(os.path.relpath(path).replace(os.sep, "/")))
     return {"physicalLocation": {"artifactLocation": {"uri": uri}}}

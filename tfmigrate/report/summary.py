@@ -26,6 +26,8 @@ class Summary:
     suppressed: int
     left: int
     """Findings that stay to be done by hand."""
+    skipped: int
+    """Paths that a walk came by and passed: a pipe, a link that leads outside."""
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
@@ -45,6 +47,7 @@ def summarize(result: Result) -> Summary:
         warnings=action["warn"],
         suppressed=action["suppressed"],
         left=sum(is_left(finding) for _, finding in result.findings),
+        skipped=status["skipped"],
     )
 
 

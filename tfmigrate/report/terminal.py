@@ -8,7 +8,8 @@ import shutil
 from rich.console import Console
 from rich.text import Text
 
-from tfmigrate.report.text import counts, one_line, outcome, place
+from tfmigrate.printable import visible
+from tfmigrate.report.text import counts, failure, one_line, outcome, path, place
 from tfmigrate.result import Result
 from tfmigrate.settings import Settings
 
@@ -20,9 +21,10 @@ def render(result: Result, settings: Settings) -> str:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=shutil.get_terminal_size().columns, highlight=False)
     for file in result.files:
-        console.print(Text(file.path, "bold"))
+        console.print(Text(path(file), "bold"))
         if file.error:
-            console.print(Text.assemble("  ", ("error ", "bold red"), one_line(file.error)))
+            colour = "bold red" if file.status == "error" else "yellow"
+            console.print(Text.assemble("  ", (f"{failure(file)} ", colour), one_line(file.error)))
         for number, finding in enumerate(file.findings):
             colour = _COLOURS[finding.action]
             code, what = (finding.code, f"bold {colour}"), (f"[{outcome(finding)}]", colour)
@@ -31,7 +33,7 @@ def render(result: Result, settings: Settings) -> str:
                 console.print(Text("      " if index else "  ") + row)
             next_one = file.findings[number + 1] if number + 1 < len(file.findings) else None
             same_line = next_one is not None and (next_one.line, next_one.cell) == (finding.line, finding.cell)
-            if not same_line and (line := file.line_of(finding).strip()):
+            if not same_line and (line := visible(file.line_of(finding).strip().expandtabs(4))):
                 console.print(Text(f"      {line}", "dim"), no_wrap=True, overflow="ellipsis")
         console.print()
     console.print(Text(counts(result), "bold"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tfmigrate.printable import visible
 from tfmigrate.report.summary import summarize, what_is_left
-from tfmigrate.result import Finding, Result
+from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
 
@@ -14,8 +15,8 @@ def render(result: Result, settings: Settings) -> str:
     lines = []
     for file in result.files:
         if file.error:
-            lines.append(f"{file.path}: error: {one_line(file.error)}")
-        lines += [f"{file.path}:{told(first)}{also(others)}" for first, *others in alike(file.findings)]
+            lines.append(f"{path(file)}: {failure(file)}: {one_line(file.error)}")
+        lines += [f"{path(file)}:{told(first)}{also(others)}" for first, *others in alike(file.findings)]
     return "\n".join([*lines, counts(result)]) + "\n"
 
 
@@ -32,6 +33,16 @@ def also(others: Sequence[Finding]) -> str:
     return f" (also at {', '.join(map(place, others))})" if others else ""
 
 
+def path(file: FileResult) -> str:
+    """The file's path on one line, whatever characters are in it."""
+    return visible(file.path)
+
+
+def failure(file: FileResult) -> str:
+    """What `file.error` is: "error", or the word for a path that was passed by."""
+    return "skipped" if file.status == "skipped" else "error"
+
+
 def told(finding: Finding) -> str:
     """`line:column: CODE message [what was done]`."""
     return f"{place(finding)}: {finding.code} {one_line(finding.message)} [{outcome(finding)}]"
@@ -44,8 +55,8 @@ def place(finding: Finding) -> str:
 
 
 def one_line(message: str) -> str:
-    """The message with its line breaks made spaces."""
-    return " ".join(message.split())
+    """The message with its line breaks made spaces, and with nothing that a terminal obeys."""
+    return visible(" ".join(message.split()))
 
 
 def outcome(finding: Finding) -> str:
@@ -66,6 +77,7 @@ def counts(result: Result) -> str:
         (total.migrated, "migrated" if done else "can be migrated"),
         (total.refused, "with something refused"),
         (total.errors, "could not be handled"),
+        (total.skipped, "skipped"),
     ]
     told = [f"{_number(count, 'file', 'files')} {what}" for count, what in parts if count]
     others = [(total.warnings, "warning", "warnings"), (total.suppressed, "suppressed use", "suppressed uses")]

@@ -9,6 +9,7 @@ from tfmigrate.verify.cause import find
 from tfmigrate.verify.causes.evidence import Divergence, Kind
 from tfmigrate.verify.compare import Comparison
 from tfmigrate.verify.trace import Trace
+from tfmigrate.verify.words import both_ends
 
 
 def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Divergence:
@@ -78,14 +79,35 @@ SCOPE_SIGNS = (
 
 
 def shorten(error: str, length: int = 240) -> str:
-    """An error in one line, objects by their class alone; a long one keeps its start, with the type, and the script's
-    line at its end."""
-    line = re.sub(r"<(?:[\w.]*\.)?(\w+) object at 0x[0-9a-f]+>", r"<\1>", " ".join(_of_graph(error).split()))
-    if len(line) <= length:
-        return line
-    tail = line[line.rfind(" (") :] if line.endswith(")") else ""
-    tail = tail if len(tail) < length // 2 else ""
-    return f"{line[: length - len(tail) - 4]} ...{tail}"
+    """An error in one line, objects by their class alone; a long one keeps its start, with the type, and its end, with
+    what was the matter and the script's line."""
+    said = _of_call(_of_function(_of_graph(error)))
+    line = re.sub(r"<(?:[\w.]*\.)?(\w+) object at 0x[0-9a-f]+>", r"<\1>", " ".join(said.split()))
+    return both_ends(line, length)
+
+
+_PLACE = re.compile(r" \([^()\s]+:\d+\)(?:;.*)?$", re.S)
+"""The script's line, and what `outcome_of` says after it."""
+_FRAME = re.compile(r" *(?:File \"[^\n]+\", line \d+|/\S+:\d+ )[^\n]*(?:\n {8}[^\n]*)*\n")
+"""A place in a traceback that AutoGraph writes into a message, as TensorFlow 2.4 and later, and as 2.0 to 2.3; with the
+line of code below it, which is indented further."""
+
+
+def _of_function(error: str) -> str:
+    """What was the matter in a function that became a graph: after "in user code:" all places come first."""
+    head, found, rest = error.partition("in user code:")
+    frames = list(_FRAME.finditer(rest))
+    if not found or not frames or not rest[frames[-1].end() :].strip():
+        return error
+    said = rest[frames[-1].end() :].strip()
+    kind = re.search(r"(\w+: )\s*$", head)
+    return head + (said.removeprefix(kind[1]) if kind else said)
+
+
+def _of_call(error: str) -> str:
+    """An error from a layer's call without the list of what the call was given, which Keras puts last."""
+    given, place = re.search(r"\n\s*\n\s*(?:Call a|A)rguments received by ", error), _PLACE.search(error)
+    return f"{error[: given.start()].rstrip()}{place[0] if place else ''}" if given else error
 
 
 def _of_graph(error: str) -> str:
@@ -93,7 +115,7 @@ def _of_graph(error: str) -> str:
     head, found, rest = error.partition("Graph execution error:")
     if not found:
         return error
-    place = re.search(r" \([^()\s]+:\d+\)$", error)
+    place = _PLACE.search(error)
     kept: list[str] = []
     for line in map(str.strip, rest[: len(rest) - len(place[0]) if place else None].splitlines()):
         if line.startswith(("Traceback", "(1)")) and kept:

@@ -6,8 +6,10 @@ import re
 import signal
 from pathlib import Path
 
+from tfmigrate.printable import uncoloured
 from tfmigrate.verify.child import Ended
 from tfmigrate.verify.trace import Trace
+from tfmigrate.verify.words import both_ends
 from tfmigrate.verify.world import Limits, Outcome, World
 
 STOPPED = "was stopped"
@@ -88,5 +90,5 @@ def _died(exit_code: int | None, stderr: Path) -> str:
 
 
 def _last_line(stderr: Path) -> str:
-    lines = stderr.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return f"; its last line on stderr: {lines[-1][:300]}" if lines else ""
+    lines = uncoloured(stderr.read_text(encoding="utf-8", errors="replace")).strip().splitlines()
+    return f"; its last line on stderr: {both_ends(lines[-1], 300)}" if lines else ""

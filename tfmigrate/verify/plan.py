@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import UserError
+from ..files import regular
+from ..files.scan import search
 from . import devices, runtimes
 from .depth import Depth, budget_of
 from .program import program_of
@@ -110,8 +112,7 @@ class Plan:
     @classmethod
     def of(cls, options: VerifyOptions) -> Plan:
         for path in (options.old, options.new):
-            if not path.is_file():
-                raise UserError(f"{path}: no such file; verify takes the old script and the migrated one")
+            regular.require(path, regular.LARGEST)
         for inside in (options.old, options.start):
             if options.program and inside and not inside.resolve().is_relative_to(options.program.resolve()):
                 raise UserError(f"{inside} is not in {options.program}, the folder given for the program")
@@ -233,7 +234,7 @@ def sharing(world: World) -> World:
 
 def _parse(path: Path) -> ast.Module:
     try:
-        return ast.parse(path.read_bytes(), str(path))
+        return ast.parse(regular.read(path), str(path))
     except (SyntaxError, ValueError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         message = error.msg if isinstance(error, SyntaxError) else str(error)
@@ -272,8 +273,9 @@ def _chosen(python: Path | None, option: str, flavour: str) -> Runtime | None:
 def trains_estimators(script: Path, program: Path | None) -> bool:
     """Whether a file of the program distributes an Estimator, and the script itself wraps no model."""
     folder = program or script.resolve().parent
-    told = (file.read_bytes() for file in folder.rglob("*.py"))
-    return b"multi_gpu_model" not in script.read_bytes() and any(b"train_distribute" in text for text in told)
+    return b"multi_gpu_model" not in regular.read(script) and any(
+        found.path.endswith(".py") for found in search([str(folder)], (b"train_distribute",)).found
+    )
 
 
 def flavour_of(tree: ast.Module) -> str:

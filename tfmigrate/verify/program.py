@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+
+from tfmigrate.files import regular
 
 
 def program_of(folder: Path, script: str, home: Path | None = None) -> dict[str, bytes]:
@@ -14,15 +18,16 @@ def program_of(folder: Path, script: str, home: Path | None = None) -> dict[str,
     Imports are read, not run: one that the program makes up at run time is not followed.
     """
     home = (folder / script).parent if home is None else home
-    found = {script: (folder / script).read_bytes()}
+    found = {script: regular.read(folder / script)}
     pending = [script]
     while pending:
         name = pending.pop()
         for path in _imported(found[name], (folder / name).parent, home):
             key = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else None
             if key is not None and key not in found:
-                found[key] = path.read_bytes()
-                pending.append(key)
+                with suppress(OSError):  # not a file, or not ours to read: then neither does Python import it
+                    found[key] = regular.read(path)
+                    pending.append(key)
     return found
 
 
@@ -36,7 +41,7 @@ def _imported(source: bytes, package: Path, home: Path) -> Iterator[Path]:
         if isinstance(node, ast.Import):
             targets = [(home, alias.name.split(".")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            start = home if not node.level else package.joinpath(*[".."] * (node.level - 1)).resolve()
+            start = home if not node.level else Path(os.path.realpath(package.joinpath(*[".."] * (node.level - 1))))
             parts = node.module.split(".") if node.module else []
             targets = [(start, [*parts, alias.name]) for alias in node.names]
         else:
@@ -44,5 +49,5 @@ def _imported(source: bytes, package: Path, home: Path) -> Iterator[Path]:
         for start, names in targets:
             for depth in range(1, len(names) + 1):
                 base = start.joinpath(*names[:depth])
-                yield from (path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file())
-            yield from (path for path in [start / "__init__.py"] if start != home and path.is_file())
+                yield from (path for path in (base.with_suffix(".py"), base / "__init__.py") if os.path.isfile(path))
+            yield from (path for path in [start / "__init__.py"] if start != home and os.path.isfile(path))

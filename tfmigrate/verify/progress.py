@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from ..printable import visible
 from .report import CONTROL
 
 SHOWN = 12
@@ -34,7 +35,7 @@ class Progress:
 
     def tell(self, line: str) -> None:
         """A line that stays, above the table."""
-        self.live.console.print(line, style="dim", highlight=False)
+        self.live.console.print(visible(line), style="dim", highlight=False, markup=False)
 
     def step(self, role: str, loss: float) -> None:
         """The run of this role has taken a step with this loss."""

@@ -135,8 +135,8 @@ def discover() -> tuple[Runtime, ...]:
     seen: dict[Path, str] = {}
     for origin, path in _candidates():
         # The link's own place, not its target: a virtual environment's python is a link to its base.
-        key = path.parent.resolve() / path.name
-        if path.exists() and not any(key.parent == other.parent for other in seen):
+        key = Path(os.path.realpath(path.parent)) / path.name
+        if os.path.exists(path) and not any(key.parent == other.parent for other in seen):
             seen[key] = origin
     with ThreadPoolExecutor(max_workers=4) as pool:
         answers = pool.map(lambda item: inspect(item[0], item[1]), seen.items())
@@ -299,7 +299,7 @@ def _candidates() -> Iterator[tuple[str, Path]]:
         yield "made", home() / recipe / "bin" / "python"
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         for name in ("python3", "python", *(f"python3.{minor}" for minor in range(5, 15))):
-            if folder and (Path(folder) / name).exists():
+            if folder and os.path.exists(Path(folder) / name):
                 yield "PATH", Path(folder) / name
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         if os.environ.get(variable):

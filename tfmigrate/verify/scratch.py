@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tfmigrate.files.regular import what_is
+from tfmigrate.files.scan import is_installed
 from tfmigrate.verify.runtimes import KERAS_2
 from tfmigrate.verify.world import World
 
@@ -26,24 +29,20 @@ CACHES = (".keras/datasets", ".keras/models", "tensorflow_datasets")
 
 def copy_program(source: Path, target: Path, largest: int) -> list[str]:
     """Copies a program's folder, but for version control, virtual environments and files above `largest` bytes;
-    returns notes about what was left out. Links are followed, so that nothing in the copy leads back."""
+    returns notes about what was left out. Links are followed, but for one to a folder that it lies in: that copy would
+    have no end."""
     notes: list[str] = []
 
     def left_out(folder: str, names: list[str]) -> set[str]:
-        skipped: set[str] = set()
-        for name in names:
-            path = Path(folder) / name
-            if path.is_dir():
-                if name in SKIPPED or (path / "pyvenv.cfg").exists() or (path / "conda-meta").exists():
-                    skipped.add(name)
-            elif not path.is_file():
-                skipped.add(name)  # a socket, a pipe or a broken link
-            elif path.stat().st_size > largest:
-                skipped.add(name)
-                notes.append(f"{path.relative_to(source)} ({path.stat().st_size >> 20} MiB) was not copied to the run")
-        return skipped
+        reasons = {name: _not_copied(Path(folder), name, source, largest) for name in names}
+        notes.extend(f"{(Path(folder) / name).relative_to(source)} {why}" for name, why in reasons.items() if why)
+        return {name for name, why in reasons.items() if why is not None}
 
-    shutil.copytree(source, target, ignore=left_out)
+    try:
+        shutil.copytree(source, target, ignore=left_out)
+    except shutil.Error as error:  # all the rest is copied
+        for path, _, why in error.args[0]:
+            notes.append(f"{Path(path).relative_to(source)} was not copied to the run: {why}")
     return notes
 
 
@@ -77,6 +76,28 @@ def _stub(folder: Path, parts: list[str], file: Path) -> None:
         shutil.copytree(file, target, dirs_exist_ok=True)
     else:
         shutil.copy(file, target / "__init__.py" if target.is_dir() else target.with_suffix(".py"))
+
+
+def _not_copied(folder: Path, name: str, source: Path, largest: int) -> str | None:
+    """Why `name` in `folder` is not copied, with no words where nobody would miss it; None when it is."""
+    path = folder / name
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return ""  # a link to nothing
+    except OSError as error:
+        return f"was not copied to the run: {error.strerror}"
+    if stat.S_ISDIR(state.st_mode):
+        if name in SKIPPED or is_installed(path):
+            return ""
+        above = (one for one in (folder, *folder.parents) if one.is_relative_to(source))
+        if path.is_symlink() and any(one.samefile(path) for one in above):
+            return "was not copied to the run: it is a link to a folder that it lies in"
+    elif not stat.S_ISREG(state.st_mode):
+        return f"was not copied to the run: it is {what_is(state.st_mode)}"
+    elif state.st_size > largest:
+        return f"({state.st_size >> 20} MiB) was not copied to the run"
+    return None
 
 
 def environment(world: World, scratch: Path, task: Mapping[str, Any] | None = None) -> dict[str, str]:

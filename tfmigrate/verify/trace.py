@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from tfmigrate.printable import uncoloured
+
 T = TypeVar("T", int, float)
 Moment = Literal["initial", "after_first_update", "sgd_probe", "final"]
 
@@ -259,6 +261,8 @@ def load(folder: Path) -> Trace:
         if kind == "note":
             notes.append(event["text"])
         elif kind in KINDS:
+            if kind == "end" and event["error"]:
+                event["error"] = uncoloured(event["error"])
             found[kind].append(_read(KINDS[kind], event))
     if found["compile"] or found["model"]:  # a training call was begun
         found["prediction"] = []

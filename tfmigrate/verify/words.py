@@ -17,6 +17,16 @@ ROLES = {
 """What the first word of a run's role means."""
 
 
+def both_ends(text: str, length: int) -> str:
+    """A text of at most `length` characters: of a longer one the start and the end, with dots between, at spaces."""
+    if len(text) <= length:
+        return text
+    end = text[-(length // 2) :]
+    end = end[end.find(" ") + 1 :]
+    start = text[: length - len(end) - len(" ... ")]
+    return f"{start[: start.rfind(' ')] if ' ' in start else start} ... {end}"
+
+
 def figure(value: Any) -> str:
     """A value for people: six digits, thousands separated, a dash for what is not known."""
     if value is None:

@@ -1,0 +1,54 @@
+"""Text from others made safe to print: code, file names and exceptions may hold what a terminal obeys.
+
+An escape sequence clears the screen or draws a clean result over the true one; U+202E turns the reading order round;
+most control characters make XML that nothing reads. Each such character is shown as Python's repr() shows it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
+_COLOURS = re.compile(r"\x1b\[[\d;:]*m")
+
+
+def visible(text: str, keep: str = "") -> str:
+    """`text` with an escape such as `\\x1b` or `\\u202e` for each character that is not printable, but those in `keep`.
+
+    Spaces of every width stay. A byte that is no UTF-8, in a file's name, shows as `\\xff`.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep or unicodedata.category(c) == "Zs" else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # os.fsdecode's stand-in for a byte
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return repr(character)[1:-1]
+
+
+def uncoloured(text: str) -> str:
+    """`text` without the sequences that only set colours and weight, which Keras puts into its messages."""
+    return _COLOURS.sub("", text)
+
+
+def everywhere(value: Value) -> Value:
+    """A value of dataclasses, tuples, lists and mappings with every text in it `visible`; line breaks stay."""
+    if isinstance(value, str):
+        return visible(value, "\n")  # type: ignore[return-value]
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {one.name: everywhere(getattr(value, one.name)) for one in fields(value) if one.init}
+        return replace(value, **parts)
+    if type(value) is tuple:
+        return tuple(everywhere(one) for one in value)  # type: ignore[return-value, attr-defined]
+    if type(value) is list:
+        return [everywhere(one) for one in value]  # type: ignore[return-value, attr-defined]
+    if isinstance(value, Mapping):
+        return {everywhere(key): everywhere(one) for key, one in value.items()}  # type: ignore[return-value]
+    return value
