@@ -20,6 +20,7 @@ from tfmigrate.plan.edits import Edit, ImportNames, Insert, Remove, Replace, Unw
 from tfmigrate.plan.embeddings import embedding_gradients
 from tfmigrate.plan.expressions import is_pure
 from tfmigrate.plan.extra_losses import extra_losses
+from tfmigrate.plan.graphs import entered_graphs
 from tfmigrate.plan.imports import import_statements, plan_import, tries_of_imports
 from tfmigrate.plan.interfaces import (
     CallChange,
@@ -30,6 +31,7 @@ from tfmigrate.plan.interfaces import (
     renamed_arguments,
 )
 from tfmigrate.plan.keras1 import keras_1_values
+from tfmigrate.plan.learning_phase import learning_phases
 from tfmigrate.plan.losses import batch_losses, loss_layers
 from tfmigrate.plan.methods import (
     class_weight_words,
@@ -39,10 +41,15 @@ from tfmigrate.plan.methods import (
     predictions_on_batch,
     target_tensors,
 )
+from tfmigrate.plan.modules_by_name import modules_by_name
 from tfmigrate.plan.monitors import monitor_directions
+from tfmigrate.plan.next_method import next_methods
+from tfmigrate.plan.numpy_integers import numpy_integers
+from tfmigrate.plan.old_python import old_python_names
 from tfmigrate.plan.only_output import only_outputs
 from tfmigrate.plan.optimizers import optimizer_calls, string_optimizers
 from tfmigrate.plan.other_names import drop_other_names
+from tfmigrate.plan.outputs import lists_of_one, metrics_of_outputs
 from tfmigrate.plan.outside_tensors import outside_tensors
 from tfmigrate.plan.rates import optimizer_rates, schedules_that_callbacks_set
 from tfmigrate.plan.readiness import missing_names, taken_out
@@ -51,6 +58,7 @@ from tfmigrate.plan.regularizers import regularizer_defaults
 from tfmigrate.plan.saving import checkpoint_files, model_folders
 from tfmigrate.plan.sequences import sequence_steps
 from tfmigrate.plan.sessions import sessions
+from tfmigrate.plan.static_shapes import static_shapes
 from tfmigrate.plan.steps import fractional_steps
 from tfmigrate.plan.streams import python_generators
 from tfmigrate.plan.targets import integer_targets, metric_targets
@@ -163,6 +171,15 @@ def _changes(
         *optimizer_rates(facts),
         *fractional_steps(facts, scopes),
         *gpu_lists(facts, tf, draft.quote),
+        *static_shapes(facts, scopes),
+        *learning_phases(facts, modules),
+        *entered_graphs(facts, modules, scopes, tf),
+        *old_python_names(facts, scopes, tables),
+        *numpy_integers(facts, scopes),
+        *next_methods(facts, modules),
+        *modules_by_name(facts, tables),
+        *metrics_of_outputs(facts),
+        *lists_of_one(facts),
     ]
     vanished = set(taken_out(handled))
     handled += [change for change in moved_attributes(facts, tables, tf) if change.node not in vanished]
@@ -222,7 +239,8 @@ def _plan_imports(draft: Draft, tables: Tables, unread: Set[cst.ImportAlias]) ->
             message = "this import stays as long as the uses refused in this file do"
             draft.say(codes.LEFTOVER_IMPORT, statement, message, "refuse")
         for old, new in change.moved:
-            code = codes.STANDALONE_KERAS if new == f"tensorflow.{old}" else codes.MOVED_MODULES
+            moved = tables.moves.rule_of(old) or codes.MOVED_MODULES
+            code = codes.STANDALONE_KERAS if new == f"tensorflow.{old}" else moved
             draft.say(code, statement, f"{old} is {new}", "rewrite")
     draft.edits.extend(tries_of_imports(draft.module, vanishing))
 
