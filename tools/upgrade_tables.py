@@ -45,7 +45,8 @@ OF_GRAPHS = re.compile(
 def upgrade_spec() -> Any:
     """The tables of tf_upgrade_v2. Its module asks for packages that only its own rewriting needs."""
     found = importlib.util.find_spec("tensorflow")
-    assert found is not None and found.submodule_search_locations
+    assert found is not None
+    assert found.submodule_search_locations
     for name in ("tensorflow", "tensorflow.tools", "tensorflow.tools.compatibility"):
         package = ModuleType(name)
         package.__path__ = [str(Path(found.submodule_search_locations[0], *name.split(".")[1:]))]

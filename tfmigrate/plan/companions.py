@@ -11,7 +11,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.callback_classes import callback_attributes, models_in_themselves
-from tfmigrate.plan.callbacks import changed_keys, metric_keys
+from tfmigrate.plan.callbacks import changed_keys, metric_keys, rate_keys
 from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.checkpoints import checkpoint_periods
 from tfmigrate.plan.devices import gpu_lists
@@ -32,6 +32,7 @@ from tfmigrate.plan.interfaces import (
 )
 from tfmigrate.plan.keras1 import keras_1_values
 from tfmigrate.plan.learning_phase import learning_phases
+from tfmigrate.plan.lists_in_batches import lists_in_batches
 from tfmigrate.plan.losses import batch_losses, loss_layers
 from tfmigrate.plan.methods import (
     class_weight_words,
@@ -154,6 +155,7 @@ def _changes(
         *callback_attributes(facts),
         *models_in_themselves(facts, draft.vanishing()),
         *metric_keys(facts, scopes, keys),
+        *rate_keys(facts, scopes),
         *monitor_directions(facts, modules.values(), keys, settings, draft.quote),
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
         *(() if settings.over_workers else checkpoint_files(facts, scopes, keys, renamed)),
@@ -163,7 +165,7 @@ def _changes(
         *class_weight_words(facts),
         *target_tensors(facts, scopes),
         *old_words(facts, tf),
-        *only_outputs(facts),
+        *only_outputs(facts, modules),
         *integer_targets(facts, modules, tf),
         *metric_targets(facts, modules, single, tf),
         *model_folders(facts, scopes),
@@ -180,6 +182,7 @@ def _changes(
         *modules_by_name(facts, tables),
         *metrics_of_outputs(facts),
         *lists_of_one(facts),
+        *lists_in_batches(facts, modules),
     ]
     vanished = set(taken_out(handled))
     handled += [change for change in moved_attributes(facts, tables, tf) if change.node not in vanished]

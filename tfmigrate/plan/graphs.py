@@ -42,7 +42,9 @@ def entered_graphs(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes
             yield CallChange(codes.ONE_GRAPH, call, message, Remove(statement))
         else:
             message = "get_default_graph() is in tf.compat.v1"
-            yield CallChange(codes.ONE_GRAPH, call.func, message, Replace(call.func, f"{tf}.compat.v1.get_default_graph"))
+            yield CallChange(
+                codes.ONE_GRAPH, call.func, message, Replace(call.func, f"{tf}.compat.v1.get_default_graph")
+            )
 
 
 def _enters_graph(item: cst.WithItem, facts: Facts, symbols: Mapping[cst.CSTNode, str]) -> bool:

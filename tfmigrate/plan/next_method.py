@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import libcst as cst
 
@@ -35,10 +35,9 @@ def next_methods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Call
             yield CallChange(codes.NEXT_METHOD, call, message, Replace(call, "next({it})", (("it", func.value),)))
 
 
-def _is_iterator(value: Value, modules: Mapping[Module, Facts] | object) -> bool:
+def _is_iterator(value: Value, known: Collection[Facts]) -> bool:
     if isinstance(value, Made):
         return value.kind == "generator"
-    known = list(modules)  # type: ignore[call-overload]
     call = value.node if isinstance(value, Opaque) else None
     if not isinstance(call, cst.Call):
         return False

@@ -39,7 +39,10 @@ def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
             )
             lists = ", ".join(["{each}"] * count)
             yield CallChange(
-                codes.METRICS_OF_OUTPUTS, given.value, message, Replace(given.value, f"[{lists}]", (("each", given.value),))
+                codes.METRICS_OF_OUTPUTS,
+                given.value,
+                message,
+                Replace(given.value, f"[{lists}]", (("each", given.value),)),
             )
 
 
@@ -52,7 +55,9 @@ def lists_of_one(facts: Facts) -> Iterator[CallChange]:
         for name in ("inputs", "outputs", "input", "output"):
             alone = _alone(named[name].value) if name in named else None
             if alone is not None:
-                message = f"Keras 3 keeps the list, so that model.{name.rstrip('s')} is one: the only one is written alone"
+                message = (
+                    f"Keras 3 keeps the list, so that model.{name.rstrip('s')} is one: the only one is written alone"
+                )
                 edit = Replace(named[name].value, "{only}", (("only", alone),))
                 yield CallChange(codes.LIST_OF_ONE, named[name].value, message, edit)
 

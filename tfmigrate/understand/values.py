@@ -261,6 +261,8 @@ class Made:
     sites: Sites
     models: frozenset[ModelObject] = frozenset()
     config: cst.Call | None = None
+    source: cst.CSTNode | None = None
+    """The function of a generator."""
 
 
 @dataclass(eq=False)
