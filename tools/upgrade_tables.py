@@ -5,8 +5,8 @@
 
 Run it with a Python that has TensorFlow: the tables are those of its package `tensorflow.tools.compatibility`, which is
 read without importing TensorFlow. A row is printed where the index of public names (tools/index_names.py) has the old
-name in TensorFlow 1.15 alone and the new one in the newest version. A new name whose parameters are not those of the old one,
-in their order, is another function: the old one is taken from `tensorflow.compat.v1` then.
+name in TensorFlow 1.15 alone and the new one in the newest version. A new name whose parameters are not those of the
+old one, in their order, is another function: the old one is taken from `tensorflow.compat.v1` then.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from tfmigrate.plan.public_names import PublicNames
 INDEX = PublicNames()
 OLD, NEW = (INDEX.versions("tensorflow")[place] for place in (0, -1))
 COMPUTING = frozenset({
-    "bitwise", "debugging", "dtypes", "errors", "gfile", "image", "initializers", "io", "linalg", "logging", "math", "nn",
-    "quantization", "random", "sets", "signal", "sparse", "strings",
+    "bitwise", "debugging", "dtypes", "errors", "gfile", "image", "initializers", "io", "linalg", "logging", "math",
+    "nn", "quantization", "random", "sets", "signal", "sparse", "strings",
 })  # fmt: skip
 """Modules of tf.compat.v1 whose functions do without a graph or a session of one's own."""
 OF_GRAPHS = re.compile(

@@ -10,6 +10,7 @@ from dataclasses import replace
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.batch_dot import batch_dots
 from tfmigrate.plan.callback_classes import callback_attributes, models_in_themselves
 from tfmigrate.plan.callbacks import changed_keys, metric_keys, rate_keys
 from tfmigrate.plan.calls import Revision, combined
@@ -194,6 +195,7 @@ def _changes(
     yield from extra_losses(facts)
     yield from outside_tensors(facts, modules, scopes)
     yield from metrics_names(facts)
+    yield from batch_dots(facts)
     yield from stateful_layers(facts)
     yield from python_generators(spread, modules, scopes, tf)
     yield from sequence_steps(facts, scopes, tf)

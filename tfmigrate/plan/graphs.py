@@ -14,7 +14,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Opaque
+from tfmigrate.understand.values import NOTHING, Opaque
 from tfmigrate.walk import walk
 
 _DEFAULT = "tensorflow.get_default_graph"
@@ -34,7 +34,7 @@ def entered_graphs(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes
             gone.update(node for item in unit.items for node in walk(item))
             yield CallChange(codes.ONE_GRAPH, unit.items[0].item, message, Unwrap(unit, unit.body))
     for call in facts.module.calls:
-        if call in gone or names.plain(symbols.get(call.func, "")) != _DEFAULT or symbols[call.func] != _DEFAULT:
+        if call in gone or symbols.get(call.func) != _DEFAULT:
             continue
         statement = _only_for(call, facts, scopes, gone)
         if statement is not None:
@@ -55,10 +55,14 @@ def _enters_graph(item: cst.WithItem, facts: Facts, symbols: Mapping[cst.CSTNode
     return (
         call.func.attr.value == "as_default"
         and bool(made)
+        and made != {NOTHING}
         and all(
-            isinstance(one, Opaque)
-            and isinstance(one.node, cst.Call)
-            and names.plain(symbols.get(one.node.func, "")) in _GRAPHS
+            one == NOTHING  # before `global graph` is assigned
+            or (
+                isinstance(one, Opaque)
+                and isinstance(one.node, cst.Call)
+                and names.plain(symbols.get(one.node.func, "")) in _GRAPHS
+            )
             for one in made
         )
     )

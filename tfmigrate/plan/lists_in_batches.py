@@ -44,11 +44,7 @@ def _length(node: cst.BaseExpression, facts: Facts) -> int:
     """How many things a list holds that is written out, or a variable that is one; 0 for anything else, and numbers."""
     if isinstance(node, cst.List):
         parts = parts_of(node)
-        return (
-            0
-            if any(isinstance(part, cst.BaseNumber | cst.List | cst.UnaryOperation) for part in parts[1:])
-            else len(parts)
-        )
+        return 0 if any(isinstance(part, cst.BaseNumber | cst.UnaryOperation) for part in parts) else len(parts)
     known = facts.options(node) if isinstance(node, cst.Name | cst.Attribute) else frozenset()
     lengths = {len(one.values) if isinstance(one, Items) and one.counted and one.kind == "list" else 0 for one in known}
     return lengths.pop() if len(lengths) == 1 else 0
