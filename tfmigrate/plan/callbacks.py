@@ -10,6 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.calls import keywords, text_of
 from tfmigrate.plan.checkpoints import CHECKPOINT
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.expressions import is_pure
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.paths import ending_of
 from tfmigrate.understand import names
@@ -59,6 +60,28 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
 def _renamed(literal: cst.SimpleString, new: str, old: str, key: str) -> CallChange:
     message = f"TensorFlow 2 logs the metric under the name that compile() gives: {old!r} is {key!r} now"
     return CallChange(codes.METRIC_KEYS, literal, message, Replace(literal, new))
+
+
+def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`history.history["lr"]`: Keras 3 logs the rate that a callback sets as `learning_rate`, Keras 2 as `lr`."""
+    written = {
+        node.target.slice[0].slice.value
+        for node in facts.module.nodes
+        if isinstance(node, cst.AssignTarget)
+        and isinstance(node.target, cst.Subscript)
+        and isinstance(node.target.slice[0].slice, cst.Index)
+    }
+    for key, log, node in _Keys(facts, scopes).reads:
+        if text_of(key) == "lr" and key not in written and is_pure(log):
+            quote = key.value[-1]
+            new = f"{quote}learning_rate{quote}"
+            message = "Keras 3 logs the learning rate as 'learning_rate', Keras 2 as 'lr': written is what both have"
+            asked: cst.BaseExpression = key
+            template = f"{new} if {new} in {{log}} else {{key}}"
+            if isinstance(node, cst.Comparison):
+                words = ("in", "or") if isinstance(node.comparisons[0].operator, cst.In) else ("not in", "and")
+                asked, template = node, "({new} {0} {{log}} {1} {{key}} {0} {{log}})".format(*words, new=new)
+            yield CallChange(codes.RATE_IN_LOGS, key, message, Replace(asked, template, (("log", log), ("key", key))))
 
 
 def changed_keys(facts: Facts, modules: Iterable[Facts]) -> Mapping[str, str]:
@@ -130,6 +153,8 @@ class _Keys:
         self._facts, self._scopes = facts, scopes
         self.found: list[cst.SimpleString] = []
         self.paths: list[cst.BaseExpression] = []
+        self.reads: list[tuple[cst.SimpleString, cst.BaseExpression, cst.BaseExpression]] = []
+        """Keys with the log that they are looked for in, and the expression that looks."""
         self._kept = set(self._histories())
         for node in facts.module.nodes:
             if isinstance(node, cst.Call):
@@ -143,7 +168,7 @@ class _Keys:
         """`'val_acc' in history.history`"""
         (target, *others) = node.comparisons
         if not others and isinstance(target.operator, cst.In | cst.NotIn) and self._is_log(target.comparator):
-            self._add(node.left)
+            self._read(node.left, target.comparator, node)
 
     def _call(self, node: cst.Call) -> None:
         known = names.canonical(self._facts.symbols.get(node.func, ""))
@@ -159,11 +184,16 @@ class _Keys:
             self.paths.append(keywords(node)["filepath"].value if "filepath" in keywords(node) else node.args[0].value)
         if isinstance(node.func, cst.Attribute) and node.func.attr.value == "get" and node.args:
             if self._is_log(node.func.value):
-                self._add(node.args[0].value)
+                self._read(node.args[0].value, node.func.value, node)
 
     def _subscript(self, node: cst.Subscript) -> None:
         if len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index) and self._is_log(node.value):
-            self._add(node.slice[0].slice.value)
+            self._read(node.slice[0].slice.value, node.value, node)
+
+    def _read(self, key: cst.BaseExpression, log: cst.BaseExpression, node: cst.BaseExpression) -> None:
+        self._add(key)
+        if isinstance(key, cst.SimpleString):
+            self.reads.append((key, log, node))
 
     def _histories(self) -> Iterator[tuple[str, LexicalScope | None]]:
         """The variables to which a `.history` is assigned. A History, which one may hold before, takes no index."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.batch_dot import batch_dots
 from tfmigrate.plan.callback_classes import callback_attributes, models_in_themselves
-from tfmigrate.plan.callbacks import changed_keys, metric_keys
+from tfmigrate.plan.callbacks import changed_keys, metric_keys, rate_keys
 from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.checkpoints import checkpoint_periods
 from tfmigrate.plan.decays import Decays, decaying_callbacks, rates_of_schedules
@@ -19,6 +20,7 @@ from tfmigrate.plan.edits import Edit, ImportNames, Insert, Replace, Unwrap
 from tfmigrate.plan.embeddings import embedding_gradients
 from tfmigrate.plan.expressions import is_pure
 from tfmigrate.plan.extra_losses import extra_losses
+from tfmigrate.plan.graphs import entered_graphs
 from tfmigrate.plan.imports import import_statements, in_try
 from tfmigrate.plan.interfaces import (
     CallChange,
@@ -29,6 +31,8 @@ from tfmigrate.plan.interfaces import (
     renamed_arguments,
 )
 from tfmigrate.plan.keras1 import keras_1_values
+from tfmigrate.plan.learning_phase import learning_phases
+from tfmigrate.plan.lists_in_batches import lists_in_batches
 from tfmigrate.plan.losses import batch_losses, loss_layers
 from tfmigrate.plan.methods import (
     class_weight_words,
@@ -38,10 +42,15 @@ from tfmigrate.plan.methods import (
     predictions_on_batch,
     target_tensors,
 )
+from tfmigrate.plan.modules_by_name import modules_by_name
 from tfmigrate.plan.monitors import monitor_directions
+from tfmigrate.plan.next_method import next_methods
+from tfmigrate.plan.numpy_integers import numpy_integers
+from tfmigrate.plan.old_python import old_python_names
 from tfmigrate.plan.only_output import only_outputs
 from tfmigrate.plan.optimizers import optimizer_calls, string_optimizers
 from tfmigrate.plan.other_names import drop_other_names
+from tfmigrate.plan.outputs import lists_of_one, metrics_of_outputs
 from tfmigrate.plan.outside_tensors import outside_tensors
 from tfmigrate.plan.rates import optimizer_rates
 from tfmigrate.plan.readiness import missing_names, taken_out
@@ -50,6 +59,7 @@ from tfmigrate.plan.regularizers import regularizer_defaults
 from tfmigrate.plan.saving import checkpoint_files, model_folders
 from tfmigrate.plan.sequences import sequence_steps
 from tfmigrate.plan.sessions import sessions
+from tfmigrate.plan.static_shapes import static_shapes
 from tfmigrate.plan.steps import fractional_steps
 from tfmigrate.plan.streams import python_generators
 from tfmigrate.plan.targets import integer_targets, metric_targets
@@ -160,6 +170,7 @@ def _changes(
         *callback_attributes(facts),
         *models_in_themselves(facts, draft.vanishing()),
         *metric_keys(facts, scopes, keys),
+        *rate_keys(facts, scopes),
         *monitor_directions(facts, modules.values(), keys, settings, draft.quote),
         # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
         *(() if settings.over_workers else checkpoint_files(facts, scopes, keys, found.renamed)),
@@ -170,7 +181,7 @@ def _changes(
         *target_tensors(facts, scopes),
         *old_words(facts, tf),
         *(loss_aliases(facts) if found.saved else ()),
-        *only_outputs(facts),
+        *only_outputs(facts, modules),
         *integer_targets(facts, modules, tf),
         *metric_targets(facts, modules, single, tf),
         *model_folders(facts, scopes),
@@ -178,6 +189,16 @@ def _changes(
         *optimizer_rates(facts),
         *fractional_steps(facts, scopes),
         *gpu_lists(facts, tf, draft.quote),
+        *static_shapes(facts, scopes),
+        *learning_phases(facts, modules),
+        *entered_graphs(facts, modules, scopes, tf),
+        *old_python_names(facts, scopes, tables),
+        *numpy_integers(facts, scopes),
+        *next_methods(facts, modules),
+        *modules_by_name(facts, tables),
+        *metrics_of_outputs(facts),
+        *lists_of_one(facts),
+        *lists_in_batches(facts, modules),
     ]
     vanished = set(taken_out(handled))
     handled += [change for change in moved_attributes(facts, tables, tf) if change.node not in vanished]
@@ -189,6 +210,7 @@ def _changes(
     yield from extra_losses(facts)
     yield from outside_tensors(facts, modules, scopes)
     yield from metrics_names(facts)
+    yield from batch_dots(facts)
     yield from stateful_layers(facts)
     yield from python_generators(spread, modules, scopes, tf)
     yield from sequence_steps(facts, scopes, tf)

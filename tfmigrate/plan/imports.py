@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import libcst as cst
@@ -22,6 +22,12 @@ class Moves:
     """Old qualified name -> new one, for modules and single names; the longest match wins."""
 
     table: Mapping[str, str]
+    rules: Mapping[str, str] = field(default_factory=dict)
+    """The code of the rule that an old name stands in."""
+
+    def rule_of(self, name: str) -> str | None:
+        """The code of the rule that moves a name."""
+        return self.rules.get(self._row_of(name))
 
     def moved(self, name: str) -> str:
         """The name of today. A name can move twice: its module into TensorFlow, and then itself."""
@@ -37,12 +43,14 @@ class Moves:
         return name if all(index.missing(new, version) for version in index.versions(new)) else new
 
     def _moved_once(self, name: str) -> str:
+        row = self._row_of(name)
+        return self.table[row] + name[len(row) :] if row else name
+
+    def _row_of(self, name: str) -> str:
+        """The longest beginning of a name that the table has; "" where it has none."""
         parts = name.split(".")
-        for end in range(len(parts), 0, -1):
-            new = self.table.get(".".join(parts[:end]))
-            if new is not None:
-                return ".".join([new, *parts[end:]])
-        return name
+        heads = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
+        return next((head for head in heads if head in self.table), "")
 
 
 @cache

@@ -37,6 +37,10 @@ GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
 """Parameters of the methods that are gone, in order."""
 
 
+MOVED = ("module", "name", "python name")
+"""Kinds of rows that say where a module or a name is now; a "python name" is none of TensorFlow's."""
+
+
 @dataclass(frozen=True)
 class CallChange:
     """What one rule does at one place, and the claim it makes; a `warn` claims without doing."""
@@ -64,6 +68,10 @@ class Tables:
     """Of every class and function but optimizers', whose values matter too."""
     gone: dict[str, str]
     """Names that no longer exist -> what to do about it, in words."""
+    gone_python: dict[str, str]
+    """The same of names that are not TensorFlow's."""
+    builtins: dict[str, str]
+    """Names of NumPy that were builtins of Python -> the builtin."""
     gone_arguments: tuple[Rename, ...]
     """Arguments that no longer exist and did something."""
     codes: dict[Rename | Default, str]
@@ -76,11 +84,17 @@ class Tables:
         """Raises nothing; a rule that is not wanted contributes nothing."""
         chosen = [rule for rule in rules if rule.code in wanted]
         renames = [rename for rule in chosen for rename in rule.renames]
+        moved = {rename.old: rename.new for rename in renames if rename.kind in MOVED}
+        # What standalone Keras has elsewhere than tf.keras has moved beside changing the package.
+        movers = (rule for rule in chosen if rule.code != codes.STANDALONE_KERAS)
+        rule_of = {rename.old: rule.code for rule in movers for rename in rule.renames if rename.kind in MOVED}
         return cls(
-            moves=Moves({rename.old: rename.new for rename in renames if rename.kind in ("module", "name")}),
+            moves=Moves(moved, rule_of),
             methods={rename.old: rename.new for rename in renames if rename.kind == "method"},
             arguments=tuple(rename for rename in renames if rename.kind == "argument"),
             gone={rename.old: rename.new for rename in renames if rename.kind == "gone"},
+            gone_python={rename.old: rename.new for rename in renames if rename.kind == "gone python name"},
+            builtins={rename.old: rename.new for rename in renames if rename.kind == "builtin"},
             gone_arguments=tuple(rename for rename in renames if rename.kind == "gone argument"),
             codes={
                 **{rename: rule.code for rule in chosen for rename in rule.renames},
@@ -198,7 +212,7 @@ def _all_but_the_data(call: cst.Call) -> bool:
 
 
 def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
-    """Keywords of Keras's classes, functions and model methods that have another name now, or are gone."""
+    """Keywords of TensorFlow's functions, of Keras's and of model methods that have another name now, or are gone."""
     rows: dict[str, list[Rename]] = {}
     for row in tables.arguments:
         if row.of is None or row.of.startswith("keras.optimizers"):
@@ -220,10 +234,10 @@ def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
 
 
 def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
-    """Each call of a name of Keras, and of a method on a model of Keras, with one name for it."""
+    """Each call of a name of Keras or TensorFlow, and of a method on a model of Keras, with one name for it."""
     for call in facts.module.calls:
         known = names.canonical(facts.symbols.get(call.func, ""))
-        if known.startswith("keras."):
+        if known.startswith(("keras.", "tensorflow.")):
             yield call, known
     seen: set[cst.Call] = set()
     for use in facts.uses:
@@ -251,4 +265,5 @@ def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChan
             text = tf + new[len("tensorflow") :]
         else:
             continue
-        yield CallChange(codes.MOVED_MODULES, node, f"{name} is {new}", Replace(node, text))
+        code = tables.moves.rule_of(name) or codes.MOVED_MODULES
+        yield CallChange(code, node, f"{name} is {new}", Replace(node, text))

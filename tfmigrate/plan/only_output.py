@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
@@ -10,8 +10,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.calls import EVALUATE, FIT, FIT_GENERATOR, named_arguments
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.interfaces import CallChange
+from tfmigrate.plan.made_batches import batches_made, targets_of
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Items, Made, ModelObject
 
 _PARAMETERS = {
@@ -23,12 +25,19 @@ _PARAMETERS = {
 }
 
 
-def only_outputs(facts: Facts) -> Iterator[CallChange]:
-    """`fit(x, {"digit": y})` of a model with one output: the targets alone are written."""
+def only_outputs(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+    """`fit(x, {"digit": y})` of a model with one output: the targets alone are written, of a generator's batches too.
+
+    `modules`: the facts of every module of the program.
+    """
     found: dict[cst.Dict, set[ModelObject]] = {}
     for use in facts.uses:
         for node in _dicts(use):
             found.setdefault(node, set()).update(use.models)
+    for batch in batches_made(facts, modules):
+        for target in targets_of(batch.node):
+            if isinstance(target, cst.Dict) and alone(target) is not target:
+                found.setdefault(target, set()).update(batch.models)
     for node, models in found.items():
         one = has_one_output(models, facts)
         if one:

@@ -26,7 +26,7 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted, imports_of
-from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_order, options
+from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_order, options, unbound
 
 
 def optimizer_calls(
@@ -39,6 +39,8 @@ def optimizer_calls(
     for call in facts.module.calls:
         classes = _optimizer_classes(facts, call)
         if not classes:
+            if _is_looked_up(call, facts) and not has_stars(call):
+                yield from _one_of_several(call, tables)
             continue
         if has_stars(call):
             yield from _passed_by_stars(facts, call, tables)
@@ -46,6 +48,17 @@ def optimizer_calls(
             yield from _optimizer_call(facts, call, classes[0], settings, tables, tf, call in divided)
         else:
             yield from _one_of_several(call, tables)
+
+
+def _is_looked_up(call: cst.Call, facts: Facts) -> bool:
+    """`getattr(optimizers, name)(...)`"""
+    lookup = call.func
+    return (
+        isinstance(lookup, cst.Call)
+        and len(lookup.args) == 2
+        and facts.values.get(lookup.func) == unbound("getattr")
+        and names.canonical(facts.symbols.get(lookup.args[0].value, "")) == "keras.optimizers"
+    )
 
 
 def _optimizer_classes(facts: Facts, call: cst.Call) -> list[str]:

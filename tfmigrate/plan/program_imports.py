@@ -192,19 +192,19 @@ class _Imports:
         return found
 
 
-def _moves_told(moved: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _moves_told(moved: Iterable[tuple[str, str]], moves: Moves) -> Iterator[tuple[str, str]]:
     """The code and message for what one import statement imports from another place now, one for each rule."""
-    others = []
+    others: dict[str, list[str]] = defaultdict(list)
     standalone = False
     for old, new in moved:
         if new == f"tensorflow.{old}":
             standalone = True
         else:
-            others.append(f"{old} is {new}")
+            others[moves.rule_of(old) or codes.MOVED_MODULES].append(f"{old} is {new}")
     if standalone:
         yield codes.STANDALONE_KERAS, "keras is tensorflow.keras"
-    if others:
-        yield codes.MOVED_MODULES, ", ".join(others)
+    for code, parts in others.items():
+        yield code, ", ".join(parts)
 
 
 def _plan_imports(imports: _Imports, tables: Tables, unread: Set[cst.ImportAlias], taken: Set[Name]) -> None:
@@ -247,7 +247,7 @@ def _plan_imports(imports: _Imports, tables: Tables, unread: Set[cst.ImportAlias
             draft.say(codes.LEFTOVER_IMPORT, statement, message, "rewrite")
         if change.staying:
             imports.say_staying(statement, kept, unit)
-        for code, message in _moves_told(change.moved):
+        for code, message in _moves_told(change.moved, tables.moves):
             draft.say(code, statement, message, "rewrite")
     draft.edits[:] = joined_imports(draft.module, draft.edits)
     draft.edits.extend(tries_of_imports(draft.module, vanishing))

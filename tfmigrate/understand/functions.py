@@ -108,7 +108,7 @@ def enter(
             return walker.evaluate(function.node.body)
         walker.block(function.node.body)
         if function.is_generator:
-            return Made("generator", name_of(function), frozenset())
+            return Made("generator", name_of(function), frozenset(), source=function.node)
         return join(*returns) if returns else NOTHING
 
 

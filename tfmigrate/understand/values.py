@@ -275,6 +275,8 @@ class Made:
     sites: Sites
     models: frozenset[ModelObject] = frozenset()
     config: cst.Call | None = None
+    source: cst.CSTNode | None = None
+    """The function of a generator."""
 
     __hash__ = _remembered
 

@@ -1,0 +1,82 @@
+"""Lists in the batches of generators and Sequences (TFM235), and a dict for the only output (TFM224)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plan.whole import migrated
+
+GENERATOR = "def rows():\n    while True:\n        {}\n\n\n"
+SEQUENCE = "class Rows(keras.utils.Sequence):\n    def __getitem__(self, index):\n        {}\n\n\n"
+TRAIN = "model.fit(rows(), steps_per_epoch=3)"
+TRAIN_ON = "model.fit(Rows())"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("yield [a, b]", "yield a, b"),
+        ("yield [a, b], c", "yield (a, b), c"),
+        ("yield [[a, b], [c]]", "yield (a, b), c"),
+        ("yield [a], c, w", "yield a, c, w"),
+        ("pair = [a, b]\n        yield pair, c", "pair = [a, b]\n        yield tuple(pair), c"),
+        ("pair = [a]\n        pair.append(b)\n        yield pair", "pair = [a]\n        pair.append(b)\n        yield tuple(pair)"),
+    ],
+)  # fmt: skip
+def test_a_generator_yields_tuples(before: str, after: str) -> None:
+    text, done = migrated(GENERATOR.format(before) + TRAIN, "TFM235")
+    assert text.startswith(GENERATOR.format(after))
+    assert set(done) == {"rewrite"}
+
+
+def test_a_sequence_returns_them() -> None:
+    text, done = migrated(SEQUENCE.format("return [[a, b], [c, d]]") + TRAIN_ON, "TFM235")
+    assert (text, done) == (SEQUENCE.format("return [(a, b), (c, d)]") + TRAIN_ON, ["rewrite", "rewrite"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        GENERATOR.format("yield a, b") + TRAIN,
+        GENERATOR.format("yield a, [0, 1]") + TRAIN,
+        GENERATOR.format("yield {'a': a}, b") + TRAIN,
+        GENERATOR.format("yield [a, b]") + "list(rows())",
+        GENERATOR.format("yield [a, b]") + "model.predict(rows(), steps=3)",
+        GENERATOR.format("pair = load()\n        yield pair, c") + TRAIN,
+        GENERATOR.format(
+            "images = []\n        for name in names:\n            images.append(name)\n        yield images, c"
+        )
+        + TRAIN,
+        SEQUENCE.format("return [a, b]") + TRAIN_ON,
+        "class Rows:\n    def __getitem__(self, index):\n        return [[a, b], c]\n\n\nRows()[0]",
+    ],
+)
+def test_other_batches_stay(lines: str) -> None:
+    text, done = migrated(lines, "TFM235")
+    assert done == []
+    assert text.partition("\n\n\n")[0] in (lines.partition("\n\n\n")[0], text.partition("\n\n\n")[0])
+
+
+def test_a_list_that_predict_takes_too_is_reported() -> None:
+    lines = GENERATOR.format("yield [a, b]") + TRAIN + "\nmodel.predict(rows(), steps=3)"
+    text, done = migrated(lines, "TFM235")
+    assert "yield [a, b]" in text
+    assert done == ["warn"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (GENERATOR.format("yield a, {'one': b}") + TRAIN, GENERATOR.format("yield a, b")),
+        (SEQUENCE.format("return a, {'one': b}, {'one': w}") + TRAIN_ON, SEQUENCE.format("return a, b, w")),
+    ],
+)
+def test_targets_under_the_name_of_the_only_output_are_yielded_alone(before: str, after: str) -> None:
+    text, done = migrated(before, "TFM224")
+    assert text.startswith(after)
+    assert set(done) == {"rewrite"}
+
+
+def test_names_of_several_outputs_stay() -> None:
+    lines = GENERATOR.format("yield {'a': a}, {'one': b, 'two': c}") + TRAIN
+    assert migrated(lines, "TFM224")[1] == []

@@ -1,0 +1,44 @@
+"""Sizes of layers that NumPy computed (TFM230)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plan.whole import migrated
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Dense(np.prod(shape))", "Dense(int(np.prod(shape)))"),
+        ("Dense(units=np.prod(shape) * 2)", "Dense(units=int(np.prod(shape) * 2))"),
+        ("Dense(512 / 2)", "Dense(int(512 / 2))"),
+        ("size = np.int64(3)\nDense(size)", "size = np.int64(3)\nDense(int(size))"),
+        ("keras.layers.RepeatVector(np.max(sizes))", "keras.layers.RepeatVector(int(np.max(sizes)))"),
+    ],
+)
+def test_it_becomes_an_integer_of_python(before: str, after: str) -> None:
+    assert migrated(before, "TFM230") == (after, ["rewrite"])
+
+
+def test_an_embedding_has_two_sizes() -> None:
+    text, done = migrated("keras.layers.Embedding(np.max(w) + 1, output_dim=8 / 2)", "TFM230")
+    assert "Embedding(int(np.max(w) + 1), output_dim=int(8 / 2)" in text
+    assert done == ["rewrite", "rewrite"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "Dense(int(np.prod(shape)))",
+        "Dense(len(shape))",
+        "Dense(size // 2)",
+        "keras.layers.Conv2D(np.prod(shape), 3)",
+        "keras.layers.Dropout(1 / 2)",
+        "Dense(4, np.prod(shape))",
+        "Dense(*sizes)",
+        "class Dense:\n    pass\n\n\nDense(np.prod(shape))",
+    ],
+)
+def test_other_arguments_stay(lines: str) -> None:
+    assert migrated(lines, "TFM230") == (lines, [])

@@ -1,0 +1,95 @@
+"""Names of NumPy, SciPy and Python that are gone (TFM229, TFM504)."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from tests.plan.whole import migrated
+from tfmigrate import rules
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a = np.zeros(3, np.int)", "a = np.zeros(3, int)"),
+        ("a = np.zeros(3, dtype=np.bool)", "a = np.zeros(3, dtype=bool)"),
+        ("a = -np.Inf", "a = -np.inf"),
+        ("from numpy import NaN\na = NaN", "from numpy import nan as NaN\na = NaN"),
+        ("from collections import Iterable\nisinstance([], Iterable)",
+         "from collections.abc import Iterable\nisinstance([], Iterable)"),
+        ("import time\nbegin = time.clock()", "import time\nbegin = time.perf_counter()"),
+    ],
+)  # fmt: skip
+def test_what_has_an_equal_is_renamed(before: str, after: str) -> None:
+    assert migrated(before, "TFM229") == (after, ["rewrite"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "a = np.zeros(3, np.int32)",
+        "a = np.inf",
+        "if hasattr(np, 'float'):\n    a = np.float(3)",
+        "np = object()\na = np.int",
+        "from time import perf_counter",
+        "from collections import OrderedDict",
+    ],
+)
+def test_other_names_stay(lines: str) -> None:
+    assert migrated(lines, "TFM229") == (lines, [])
+    assert migrated(lines, "TFM504") == (lines, [])
+
+
+def test_a_builtin_that_the_program_binds_is_not_written() -> None:
+    lines = "float = 'text'\na = np.zeros(3, np.float)"
+    assert migrated(lines, "TFM229") == (lines, [])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "import imp\nimp.reload(np)",
+        "from scipy.misc import imresize, imread",
+        "import scipy.misc\nscipy.misc.imread('a')",
+    ],
+)
+def test_what_has_none_is_reported_where_it_fails(lines: str) -> None:
+    text, done = migrated(lines, "TFM504")
+    assert text == lines
+    assert done
+    assert set(done) == {"warn"}
+
+
+def lookup(name: str) -> object:
+    """What a dotted name leads to; raises AttributeError or ImportError."""
+    module, _, rest = name.partition(".")
+    found: object = importlib.import_module(module)
+    while rest:
+        part, _, rest = rest.partition(".")
+        module += f".{part}"
+        found = getattr(found, part) if hasattr(found, part) else importlib.import_module(module)
+    return found
+
+
+ROWS = [row for rule in rules.all_rules() for row in rule.renames]
+HERE = ("numpy.", "collections.", "time.", "inspect.")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.old) for row in ROWS if row.old.startswith(HERE)])
+def test_a_row_says_what_is_gone_and_what_is_there(row: rules.Rename) -> None:
+    if row.old.startswith("numpy."):
+        pytest.importorskip("numpy", minversion="2.0")
+        if (row.kind, row.old) not in _ALIASES_AGAIN:
+            with pytest.raises((AttributeError, ImportError)):
+                lookup(row.old)
+    if row.kind == "python name":
+        lookup(row.new)
+    elif row.kind == "builtin":
+        lookup(f"builtins.{row.new}")
+
+
+_ALIASES_AGAIN = {("builtin", "numpy.bool"), ("builtin", "numpy.long")}
+"""NumPy 2 gave these names to types of its own."""
