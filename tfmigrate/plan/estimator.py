@@ -14,7 +14,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import has_stars, is_none, keywords
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Remove, Replace, Scope
+from tfmigrate.plan.edits import Code, Remove, Replace, Scope, listed
 from tfmigrate.plan.estimator_calls import CallPlanner
 from tfmigrate.plan.estimator_inputs import Inputs
 from tfmigrate.plan.estimator_migration import ESTIMATOR
@@ -327,15 +327,13 @@ class _Whole(StrategyReader, CallPlanner):
                 "what the model is trained on, and so its features' shape, is not known where the Estimator is made",
                 use.site.frame.module,
             )
-        arguments = [f"{dataset}.element_spec[0]"]
-        parts: list[tuple[str, cst.BaseExpression]] = [("_model", given["model_fn"].value)]
+        arguments: list[Code] = [(f"{dataset}.element_spec[0]",)]
         if "params" in built.parameters:
             if "params" not in given:
                 raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "model_fn takes params, and gets none")
-            parts.append(("_params", given["params"].value))
-            arguments.append("{_params}")
-        template = "{_model}(" + ", ".join(arguments) + ")"
-        self.edits.append((self._module, Replace(self._call, template, tuple(parts))))
+            arguments.append((given["params"].value,))
+        code = (given["model_fn"].value, "(", *listed(arguments), ")")
+        self.edits.append((self._module, Replace(self._call, code)))
         self.scoped.append((self._module, self._unit, f"{scope}.scope()"))
         self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
         arg = given["config"].value
