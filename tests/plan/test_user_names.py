@@ -1,4 +1,4 @@
-"""Whatever a user's names are, they come out as they went in: no word of the tool's own is searched for in their code."""
+"""A user's names come out as they went in, whatever they are: nothing is searched for in the user's code."""
 
 from __future__ import annotations
 

@@ -133,9 +133,7 @@ class TrainingReader(Reader):
             )
         for key, code in known.defaults.items():
             settings.setdefault(key, code)
-        return Thing(
-            "optimizer", node, f"{self._tf}.keras.optimizers.{known.keras}", settings=tuple(settings.items())
-        )
+        return Thing("optimizer", node, f"{self._tf}.keras.optimizers.{known.keras}", settings=tuple(settings.items()))
 
     def _schedule(self, node: cst.Call, name: str) -> Thing:
         keras, parameters = SCHEDULES[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
 import libcst as cst
@@ -28,11 +28,13 @@ from tfmigrate.walk import walk
 _H5 = (".h5", ".hdf5")
 
 
-def plan_misuses(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Iterable[ModelObject]) -> None:
-    """Say what goes wrong, and mend what can be. `apart`: models left out."""
+def plan_misuses(
+    facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Iterable[ModelObject], moved: Set[ModelObject]
+) -> None:
+    """Say what goes wrong, and mend what can be. `apart`: models left out; `moved`: those put into a scope just now."""
     if not any(strategy.name in SYNCHRONOUS for strategy in facts.strategies):
         return
-    reader = _Reader(facts, drafts, frozenset(apart))
+    reader = _Reader(facts, drafts, frozenset(apart), moved)
     for module, change in reader.changes():
         draft = drafts[module]
         if change.action == "warn":
@@ -46,10 +48,17 @@ def plan_misuses(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Ite
 
 
 class _Reader:
-    def __init__(self, facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: frozenset[ModelObject]) -> None:
+    def __init__(
+        self,
+        facts: ProgramFacts,
+        drafts: Mapping[Module, Draft],
+        apart: frozenset[ModelObject],
+        moved: Set[ModelObject],
+    ) -> None:
         self._facts = facts
         self._drafts = drafts
         self._scoping = Scoping(facts)
+        self._moved = moved
         self._uses = [use for use in facts.uses if use.models and not use.models & apart]
 
     def changes(self) -> Iterator[tuple[Module, CallChange]]:
@@ -71,6 +80,7 @@ class _Reader:
     def _as_in_migrated_code(self) -> Iterator[tuple[Module, CallChange]]:
         """Python generators, losses that are one number, and predict_on_batch(), of models in a scope."""
         scoped = {m for use in self._uses for m in use.models if any(self._scoping.inside(site) for site in m.sites)}
+        scoped |= self._moved
         for module, facts in self._facts.modules.items():
             draft = self._drafts[module]
             ours = replace(facts, uses=[use for use in facts.uses if use.models & scoped])

@@ -54,8 +54,8 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         workers.begin(drafts[module], makes=module in making, saves=module in saving)
     if not placements:
         apart = related_models(facts.wraps, facts)
-        plan_rescoping(facts, drafts, apart)
-        plan_misuses(facts, drafts, apart)
+        moved = plan_rescoping(facts, drafts, apart)
+        plan_misuses(facts, drafts, apart, moved)
         workers.plan_onto_workers(facts, drafts, estimators)
     return {module: draft.plan() for module, draft in drafts.items()}
 
