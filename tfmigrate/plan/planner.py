@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 import libcst as cst
 
 from tfmigrate.plan import cautions, codes, workers
-from tfmigrate.plan.arrays import plan_arrays
+from tfmigrate.plan.arrays import plan_arrays, plan_arrays_on_strategy
 from tfmigrate.plan.companions import imports_the_name, plan_companions, plan_readiness
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan, Unwrap
@@ -55,6 +55,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     if not placements:
         apart = related_models(facts.wraps, facts)
         moved = plan_rescoping(facts, drafts, apart)
+        plan_arrays_on_strategy(facts, drafts, apart, moved)
         plan_misuses(facts, drafts, apart, moved)
         workers.plan_onto_workers(facts, drafts, estimators)
     return {module: draft.plan() for module, draft in drafts.items()}
