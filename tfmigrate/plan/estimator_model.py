@@ -18,14 +18,16 @@ from tfmigrate.plan.code import block
 from tfmigrate.plan.edits import Arguments, Insert, Signature, Unwrap
 from tfmigrate.plan.estimator_layers import LAYER_CLASSES, LAYERS, SCHEDULES
 from tfmigrate.plan.estimator_network import NetworkReader
-from tfmigrate.plan.estimator_reader import EVAL, MODE_NAMES, MODES, PLAIN, PREDICT, TRAIN, Build, Thing
+from tfmigrate.plan.estimator_reader import EVAL, MODE_NAMES, MODES, PLAIN, PREDICT, TRAIN, Build, Thing, Unconvertible
 from tfmigrate.plan.estimator_training import TrainingReader
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.values import FunctionValue, Made, ModelObject
 from tfmigrate.walk import walk
 
 _KEPT = frozenset({"plain", "tensor", "tensors", "layer"})
+_EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
 
 
 def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: str, quote: str, title: str) -> Build:
@@ -344,7 +346,11 @@ class _Reader(TrainingReader, NetworkReader):
         elif isinstance(small, cst.Expr):
             self._expression(small)
         elif isinstance(small, cst.Assert):
-            self._needs_plain(small.test)
+            test = self._read(small.test)
+            if test.kind == "training" and self._modes <= test.modes:
+                self._remove(small)
+            elif test.kind != "plain":
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this assertion depends on the data or the mode")
         elif isinstance(small, cst.Raise):
             return False
         elif not isinstance(small, cst.Pass):
@@ -393,11 +399,31 @@ class _Reader(TrainingReader, NetworkReader):
             self._remove(small)
         elif name in ("identity",):
             self._remove(small)
-        elif name == "logging.info" or self._read(small.value).kind == "plain":
+        elif isinstance(call, cst.Call) and self._talks(call):
+            if not all(map(self._stays, call.args)):
+                self._plan.notes.append((small, "this message is no longer written: it tells of the mode or the data"))
+                self._remove(small)
+            elif self._modes != MODES:
+                self._remove(small)
+        elif self._read(small.value).kind == "plain":
             if self._modes != MODES:
                 self._remove(small)
         else:
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this statement of model_fn is not understood")
+
+    def _talks(self, call: cst.Call) -> bool:
+        """Whether a call writes a message: print, and the functions of loggers."""
+        if isinstance(call.func, cst.Name) and call.func.value == "print":
+            return "print" not in self._names
+        name = self._program.modules[self._module].symbols.get(call.func, "")
+        return names.plain(name).removeprefix("tensorflow.").startswith(("logging.", "absl.logging."))
+
+    def _stays(self, arg: cst.Arg) -> bool:
+        """Whether what is passed to a call is there in the function that builds the Keras model."""
+        try:
+            return self._read(arg.value).kind in _KEPT
+        except Unconvertible:
+            return False
 
     # ---- expressions ----
 
@@ -483,6 +509,14 @@ class _Reader(TrainingReader, NetworkReader):
 
     def _comparison(self, node: cst.Comparison) -> Thing:
         left = self._read(node.left)
+        if len(node.comparisons) == 1 and self._mode(node.left) is not None:
+            # MODE == mode
+            target = node.comparisons[0]
+            if isinstance(target.operator, _EQUALITIES) and self._read(target.comparator).kind == "mode":
+                node = node.with_changes(
+                    left=target.comparator, comparisons=[target.with_changes(comparator=node.left)]
+                )
+                left = self._read(node.left)
         if left.kind == "mode" and len(node.comparisons) == 1:
             target = node.comparisons[0]
             nodes = (
