@@ -73,6 +73,10 @@ class Settings:
         selected = not self.select or any(code.startswith(prefix) for prefix in self.select)
         return selected and not any(code.startswith(prefix) for prefix in self.ignore)
 
+    def asks_for(self, code: str) -> bool:
+        """Is `code` itself selected, and not only its kind or all there are?"""
+        return code in self.select and self.wants(code)
+
     @property
     def over_workers(self) -> bool:
         """Whether the strategy spreads over several machines."""

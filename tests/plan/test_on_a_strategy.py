@@ -24,6 +24,13 @@ EXAMPLES: Mapping[str, Example] = {
     if rule.code.startswith(("TFM40", "TFM41"))
     for number, example in enumerate(rule.examples, 1)
 }
+IDLE: Mapping[str, Example] = {
+    f"{rule.code}:{number}": example
+    for rule in rules.all_rules()
+    if rule.name == "idle-strategy"
+    for number, example in enumerate(rule.examples, 1)
+    if example.kind == "rewrite"
+}
 TOGGLE, ENDLESS, SCALAR = "TFM401:1", "TFM402:3", "TFM403:3"
 TWO_TRAINED, ONE_ASKED, TRAINED_AGAIN = "TFM414:1", "TFM414:4", "TFM414:5"
 ON_ONE_DEVICE = "TFM413:2"
@@ -66,7 +73,7 @@ def programs() -> Iterator[dict[str, object]]:
     )
     yield {"name": f"{SHARED} after", "program": shared, "alone": False}
     yield {"name": f"{SHARED} by hand", "program": apart, "alone": False}
-    for name, example in EXAMPLES.items():
+    for name, example in (*EXAMPLES.items(), *IDLE.items()):
         forms = {"before": example.before}
         if example.kind == "rewrite":
             forms["after"] = example.after
@@ -103,6 +110,7 @@ def test_what_is_told_fails_and_what_is_mended_runs(keras: int, run: Run) -> Non
     a_generator_loses_batches(outcomes, keras)
     a_loss_that_is_one_number_is_multiplied(outcomes, keras)
     what_is_loaded_outside_trains_on_one_device(outcomes)
+    what_stands_beside_an_idle_strategy_trains_on_one_device(outcomes)
     the_batch_of_a_replica_is_taken_for_the_global_one(outcomes)
 
 
@@ -160,6 +168,13 @@ def a_loss_that_is_one_number_is_multiplied(outcomes: Outcomes, keras: int) -> N
 
 def what_is_loaded_outside_trains_on_one_device(outcomes: Outcomes) -> None:
     assert [training["replicas"] for training in outcomes[f"{ON_ONE_DEVICE} before"]["trainings"]] == [2, 1]
+
+
+def what_stands_beside_an_idle_strategy_trains_on_one_device(outcomes: Outcomes) -> None:
+    assert len(IDLE) >= 3
+    for name in IDLE:
+        assert [training["replicas"] for training in outcomes[f"{name} before"]["trainings"]] == [1]
+        assert [training["replicas"] for training in outcomes[f"{name} after"]["trainings"]] == [2]
 
 
 def the_batch_of_a_replica_is_taken_for_the_global_one(outcomes: Outcomes) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import libcst as cst
-from libcst.helpers import parse_template_expression, parse_template_statement
 
 from tfmigrate.edit.align import realigned
+from tfmigrate.edit.compose import composed
 from tfmigrate.plan.edits import (
     Append,
     Argument,
@@ -31,6 +31,7 @@ from tfmigrate.plan.edits import (
     Scope,
     Signature,
     Unwrap,
+    nodes_of,
 )
 from tfmigrate.walk import children, comments_in, walk
 
@@ -71,15 +72,15 @@ class _Editor(cst.CSTTransformer):
                 self._inserts.setdefault(edit.before, []).append(edit)
         self._moves = [edit for edit in edits if isinstance(edit, Move)]
         self._moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
-        self._parts = {part for edit in self._replaced.values() for _, part in edit.parts} | {
+        self._parts = {part for edit in self._replaced.values() for part in edit.parts} | {
             node
             for call in self._calls.values()
             for argument in call.arguments
-            for node in (argument.value, *(part for _, part in argument.parts))
+            for node in (argument.value, *nodes_of(argument.code))
             if not isinstance(node, str)
         }
         self._touched = _reached(tree, set(_edited(edits)) | self._parts)
-        self._new_parts: dict[cst.CSTNode, cst.BaseExpression] = {}
+        self._new_parts: dict[cst.CSTNode, cst.CSTNode] = {}
         self._pieces: dict[cst.CSTNode, _Pieces] = {}
         self._suites: dict[cst.CSTNode, tuple[_Pieces, list[cst.EmptyLine]]] = {}
 
@@ -90,7 +91,7 @@ class _Editor(cst.CSTTransformer):
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
         result = self._leave(original_node, updated_node)
         if original_node in self._parts:
-            self._new_parts[original_node] = result  # type: ignore[assignment]
+            self._new_parts[original_node] = result
         return result
 
     def _leave(self, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
@@ -121,12 +122,8 @@ class _Editor(cst.CSTTransformer):
     # ---- expressions ----
 
     def _expression(self, edit: Replace, updated: cst.CSTNode) -> cst.BaseExpression:
-        if len(edit.parts) == 1 and edit.template == "{" + edit.parts[0][0] + "}":
-            return self._new_parts[edit.parts[0][1]]
-        parts: dict[str, Any] = {
-            name: updated if node is edit.node else self._new_parts[node] for name, node in edit.parts
-        }
-        return parse_template_expression(edit.template, self._config, **parts)
+        edited = {**self._new_parts, edit.node: updated} if edit.node in edit.parts else self._new_parts
+        return composed(edit.code, edited, self._config)
 
     def _longer(self, updated: cst.List, code: str) -> cst.List:
         """A list with one more element, which is separated from the last as that is from the one before it."""
@@ -177,10 +174,12 @@ class _Editor(cst.CSTTransformer):
 
     def _argument(self, argument: Argument, separator: cst.Comma) -> cst.Arg:
         value = argument.value
-        node = cst.parse_expression(value, self._config) if isinstance(value, str) else self._new_parts[value]
-        if argument.parts:
-            parts = {name: self._new_parts[part] for name, part in argument.parts}
-            node = parse_template_expression(argument.template, self._config, value=node, **parts)
+        node = composed(value if isinstance(value, str) else (value,), self._new_parts, self._config)
+        if argument.code:
+            edited = dict(self._new_parts)
+            if argument.source is not None:
+                edited[argument.source.value] = node
+            node = composed(argument.code, edited, self._config)
         keyword = cst.Name(argument.keyword) if argument.keyword is not None else None
         no_space = cst.SimpleWhitespace("")
         equal = cst.AssignEqual(no_space, no_space) if keyword is not None else cst.MaybeSentinel.DEFAULT
@@ -495,7 +494,7 @@ def _split(code: str) -> list[str]:
 
 
 def _statement(text: str, config: cst.PartialParserConfig) -> cst.BaseStatement:
-    return parse_template_statement(text, config)
+    return cst.parse_statement(text, config)
 
 
 def _pass() -> cst.SimpleStatementLine:

@@ -1,42 +1,86 @@
-"""fit() on arrays becomes a tf.data pipeline with the global batch, wherever a model of a home is trained."""
+"""fit() on arrays becomes a tf.data pipeline with the global batch: wherever a model of a home is trained, and where
+that is asked for, in programs that are on a strategy already."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.companions import import_tensorflow
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert
 from tfmigrate.plan.groups import Group
 from tfmigrate.plan.homes import Home
 from tfmigrate.plan.interfaces import place_for_function
+from tfmigrate.plan.outside import Scoping
 from tfmigrate.plan.pipeline import Names, plan_pipeline, shuffling_function, takes_arrays
 from tfmigrate.plan.strategy import replicas
-from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import ModelObject
+
+
+@dataclass(frozen=True)
+class _Training:
+    """A fit() on arrays under a strategy: the strategy's name and the number of its replicas, where they are known."""
+
+    use: Use
+    strategy: str | None = None
+    replicas: int | None = None
 
 
 def plan_arrays(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> None:
     """The edits of each training on arrays, or in words why it keeps them."""
+    _plan_all(_of_homes(homes, drafts), drafts)
+
+
+def plan_arrays_on_strategy(
+    facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Container[ModelObject], moved: Set[ModelObject]
+) -> None:
+    """The same for a program on a strategy, whose fit() is right as it is: so only where this very rule is selected.
+
+    `apart`: models left out; `moved`: those put into a scope just now.
+    """
+    scoping = Scoping(facts)
+    trainings: dict[cst.Call, _Training] = {}
+    for use in facts.uses:
+        draft = drafts[use.site.frame.module]
+        if not draft.settings.asks_for(codes.ARRAYS_TO_DATASET) or any(model in apart for model in use.models):
+            continue
+        scoped = all(model in moved or any(map(scoping.inside, model.sites)) for model in use.models)
+        if use.models and scoped and takes_arrays(use, draft.facts):
+            trainings.setdefault(use.call, _Training(use))
+    _plan_all(trainings.values(), drafts)
+    for module in {training.use.site.frame.module for training in trainings.values()}:
+        import_tensorflow(drafts[module])
+
+
+def _of_homes(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> Iterator[_Training]:
     trainings: dict[cst.Call, list[tuple[Home, Group, Use]]] = {}
     for home in homes:
         for group in home.groups:
             for use in group.trainings:
                 if takes_arrays(use, drafts[use.site.frame.module].facts):
                     trainings.setdefault(use.call, []).append((home, group, use))
-    shuffling: dict[Module, list[cst.Call]] = {}
-    for call, concerned in trainings.items():
+    for concerned in trainings.values():
         home, group, use = concerned[0]
-        draft = drafts[use.site.frame.module]
-        if draft.wanted(codes.ARRAYS_TO_DATASET, call):
-            alone = all(one is home for one, _, _ in concerned)
-            counts = {replicas(wrap) for wrap in group.wraps} if alone else set()
-            count = next(iter(counts)) if len(counts) == 1 else None
-            names = _names(use, draft, home if alone else None, group)
-            if _plan_one(use, draft, names, count):
-                shuffling.setdefault(draft.module, []).append(call)
+        alone = all(one is home for one, _, _ in concerned)
+        counts = {replicas(wrap) for wrap in group.wraps} if alone else set()
+        count = next(iter(counts)) if len(counts) == 1 else None
+        here = use.site.frame.function is group.home.function and use.site.frame.module is group.home.module
+        guarded = any(wrap.guards for wrap in group.wraps)
+        yield _Training(use, home.name if alone and here and not guarded else None, count)
+
+
+def _plan_all(trainings: Iterable[_Training], drafts: Mapping[Module, Draft]) -> None:
+    shuffling: dict[Module, list[cst.Call]] = {}
+    for training in trainings:
+        draft = drafts[training.use.site.frame.module]
+        if draft.wanted(codes.ARRAYS_TO_DATASET, training.use.call) and _plan_one(training, draft):
+            shuffling.setdefault(draft.module, []).append(training.use.call)
     for module, calls in shuffling.items():
         draft = drafts[module]
         over_workers, indent = draft.settings.over_workers, module.tree.default_indent
@@ -50,11 +94,12 @@ def _function(draft: Draft) -> str:
     return draft.scopes.fresh("shuffled_batches", draft.scopes.module)
 
 
-def _plan_one(use: Use, draft: Draft, names: Names, count: int | None) -> bool:
+def _plan_one(training: _Training, draft: Draft) -> bool:
     """Returns whether its pipeline calls the function that shuffles."""
+    use = training.use
     over_workers = draft.settings.over_workers
     keep_batch = draft.settings.batch == "keep" or over_workers
-    found = plan_pipeline(draft.module, draft.facts, use, names, count, keep_batch)
+    found = plan_pipeline(draft.module, draft.facts, use, _names(training, draft), training.replicas, keep_batch)
     if isinstance(found, str):
         message = f"fit() keeps its arrays, of which a strategy takes the global batch too: {found}"
         if over_workers:
@@ -67,14 +112,11 @@ def _plan_one(use: Use, draft: Draft, names: Names, count: int | None) -> bool:
     return found.shuffles
 
 
-def _names(use: Use, draft: Draft, home: Home | None, group: Group) -> Names:
-    """`home`: the one whose strategy all models of the call live under; None where there are several."""
-    scope = draft.scope_of(use.site.frame)
-    here = use.site.frame.function is group.home.function and use.site.frame.module is group.home.module
-    guarded = any(wrap.guards for wrap in group.wraps)
+def _names(training: _Training, draft: Draft) -> Names:
+    scope = draft.scope_of(training.use.site.frame)
     return Names(
         tf=draft.tf,
-        strategy=home.name if home is not None and here and not guarded else None,
+        strategy=training.strategy,
         train=draft.scopes.fresh("train_dataset", scope),
         validation=draft.scopes.fresh("validation_dataset", scope),
         batch=draft.scopes.fresh("global_batch_size", scope),

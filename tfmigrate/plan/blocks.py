@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
-import textwrap
 from collections.abc import Collection, Mapping
 
 import libcst as cst
@@ -12,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan.edits import Branch, Unwrap
 from tfmigrate.plan.expressions import is_pure
 from tfmigrate.understand.lifecycle import Facts, Wrap
-from tfmigrate.understand.program import Module, suites_of, units_of
+from tfmigrate.understand.program import Module, dotted, suites_of, units_of
 from tfmigrate.understand.values import Visible, opaque_sites
 
 _NEGATED: Mapping[type[cst.BaseCompOp], str] = {
@@ -205,11 +203,33 @@ class Blocks:
             if unit in self.transparent and isinstance(unit, cst.With | cst.If | cst.Try):
                 found.extend(self.sense(unit.body))
                 continue
-            code = self._module.code(unit)
-            for wrap in self._wraps:
-                if wrap.template_node is not None:
-                    code = code.replace(self._module.code(wrap.call), self._module.code(wrap.template_node))
-            for old, new in self._names.items():
-                code = re.sub(rf"\b{re.escape(old)}\b", new, code)
-            found.append(ast.dump(ast.parse(textwrap.dedent(code).strip("\n"))))
+            merged = unit.visit(_Merged({wrap.call: wrap.template_node for wrap in self._wraps}, self._names))
+            assert isinstance(merged, cst.CSTNode)
+            found.append(ast.dump(ast.parse(self._module.code(merged).strip("\n"))))
         return found
+
+
+class _Merged(cst.CSTTransformer):
+    """Writes the template for a wrap, and the one name that two have become for each of them."""
+
+    def __init__(self, wraps: Mapping[cst.Call, cst.BaseExpression | None], names: Mapping[str, str]) -> None:
+        super().__init__()
+        self._wraps = wraps
+        self._names = names
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        template = self._wraps.get(original_node)
+        return updated_node if template is None else self._named(template.deep_clone())
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        return self._named(updated_node)
+
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+        return self._named(updated_node.with_changes(attr=original_node.attr))
+
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+        return updated_node.with_changes(keyword=original_node.keyword)
+
+    def _named(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        new = self._names.get(dotted(node))
+        return node if new is None else cst.parse_expression(new)

@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import keywords, text_of
 from tfmigrate.plan.checkpoints import CHECKPOINT
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Code, Replace
 from tfmigrate.plan.expressions import is_pure
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.paths import ending_of
@@ -77,11 +77,11 @@ def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             new = f"{quote}learning_rate{quote}"
             message = "Keras 3 logs the learning rate as 'learning_rate', Keras 2 as 'lr': written is what both have"
             asked: cst.BaseExpression = key
-            template = f"{new} if {new} in {{log}} else {{key}}"
+            code: Code = (f"{new} if {new} in ", log, " else ", key)
             if isinstance(node, cst.Comparison):
                 words = ("in", "or") if isinstance(node.comparisons[0].operator, cst.In) else ("not in", "and")
-                asked, template = node, "({new} {0} {{log}} {1} {{key}} {0} {{log}})".format(*words, new=new)
-            yield CallChange(codes.RATE_IN_LOGS, key, message, Replace(asked, template, (("log", log), ("key", key))))
+                asked, code = node, (f"({new} {words[0]} ", log, f" {words[1]} ", key, f" {words[0]} ", log, ")")
+            yield CallChange(codes.RATE_IN_LOGS, key, message, Replace(asked, code))
 
 
 def changed_keys(facts: Facts, modules: Iterable[Facts]) -> Mapping[str, str]:

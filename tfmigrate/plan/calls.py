@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from tfmigrate.plan.edits import Argument, Arguments, Edit
+from tfmigrate.plan.edits import Argument, Arguments, Code, Edit
 
 FIT = (
     "x", "y", "batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data", "shuffle",
@@ -36,8 +36,8 @@ class Revision:
     """(first, end, new code): the positional arguments first to end - 1 become one."""
     named: tuple[tuple[int, str], ...] = ()
     """(position, keyword): positional arguments that get a name."""
-    wrapped: tuple[tuple[cst.BaseExpression, str, str, cst.BaseExpression], ...] = ()
-    """(value, template, name, part): a value goes into code that has a part of another argument, see `Argument`."""
+    wrapped: tuple[tuple[cst.BaseExpression, Code], ...] = ()
+    """(value, code): an argument becomes more than its value, see `Argument`."""
 
 
 def combined(edits: Iterable[Edit], revisions: Iterable[Revision]) -> list[Edit]:
@@ -79,9 +79,9 @@ def _revised(edit: Arguments, revision: Revision) -> Arguments:
             argument = replace(argument, keyword=new_names[name])
         if argument.keyword is not None and argument.keyword in values:
             argument = replace(argument, value=values.pop(argument.keyword))
-        for value, template, part, node in revision.wrapped:
+        for value, code in revision.wrapped:
             if argument.value is value:
-                argument = replace(argument, template=template, parts=((part, node),))
+                argument = replace(argument, code=code)
         arguments.append(argument)
     arguments.extend(Argument(code, name) for name, code in values.items())
     return replace(edit, arguments=tuple(arguments))
@@ -116,6 +116,11 @@ def text_of(node: cst.BaseExpression | None) -> str | None:
     """The value of a plain string literal, None for anything else."""
     value = node.evaluated_value if isinstance(node, cst.SimpleString) else None
     return value if isinstance(value, str) else None
+
+
+def quoted(text: str, quote: str) -> str:
+    """The string literal of a text, in these quotes where no character of it stands in the way."""
+    return f"{quote}{text}{quote}" if text.isprintable() and not {"'", '"', "\\"} & set(text) else repr(text)
 
 
 def is_none(node: cst.BaseExpression) -> bool:

@@ -116,10 +116,10 @@ def _with_callback(
         return Append(given, new)
     found = facts.options(given)
     if found and all(isinstance(option, Items) and option.kind == "list" for option in found):
-        return Replace(given, f"[*{{callbacks}}, {new}]", (("callbacks", given),))
+        return Replace(given, ("[*", given, f", {new}]"))
     if found == {Literal(None)}:
         return Replace(given, f"[{new}]")
-    return Replace(given, f"[*({{callbacks}} or []), {new}]", (("callbacks", given),))
+    return Replace(given, ("[*(", given, f" or []), {new}]"))
 
 
 def _helper(name: str, tf: str, indent: str) -> str:

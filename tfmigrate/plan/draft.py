@@ -10,7 +10,7 @@ from functools import cached_property
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.edits import Append, Arguments, Branch, Edit, Insert, Plan, Remove, Replace, Scope, Unwrap
+from tfmigrate.plan.edits import Append, Arguments, Branch, Edit, Insert, Plan, Remove, Replace, Scope, Unwrap, nodes_of
 from tfmigrate.plan.imports import import_statements
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
@@ -108,7 +108,7 @@ class Draft:
                 gone.update(_names_in(edit.node))
             elif isinstance(edit, Replace):
                 gone.update(_names_in(edit.node))
-                kept.update(name for _, part in edit.parts for name in _names_in(part))
+                kept.update(name for part in edit.parts for name in _names_in(part))
             elif isinstance(edit, Unwrap):
                 stays = set(_names_in(edit.suite)) if edit.suite is not None else set()
                 gone.update(name for name in _names_in(edit.unit) if name not in stays)
@@ -119,7 +119,7 @@ class Draft:
                 for argument in edit.arguments:
                     if not isinstance(argument.value, str):
                         kept.update(_names_in(argument.value))
-                    kept.update(name for _, part in argument.parts for name in _names_in(part))
+                    kept.update(name for part in nodes_of(argument.code) for name in _names_in(part))
         return frozenset(gone - kept)
 
     def reaches_into(self, name: str, round_: cst.CSTNode | None = None) -> bool:
@@ -138,7 +138,7 @@ class Draft:
             if isinstance(edit, Insert):
                 yield edit.before, edit.code
             elif isinstance(edit, Replace):
-                yield edit.node, edit.template
+                yield edit.node, edit.text
             elif isinstance(edit, Append):
                 yield edit.node, edit.code
             elif isinstance(edit, Scope):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -11,6 +11,19 @@ import libcst as cst
 from tfmigrate.result import Finding
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
+Code = tuple[str | cst.BaseExpression, ...]
+"""An expression to write: text, and nodes of the program between it, which are put in as they are once edited. Where a
+node goes is its place in the tuple; nothing is searched for in the text, which may hold the user's own code."""
+
+
+def listed(codes: Iterable[Code]) -> Code:
+    """Pieces of code with commas between them."""
+    return tuple(part for number, code in enumerate(codes) for part in ((", ",) if number else ()) + code)
+
+
+def nodes_of(code: str | Code) -> tuple[cst.BaseExpression, ...]:
+    """The nodes of the program that stand in a piece of code."""
+    return () if isinstance(code, str) else tuple(part for part in code if not isinstance(part, str))
 
 
 @dataclass(frozen=True)
@@ -57,14 +70,20 @@ class Branch:
 
 @dataclass(frozen=True)
 class Replace:
-    """Put `template` in the place of an expression; `{name}` in it stands for the (edited) node of `parts`.
-
-    A part may be the expression itself, which the template then goes round.
-    """
+    """Put `code` in the place of an expression, which may be a part of the code itself."""
 
     node: cst.BaseExpression
-    template: str
-    parts: tuple[tuple[str, cst.BaseExpression], ...] = ()
+    code: str | Code
+
+    @property
+    def parts(self) -> tuple[cst.BaseExpression, ...]:
+        """The nodes of the program in the code."""
+        return nodes_of(self.code)
+
+    @property
+    def text(self) -> str:
+        """The code without those nodes."""
+        return self.code if isinstance(self.code, str) else "\0".join(one for one in self.code if isinstance(one, str))
 
 
 @dataclass(frozen=True)
@@ -100,9 +119,9 @@ class Argument:
     keyword: str | None = None
     source: cst.Arg | None = None
     """The old argument whose commas and line breaks are kept."""
-    template: str = "{value}"
-    """What is written; `{name}` in it stands for the (edited) node of `parts`, which may be of other arguments."""
-    parts: tuple[tuple[str, cst.BaseExpression], ...] = ()
+    code: Code = ()
+    """What is written where that is more than the value; parts of it may be other arguments, and the old value, which
+    stands for the new one."""
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ and predict.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import has_stars, is_none, keywords
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Remove, Replace, Scope
+from tfmigrate.plan.edits import Code, Remove, Replace, Scope, listed
 from tfmigrate.plan.estimator_calls import CallPlanner
 from tfmigrate.plan.estimator_inputs import Inputs
 from tfmigrate.plan.estimator_migration import ESTIMATOR
@@ -25,7 +25,7 @@ from tfmigrate.plan.estimator_strategy import StrategyReader
 from tfmigrate.plan.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, Unit, units_of
+from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.values import (
     EstimatorPart,
     FunctionValue,
@@ -81,6 +81,7 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list
             touched |= migration.run()
             gone.extend(migration.gone)
     _unused_configs(facts, drafts)
+    _drop_unused_specs(facts, drafts, touched)
     for module, draft in drafts.items():
         if module in touched:
             exported = {name for one, name in facts.exported if one is module}
@@ -90,6 +91,22 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list
         else:
             draft.tf = before[module]
     return gone
+
+
+def _drop_unused_specs(facts: ProgramFacts, drafts: Mapping[Module, Draft], touched: Container[Module]) -> None:
+    """A TrainSpec or EvalSpec that nothing reads fails all the same, as tf.estimator is gone."""
+    for part in facts.estimators:
+        module = part.site.frame.module
+        small = only_statement(part.site.unit)
+        if part.name not in ("TrainSpec", "EvalSpec") or module not in touched or not isinstance(small, cst.Assign):
+            continue
+        name = small.targets[0].target
+        if small.value is part.node and len(small.targets) == 1 and isinstance(name, cst.Name):
+            draft = drafts[module]
+            mentions = draft.scopes.of_variable(name.value, draft.scope_of(part.site.frame))
+            read = any(not mention.binds for mention in mentions) or (module, name.value) in facts.exported
+            if not read and Remove(small) not in draft.edits:
+                draft.edits.append(Remove(small))
 
 
 def _join_scopes(draft: Draft) -> None:
@@ -147,7 +164,7 @@ def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None
             draft = drafts[part.site.frame.module]
             if draft.wanted(codes.ESTIMATOR_NOT_FOLLOWED, part.node):
                 nodes.add(part.node)
-                message = "no Estimator that takes this RunConfig is in sight"
+                message = "no Estimator is seen to take this RunConfig"
                 draft.say(codes.ESTIMATOR_NOT_FOLLOWED, part.node, message, "refuse")
 
 
@@ -327,21 +344,23 @@ class _Whole(StrategyReader, CallPlanner):
                 "what the model is trained on, and so its features' shape, is not known where the Estimator is made",
                 use.site.frame.module,
             )
-        arguments = [f"{dataset}.element_spec[0]"]
-        parts: list[tuple[str, cst.BaseExpression]] = [("_model", given["model_fn"].value)]
+        arguments: list[Code] = [(f"{dataset}.element_spec[0]",)]
         if "params" in built.parameters:
             if "params" not in given:
                 raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "model_fn takes params, and gets none")
-            parts.append(("_params", given["params"].value))
-            arguments.append("{_params}")
-        template = "{_model}(" + ", ".join(arguments) + ")"
-        self.edits.append((self._module, Replace(self._call, template, tuple(parts))))
+            arguments.append((given["params"].value,))
+        code = (given["model_fn"].value, "(", *listed(arguments), ")")
+        self.edits.append((self._module, Replace(self._call, code)))
         self.scoped.append((self._module, self._unit, f"{scope}.scope()"))
         self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
         arg = given["config"].value
         if isinstance(arg, cst.Name):
             if self._assigned(arg, self._module, self._frame) is not config.node:
-                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg, "its RunConfig is used elsewhere too")
+                raise self._refuse(
+                    codes.ESTIMATOR_NOT_FOLLOWED,
+                    arg,
+                    "its RunConfig is not made by a plain assignment, or is used elsewhere",
+                )
 
     def _settings(self, config: EstimatorPart, given: Mapping[str, cst.Arg]) -> None:
         module = config.site.frame.module

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import is_none
+from tfmigrate.plan.calls import is_none, is_true, quoted, text_of
+from tfmigrate.plan.code import block
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Remove, Replace
 from tfmigrate.plan.estimator_inputs import Inputs
 from tfmigrate.plan.estimator_migration import Migration
@@ -16,6 +17,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, only_statement
 from tfmigrate.understand.values import EstimatorPart, Frame
+from tfmigrate.walk import walk
 
 TRAIN = ("input_fn", "hooks", "steps", "max_steps", "saving_listeners")
 EVALUATE = ("input_fn", "steps", "hooks", "checkpoint_path", "name")
@@ -50,18 +52,31 @@ class CallPlanner(Migration):
         receiver = self._receiver(use, use.call.func.value)
         if use.method == "evaluate":
             given = self._named(use.call, EVALUATE, module)
-            self._only(given, ("input_fn", "steps", "name"), module)
+            self._only(given, ("input_fn", "steps", "name", "hooks"), module)
+            self._hooks(given.get("hooks"), module, use.site.frame)
             role = "eval" if evaluates else "alone"
             text = inputs.dataset(given["input_fn"].value, use, role, "steps" in given, receiver)
             text += self._taken(given.get("steps"), module)
-            arguments = (Argument(text), Argument("True", "return_dict"))
-            self.edits.append((module, Arguments(use.call, arguments)))
-            self._in_scope(use, inputs, receiver)
+            if self._wants_step(use) and self._target_or_first(use):
+                lines, result = self._metrics(use, receiver, text)
+                self._first(use, lines, result, inputs, receiver)
+            else:
+                arguments = (Argument(text), Argument("True", "return_dict"))
+                self.edits.append((module, Arguments(use.call, arguments)))
+                if self._wants_step(use):
+                    key, step = self._step(use, receiver)
+                    self.edits.append((module, Replace(use.call, (use.call, f" | {{{key}: {step}}}"))))
+                self._in_scope(use, inputs, receiver)
             self._say(codes.ESTIMATOR_CALL, module, use.call, "evaluate() takes the dataset and returns a dict")
             return None
         if use.method == "predict":
             given = self._named(use.call, PREDICT, module)
-            self._only(given, ("input_fn",), module)
+            self._only(given, ("input_fn", "hooks", "yield_single_examples"), module)
+            self._hooks(given.get("hooks"), module, use.site.frame)
+            whole = given.get("yield_single_examples")
+            if whole is not None and not is_true(whole.value):
+                message = "predict() gives whole batches here; the function written for it gives one sample at a time"
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, whole.value, message, module)
             if built.readings is None:
                 message = "the predictions are computed from more than the model's one output"
                 raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
@@ -89,7 +104,7 @@ class CallPlanner(Migration):
 
     def _only(self, given: Mapping[str, cst.Arg], allowed: tuple[str, ...], module: Module) -> None:
         for name, arg in given.items():
-            if name not in allowed and not is_none(arg.value):
+            if name not in allowed and not is_none(arg.value) and not _is_empty(arg.value):
                 code = codes.ESTIMATOR_HOOK if name in ("hooks", "saving_listeners", "exporters") else (
                     codes.ESTIMATOR_NOT_FOLLOWED)  # fmt: skip
                 raise self._refuse(code, arg.value, f"`{name}=` has no counterpart in Keras that is known here", module)
@@ -131,14 +146,15 @@ class CallPlanner(Migration):
         given = self._named(use.call, TRAIN, module)
         self._only(given, ("input_fn", "steps", "max_steps", "hooks"), module)
         self._hooks(given.get("hooks"), module, frame)
-        if not _is_statement(use):
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, "the result of train() is used", module)
         receiver = self._receiver(use, use.call.func.value)
         self._counts_once(given.get("max_steps"), use, trainings)
         text = inputs.dataset(given["input_fn"].value, use, "train", True, receiver)
         text += self._taken(given.get("steps", given.get("max_steps")), module)
-        self.edits.append((module, Arguments(use.call, (Argument(text),), method="fit")))
-        self._in_scope(use, inputs, receiver)
+        if _is_statement(use):
+            self.edits.append((module, Arguments(use.call, (Argument(text),), method="fit")))
+            self._in_scope(use, inputs, receiver)
+        else:
+            self._first(use, [f"{receiver}.fit({text})"], receiver, inputs, receiver)
         self._say(codes.ESTIMATOR_CALL, module, use.call, "train() is fit(), with as many steps")
         return given["input_fn"].value, use
 
@@ -158,16 +174,17 @@ class CallPlanner(Migration):
     ) -> tuple[cst.BaseExpression, Use]:
         module, frame = use.site.frame.module, use.site.frame
         given = self._named(use.call, ("estimator", "train_spec", "eval_spec"), module)
-        if set(given) != {"estimator", "train_spec", "eval_spec"} or not _is_statement(use):
-            message = "the result of train_and_evaluate() is used, or its arguments are missing"
+        if set(given) != {"estimator", "train_spec", "eval_spec"}:
+            message = "train_and_evaluate() is given other arguments than an Estimator and two specs"
             raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
         train = self._spec(given["train_spec"].value, "TrainSpec", use)
         evaluation = self._spec(given["eval_spec"].value, "EvalSpec", use)
         trained = self._named(train.node, TRAIN_SPEC, module)
         evaluated = self._named(evaluation.node, EVAL_SPEC, module)
         self._only(trained, ("input_fn", "max_steps", "hooks"), module)
-        self._only(evaluated, ("input_fn", "steps", "name", "start_delay_secs", "throttle_secs"), module)
+        self._only(evaluated, ("input_fn", "steps", "name", "hooks", "start_delay_secs", "throttle_secs"), module)
         self._hooks(trained.get("hooks"), module, frame)
+        self._hooks(evaluated.get("hooks"), module, frame)
         self._counts_once(trained.get("max_steps"), use, trainings)
         receiver = self._receiver(use, given["estimator"].value)
         text = inputs.dataset(trained["input_fn"].value, use, "train", True, receiver)
@@ -177,15 +194,12 @@ class CallPlanner(Migration):
         limited = steps is None or not is_none(steps.value)
         test = inputs.dataset(evaluated["input_fn"].value, use, role, limited, receiver)
         test += f".take({EVAL_STEPS})" if steps is None else self._taken(steps, module)
-        unit = use.site.unit
-        lines = f"{receiver}.fit({text})\n{receiver}.evaluate({test}, return_dict=True)"
-        if inputs.needs_scope(use):
-            indent = module.tree.default_indent
-            body = lines.replace("\n", "\n" + indent)
-            lines = f"with {self._context(use, receiver)}.scope():\n{indent}{body}"
-        assert isinstance(unit, cst.SimpleStatementLine)
-        self.edits.append((module, Insert(unit, lines, (unit,))))
-        self.edits.append((module, Remove(unit.body[0])))
+        fit = f"{receiver}.fit({text})"
+        if _is_statement(use):
+            self._first(use, [fit, f"{receiver}.evaluate({test}, return_dict=True)"], None, inputs, receiver)
+        else:
+            lines, result = self._metrics(use, receiver, test, bind=False)
+            self._first(use, [fit, *lines], f"({result}, [])", inputs, receiver)
         self._say(
             codes.ESTIMATOR_CALL,
             module,
@@ -193,6 +207,55 @@ class CallPlanner(Migration):
             "train_and_evaluate() is fit(), then evaluate(); the Estimator also evaluated at checkpoints, by the clock",
         )
         return trained["input_fn"].value, use
+
+    def _first(self, use: Use, lines: list[str], result: str | None, inputs: Inputs, receiver: str) -> None:
+        """Plan lines that come before a statement, with `result` in the place of the call; None: the statement goes."""
+        module, unit = use.site.frame.module, use.site.unit
+        small = only_statement(unit)
+        if small is None or not self._target_or_first(use):
+            message = f"{use.method}() stands in an expression that does more than take its result"
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+        text = "\n".join(lines)
+        if inputs.needs_scope(use):
+            text = block(f"with {self._context(use, receiver)}.scope()", text, module.tree.default_indent)
+        self.edits.append((module, Insert(unit, text, (unit,))))
+        if result is None or result == _target(use):
+            self.edits.append((module, Remove(small)))
+        else:
+            self.edits.append((module, Replace(use.call, result)))
+
+    def _metrics(self, use: Use, receiver: str, dataset: str, *, bind: bool = True) -> tuple[list[str], str]:
+        """Lines that make the dict which an Estimator's evaluate() returns, and the name that it has then: the one
+        that the call is assigned to, unless `bind` says otherwise."""
+        draft = self.drafts[use.site.frame.module]
+        name = (_target(use) if bind else None) or draft.scopes.fresh("metrics", draft.scope_of(use.site.frame))
+        key, step = self._step(use, receiver)
+        return [f"{name} = {receiver}.evaluate({dataset}, return_dict=True)", f"{name}[{key}] = {step}"], name
+
+    def _step(self, use: Use, receiver: str) -> tuple[str, str]:
+        """The key of the number of steps that were trained, and the code for it."""
+        quote = self.drafts[use.site.frame.module].quote
+        return quoted("global_step", quote), f"{receiver}.optimizer.iterations.numpy()"
+
+    @staticmethod
+    def _target_or_first(use: Use) -> bool:
+        """Whether lines may be put before the statement of a call, for the call is the first that it does."""
+        small = only_statement(use.site.unit)
+        alone = isinstance(use.site.unit, cst.SimpleStatementLine)
+        return alone and small is not None and _is_evaluated_first(small, use.call)
+
+    def _wants_step(self, use: Use) -> bool:
+        """Whether the number of steps may be read of what evaluate() returned."""
+        module, unit = use.site.frame.module, use.site.unit
+        if _is_statement(use):
+            return False
+        name = _target(use)
+        if name is not None and (module, name) not in self.facts.exported:
+            draft = self.drafts[module]
+            mentions = draft.scopes.of_variable(name, draft.scope_of(use.site.frame))
+            keys = dict(_keys_read(module.tree))
+            return any(not mention.binds and keys.get(mention.node) in (None, "global_step") for mention in mentions)
+        return dict(_keys_read(unit)).get(use.call) in (None, "global_step")
 
     def _spec(self, node: cst.BaseExpression, name: str, use: Use) -> EstimatorPart:
         module = use.site.frame.module
@@ -212,6 +275,44 @@ class CallPlanner(Migration):
 
     def _context(self, use: Use, receiver: str) -> str:
         return self.strategy if use.site.frame is self._frame else f"{receiver}.distribute_strategy"
+
+
+def _target(use: Use) -> str | None:
+    """The one variable that the result of a call is assigned to."""
+    small = only_statement(use.site.unit)
+    if isinstance(small, cst.Assign) and small.value is use.call and len(small.targets) == 1:
+        name = small.targets[0].target
+        return name.value if isinstance(name, cst.Name) else None
+    return None
+
+
+def _is_empty(node: cst.BaseExpression) -> bool:
+    """`[]` and `()`, which an Estimator takes for no hooks."""
+    return isinstance(node, cst.List | cst.Tuple) and not node.elements
+
+
+def _keys_read(tree: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, str | None]]:
+    """What is read by a key that is written out, and the key."""
+    for node in walk(tree):
+        if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
+            yield node.value, text_of(node.slice[0].slice.value)
+
+
+def _is_evaluated_first(small: cst.BaseSmallStatement, call: cst.Call) -> bool:
+    """Whether nothing that a statement does comes before a call in it, and the call is made once and in any case."""
+    node: cst.CSTNode | None = small.value if isinstance(small, cst.Assign | cst.Return | cst.Expr) else None
+    while node is not None and node is not call:
+        if isinstance(node, cst.Call):
+            plain = isinstance(node.func, cst.Name | cst.Attribute)
+            first = node.args[0] if node.args and plain else None
+            node = first.value if first is not None else node.func
+        elif isinstance(node, cst.Subscript | cst.Attribute):
+            node = node.value
+        elif isinstance(node, cst.Tuple | cst.List):
+            node = node.elements[0].value if node.elements else None
+        else:
+            return False
+    return node is call
 
 
 def _is_statement(use: Use) -> bool:

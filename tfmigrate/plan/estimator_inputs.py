@@ -451,8 +451,7 @@ class Inputs:
             assert isinstance(batch.call.func, cst.Attribute)
             inside = ", ".join(module.code(arg) for arg in batch.repeated.args)
             rest = f", drop_remainder={drops}" if dropped else ""
-            template = f"{{_x}}.repeat({inside}).batch({code}{rest})"
-            yield module, Replace(batch.repeated, template, (("_x", batch.call.func.value),))
+            yield module, Replace(batch.repeated, (batch.call.func.value, f".repeat({inside}).batch({code}{rest})"))
             return
         arguments = []
         for arg in batch.call.args:

@@ -7,23 +7,27 @@ and become one compile() at the end (estimator_training).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, count
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.calls import is_none, keywords, named_arguments, text_of, unchanged
+from tfmigrate.plan.calls import is_none, keywords, named_arguments, quoted, text_of, unchanged
+from tfmigrate.plan.code import block
 from tfmigrate.plan.edits import Arguments, Insert, Signature, Unwrap
 from tfmigrate.plan.estimator_layers import LAYER_CLASSES, LAYERS, SCHEDULES
 from tfmigrate.plan.estimator_network import NetworkReader
-from tfmigrate.plan.estimator_reader import EVAL, MODE_NAMES, MODES, PLAIN, PREDICT, TRAIN, Build, Thing
+from tfmigrate.plan.estimator_reader import EVAL, MODE_NAMES, MODES, PLAIN, PREDICT, TRAIN, Build, Thing, Unconvertible
 from tfmigrate.plan.estimator_training import TrainingReader
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.values import FunctionValue, Made, ModelObject
 from tfmigrate.walk import walk
 
 _KEPT = frozenset({"plain", "tensor", "tensors", "layer"})
+_EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
 
 
 def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: str, quote: str, title: str) -> Build:
@@ -108,19 +112,22 @@ class _Reader(TrainingReader, NetworkReader):
                     raise self._refuse(
                         codes.ESTIMATOR_METRIC, metric.node or function, f"the metric {name!r} is unknown"
                     )
-                metrics.append(metric.code.replace("NAME", f"{self._quote}{name}{self._quote}"))
+                metrics.append(f"{metric.code}(name={quoted(name, self._quote)})")
         spec_line = self._inputs()
         text = self._name_of(output)
-        compiled = [f"optimizer={step.of.code}", f"loss={loss.code}"]
-        compiled += [f"metrics=[{', '.join(metrics)}]"] if metrics else []
         model = self._fresh("model")
         indent = self._module.tree.default_indent
         lines = [f"{model} = {tf}.keras.Model({self._inputs_name}, {text})"]
-        rate = step.of.of
-        if rate is not None:
-            name = self._fresh("learning_rate")
-            lines.append(f"{name} = {rate.code}(\n{indent}" + f",\n{indent}".join(rate.settings) + ",\n)")
-            compiled[0] = compiled[0].replace("RATE", name)
+        settings = []
+        for key, value in step.of.settings:
+            if isinstance(value, Thing):
+                name = self._fresh("learning_rate")
+                inside = (f"{one}={code}" for one, code in value.settings)
+                lines.append(f"{name} = {value.code}(\n{indent}" + f",\n{indent}".join(inside) + ",\n)")
+                value = name
+            settings.append(f"{key}={value}")
+        compiled = [f"optimizer={step.of.code}({', '.join(settings)})", f"loss={loss.code}"]
+        compiled += [f"metrics=[{', '.join(metrics)}]"] if metrics else []
         arguments = f",\n{indent}".join(compiled)
         lines.append(f"{model}.compile(\n{indent}{arguments},\n)")
         lines.append(f"return {model}")
@@ -165,11 +172,7 @@ class _Reader(TrainingReader, NetworkReader):
         return self._fresh("inputs") if "features" in assigned else "features"
 
     def _fresh(self, wanted: str) -> str:
-        used = {node.value for node in walk(self._plan.function) if isinstance(node, cst.Name)}
-        name, number = wanted, 2
-        while name in used:
-            name, number = f"{wanted}_{number}", number + 1
-        return name
+        return _unused(wanted, _names_in(self._plan.function))
 
     def _predictions(self, spec: Thing, output: Thing, title: str) -> None:
         """Plan the generator that gives one sample's predictions after another, where they can be computed apart."""
@@ -190,17 +193,18 @@ class _Reader(TrainingReader, NetworkReader):
             return
         tf, indent = self._tf, self._module.tree.default_indent
         text = self._module.code(found.node)
+        used = {tensor}.union(*map(_names_in, wanted))
         if not isinstance(found.node, cst.Name):
-            name = "predictions" if tensor != "predictions" else "found"
+            name = _unused("predictions", used)
             lines.append(f"{name} = {text}")
             text = name
         if found.kind == "dict":
-            lines.append(f"rows = zip(*({tf}.convert_to_tensor(value).numpy() for value in {text}.values()))")
-            lines.append(f"for row in rows:\n{indent}yield dict(zip({text}, row))")
+            row, rows = _unused("row", used), _unused("rows", used)
+            lines.append(f"{rows} = zip(*({tf}.convert_to_tensor(value).numpy() for value in {text}.values()))")
+            lines.append(f"for {row} in {rows}:\n{indent}yield dict(zip({text}, {row}))")
         else:
             lines.append(f"yield from {tf}.convert_to_tensor({text}).numpy()")
-        inner = "\n".join(lines).replace("\n", "\n" + indent)
-        self._plan.readings = f"def {title}({tensor}):\n{indent}{inner}"
+        self._plan.readings = block(f"def {title}({tensor})", "\n".join(lines), indent)
 
     # ---- statements ----
 
@@ -295,7 +299,7 @@ class _Reader(TrainingReader, NetworkReader):
                 raise self._refuse(
                     codes.ESTIMATOR_NO_LAYER, unit, f"{name} means different things after this condition"
                 )
-            if thing.kind not in _KEPT and other.code != thing.code:
+            if thing.kind not in _KEPT and (other.code, other.settings) != (thing.code, thing.settings):
                 raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, f"{name} depends on this condition")
 
     def _goes(self, unit: cst.CSTNode) -> bool:
@@ -342,7 +346,11 @@ class _Reader(TrainingReader, NetworkReader):
         elif isinstance(small, cst.Expr):
             self._expression(small)
         elif isinstance(small, cst.Assert):
-            self._needs_plain(small.test)
+            test = self._read(small.test)
+            if test.kind == "training" and self._modes <= test.modes:
+                self._remove(small)
+            elif test.kind != "plain":
+                raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this assertion depends on the data or the mode")
         elif isinstance(small, cst.Raise):
             return False
         elif not isinstance(small, cst.Pass):
@@ -391,11 +399,31 @@ class _Reader(TrainingReader, NetworkReader):
             self._remove(small)
         elif name in ("identity",):
             self._remove(small)
-        elif name == "logging.info" or self._read(small.value).kind == "plain":
+        elif isinstance(call, cst.Call) and self._talks(call):
+            if not all(map(self._stays, call.args)):
+                self._plan.notes.append((small, "this message is no longer written: it tells of the mode or the data"))
+                self._remove(small)
+            elif self._modes != MODES:
+                self._remove(small)
+        elif self._read(small.value).kind == "plain":
             if self._modes != MODES:
                 self._remove(small)
         else:
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this statement of model_fn is not understood")
+
+    def _talks(self, call: cst.Call) -> bool:
+        """Whether a call writes a message: print, and the functions of loggers."""
+        if isinstance(call.func, cst.Name) and call.func.value == "print":
+            return "print" not in self._names
+        name = self._program.modules[self._module].symbols.get(call.func, "")
+        return names.plain(name).removeprefix("tensorflow.").startswith(("logging.", "absl.logging."))
+
+    def _stays(self, arg: cst.Arg) -> bool:
+        """Whether what is passed to a call is there in the function that builds the Keras model."""
+        try:
+            return self._read(arg.value).kind in _KEPT
+        except Unconvertible:
+            return False
 
     # ---- expressions ----
 
@@ -481,6 +509,14 @@ class _Reader(TrainingReader, NetworkReader):
 
     def _comparison(self, node: cst.Comparison) -> Thing:
         left = self._read(node.left)
+        if len(node.comparisons) == 1 and self._mode(node.left) is not None:
+            # MODE == mode
+            target = node.comparisons[0]
+            if isinstance(target.operator, _EQUALITIES) and self._read(target.comparator).kind == "mode":
+                node = node.with_changes(
+                    left=target.comparator, comparisons=[target.with_changes(comparator=node.left)]
+                )
+                left = self._read(node.left)
         if left.kind == "mode" and len(node.comparisons) == 1:
             target = node.comparisons[0]
             nodes = (
@@ -553,8 +589,10 @@ class _Reader(TrainingReader, NetworkReader):
         if head == "train" and last in ("get_global_step", "get_or_create_global_step", "create_global_step"):
             return Thing("step", node)
         if name == "get_collection":
-            collection = self._module.code(node.args[0].value) if node.args else ""
-            if "UPDATE_OPS" in collection or "update_ops" in collection:
+            collection = node.args[0].value if node.args else None
+            if collection is not None and (
+                self._symbol(collection) == "GraphKeys.UPDATE_OPS" or text_of(collection) == "update_ops"
+            ):
                 return Thing("updates", node)
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "a collection of the graph has no counterpart in Keras")
         if name == "group":
@@ -652,6 +690,16 @@ class _Reader(TrainingReader, NetworkReader):
             staying = [arg for arg in node.args if kinds[id(arg)].kind not in ("mode", "training")]
             self._edit(Arguments(node, unchanged(staying)))
         return Thing("tensor", node)
+
+
+def _names_in(node: cst.CSTNode) -> set[str]:
+    return {name.value for name in walk(node) if isinstance(name, cst.Name)}
+
+
+def _unused(wanted: str, used: Collection[str]) -> str:
+    """A name that begins as wanted and is none of those used."""
+    numbered = (f"{wanted}_{number}" for number in count(2))
+    return next(name for name in chain([wanted], numbered) if name not in used)
 
 
 def _by_mode(

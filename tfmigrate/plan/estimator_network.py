@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import is_none, named_arguments
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Code, Replace, listed
 from tfmigrate.plan.estimator_layers import (
     ACTIVATIONS,
     CROSS_ENTROPIES,
@@ -61,8 +61,7 @@ class NetworkReader(Reader):
 
     def _layer_object(self, made: cst.Call, layer: Layer) -> Thing:
         """A layer made to be called further down, under the name that it is given."""
-        code, parts = self._layer_code(made, layer, self._class_arguments(made, layer))
-        self._edit(Replace(made, code, parts))
+        self._edit(Replace(made, self._layer_code(made, layer, self._class_arguments(made, layer))))
         return Thing("layer", made)
 
     def _layer_call(self, node: cst.Call, made: cst.Call) -> Thing:
@@ -70,9 +69,9 @@ class NetworkReader(Reader):
         layer = LAYER_CLASSES[(self._symbol(made.func) or "").rpartition(".")[2]]
         training, inputs = self._called(node)
         if self._is_idle(node, layer, training):
-            self._edit(Replace(node, "{_x}", (("_x", inputs),)))
+            self._edit(Replace(node, (inputs,)))
         else:
-            self._edit(Replace(node, "{_layer}({_x})", (("_layer", node.func), ("_x", inputs))))
+            self._edit(Replace(node, (node.func, "(", inputs, ")")))
         if layer.keras == "BatchNormalization":
             self._normalised = node
         return Thing("tensor", node)
@@ -99,10 +98,9 @@ class NetworkReader(Reader):
         inputs: cst.BaseExpression,
     ) -> Thing:
         if self._is_idle(node, layer, training):
-            self._edit(Replace(node, "{_x}", (("_x", inputs),)))
+            self._edit(Replace(node, (inputs,)))
             return Thing("tensor", node)
-        code, parts = self._layer_code(node, layer, given)
-        self._edit(Replace(node, code + "({_x})", (("_x", inputs), *parts)))
+        self._edit(Replace(node, (*self._layer_code(node, layer, given), "(", inputs, ")")))
         if layer.keras == "BatchNormalization":
             self._normalised = node
         return Thing("tensor", node)
@@ -117,12 +115,9 @@ class NetworkReader(Reader):
             )
         return True
 
-    def _layer_code(
-        self, node: cst.Call, layer: Layer, given: Mapping[str, cst.Arg]
-    ) -> tuple[str, tuple[tuple[str, cst.BaseExpression], ...]]:
-        """The Keras layer, and the nodes that its places stand for."""
-        parts: list[tuple[str, cst.BaseExpression]] = []
-        written = []
+    def _layer_code(self, node: cst.Call, layer: Layer, given: Mapping[str, cst.Arg]) -> Code:
+        """The Keras layer, with the settings that stay as the nodes that they are."""
+        written: list[Code] = []
         named = False
         for name in layer.parameters:
             arg = given.get(name)
@@ -139,20 +134,16 @@ class NetworkReader(Reader):
                     else f"Keras has no `{name}=`"
                 )
                 raise self._refuse(codes.ESTIMATOR_NO_LAYER, arg.value, why)
-            place = f"_{len(parts) + 1}"
             code = self._setting(name, arg.value)
-            if code is None:
-                parts.append((place, arg.value))
-                code = "{" + place + "}"
             plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
-            written.append(code if plain else f"{name}={code}")
+            written.append(("" if plain else f"{name}=", arg.value if code is None else code))
             named = named or not plain
         unknown = set(given) - set(layer.parameters)
         if unknown:
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"the argument {min(unknown)} is unknown")
         if layer.keras == "Dropout" and "rate" not in given:
-            written.insert(0, "0.5")
-        return f"{self._tf}.keras.layers.{layer.keras}({', '.join(written)})", tuple(parts)
+            written.insert(0, ("0.5",))
+        return (f"{self._tf}.keras.layers.{layer.keras}(", *listed(written), ")")
 
     def _follows_mode(self, node: cst.Call, training: cst.Arg | None) -> bool:
         if training is None:
@@ -213,7 +204,7 @@ class NetworkReader(Reader):
         if name in ("identity",) and first is not None:
             thing = self._read(first)
             if thing.kind == "tensor":
-                self._edit(Replace(node, "{_x}", (("_x", first),)))
+                self._edit(Replace(node, (first,)))
                 return Thing("tensor", node)
             return thing
         found = [self._read(arg.value) for arg in args]
@@ -263,7 +254,7 @@ class NetworkReader(Reader):
         named = named_arguments(node, ("x", "y"))
         if name in ACTIVATIONS and name not in READINGS and subject.kind == "tensor":
             code = f"{layers}.Activation({self._quote}{ACTIVATIONS[name]}{self._quote})"
-            self._edit(Replace(node, code + "({_x})", (("_x", first),)))
+            self._edit(Replace(node, (code, "(", first, ")")))
             return Thing("tensor", node)
         if name == "reshape":
             given = named_arguments(node, ("tensor", "shape", "name")) or {}
@@ -271,9 +262,8 @@ class NetworkReader(Reader):
             sizes = [e.value for e in shape.value.elements] if shape is not None and isinstance(
                 shape.value, cst.List | cst.Tuple) else []  # fmt: skip
             if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in given:
-                parts = [(f"_{i}", size) for i, size in enumerate(sizes[1:], 1)]
-                inside = ", ".join("{" + place + "}" for place, _ in parts) + ("," if len(parts) == 1 else "")
-                self._edit(Replace(node, f"{layers}.Reshape(({inside}))({{_x}})", (("_x", first), *parts)))
+                inside = (*listed([(size,) for size in sizes[1:]]), "," if len(sizes) == 2 else "")
+                self._edit(Replace(node, (f"{layers}.Reshape((", *inside, "))(", first, ")")))
                 return Thing("tensor", node)
             return None
         if name == "reduce_mean" and subject.kind == "tensor":
@@ -283,19 +273,17 @@ class NetworkReader(Reader):
             # Keras refuses a tensor of another rank, so that no image is taken for something else.
             form = {"1,2": "", "2,3": f"data_format={self._quote}channels_first{self._quote}"}.get(over)
             if form is not None and set(given) <= {"input_tensor", "axis", "reduction_indices", "name"}:
-                self._edit(Replace(node, f"{layers}.GlobalAveragePooling2D({form})({{_x}})", (("_x", first),)))
+                self._edit(Replace(node, (f"{layers}.GlobalAveragePooling2D({form})(", first, ")")))
                 return Thing("tensor", node)
         if name == "concat" and subject.kind == "tensors":
             given = named_arguments(node, ("values", "axis", "name")) or {}
             axis = given.get("axis")
             if axis is not None and self._module.code(axis.value) != "0":
-                code = f"{layers}.Concatenate(axis={{_a}})({{_x}})"
-                self._edit(Replace(node, code, (("_x", first), ("_a", axis.value))))
+                self._edit(Replace(node, (f"{layers}.Concatenate(axis=", axis.value, ")(", first, ")")))
                 return Thing("tensor", node)
-        if name in ("add", "multiply", "subtract") and named is not None and len(node.args) == 2:
+        if name in ("add", "multiply", "subtract") and named is not None and set(named) == {"x", "y"}:
             operator = {"add": "+", "multiply": "*", "subtract": "-"}[name]
-            sides = tuple((f"_{key}", arg.value) for key, arg in named.items())
-            self._edit(Replace(node, "({_x} " + operator + " {_y})", sides))
+            self._edit(Replace(node, ("(", named["x"].value, f" {operator} ", named["y"].value, ")")))
             return Thing("tensor", node)
         return None
 

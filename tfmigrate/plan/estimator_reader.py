@@ -38,7 +38,7 @@ class Thing:
     kind: str
     node: cst.BaseExpression | None = None
     code: str = ""
-    """For an optimizer, rate, loss or metric: the Keras expression."""
+    """For a loss: the Keras expression; for an optimizer, rate or metric: the Keras class."""
     of: Thing | None = None
     """The tensor that a reading, a loss or a metric is computed from."""
     modes: frozenset[str] = frozenset()
@@ -47,8 +47,8 @@ class Thing:
     """Of a name that stands for other things in other modes: what it is in each."""
     entries: tuple[tuple[str, Thing], ...] = ()
     """Of a dict, and of a spec: its items."""
-    settings: tuple[str, ...] = ()
-    """Of a rate: the arguments of its class."""
+    settings: tuple[tuple[str, str | Thing], ...] = ()
+    """Of an optimizer or a rate: the keywords of its class, each with its code; a rate stands as what it is."""
     form: str = ""
     """Of labels and readings: "onehot", "argmax", "squeezed" or another operation's name."""
 

@@ -116,18 +116,15 @@ class TrainingReader(Reader):
         given = named_arguments(node, known.parameters) if known is not None else None
         if known is None or given is None:
             raise self._refuse(codes.ESTIMATOR_OPTIMIZER, node, f"tf.train.{name} is not understood")
-        settings: dict[str, str] = {}
-        scheduled: Thing | None = None
+        settings: dict[str, str | Thing] = {}
         for key, arg in given.items():
             if key in ("use_locking", "name"):
                 continue
             thing = self._read(arg.value)
             if key not in known.parameters or (thing.kind not in ("plain", "rate")):
                 raise self._refuse(codes.ESTIMATOR_OPTIMIZER, arg.value, f"`{key}=` is not understood")
-            scheduled = thing if thing.kind == "rate" else scheduled
-            code = "RATE" if thing.kind == "rate" else self._module.code(arg.value)
-            settings[known.renamed.get(key, key)] = code
-        if scheduled and name == "MomentumOptimizer":
+            settings[known.renamed.get(key, key)] = thing if thing.kind == "rate" else self._module.code(arg.value)
+        if name == "MomentumOptimizer" and any(isinstance(value, Thing) for value in settings.values()):
             raise self._refuse(
                 codes.ESTIMATOR_OPTIMIZER,
                 node,
@@ -136,8 +133,7 @@ class TrainingReader(Reader):
             )
         for key, code in known.defaults.items():
             settings.setdefault(key, code)
-        inside = ", ".join(f"{key}={code}" for key, code in settings.items())
-        return Thing("optimizer", node, f"{self._tf}.keras.optimizers.{known.keras}({inside})", of=scheduled)
+        return Thing("optimizer", node, f"{self._tf}.keras.optimizers.{known.keras}", settings=tuple(settings.items()))
 
     def _schedule(self, node: cst.Call, name: str) -> Thing:
         keras, parameters = SCHEDULES[name]
@@ -147,13 +143,13 @@ class TrainingReader(Reader):
             raise self._refuse(
                 codes.ESTIMATOR_OPTIMIZER, node, "this schedule follows something other than the global step"
             )
-        settings = []
+        settings: list[tuple[str, str | Thing]] = []
         for key, arg in given.items():
             if arg is step or key == "name":
                 continue
             self._needs_plain(arg.value)
             new = {"learning_rate": "initial_learning_rate"}.get(key, key)
-            settings.append(f"{new}={self._module.code(arg.value)}")
+            settings.append((new, self._module.code(arg.value)))
         return Thing("rate", node, f"{self._tf}.keras.optimizers.schedules.{keras}", settings=tuple(settings))
 
     def _minimize(self, node: cst.Call, optimizer: Thing) -> Thing:
@@ -181,13 +177,13 @@ class TrainingReader(Reader):
         prediction = self._prediction(given["predictions"].value, codes.ESTIMATOR_METRIC)
         keras = METRICS.get(name)
         if keras is not None and labels.form == "" and prediction.form in ("", "squeezed"):
-            return Thing("metric", node, f"{self._tf}.keras.metrics.{keras}(name=NAME)")
+            return Thing("metric", node, f"{self._tf}.keras.metrics.{keras}")
         classes = prediction.form in ("argmax", "cast of argmax", "argmax of nn.softmax")
         if name == "accuracy" and classes and labels.kind == "labels":
             if labels.form in ("", "argmax of onehot"):
-                return Thing("metric", node, f"{self._tf}.keras.metrics.SparseCategoricalAccuracy(name=NAME)")
+                return Thing("metric", node, f"{self._tf}.keras.metrics.SparseCategoricalAccuracy")
             if labels.form == "argmax of ":
-                return Thing("metric", node, f"{self._tf}.keras.metrics.CategoricalAccuracy(name=NAME)")
+                return Thing("metric", node, f"{self._tf}.keras.metrics.CategoricalAccuracy")
         raise self._refuse(
             codes.ESTIMATOR_METRIC, node, f"tf.metrics.{name} of these values has no equal in Keras here"
         )

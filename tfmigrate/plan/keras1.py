@@ -61,16 +61,16 @@ def _image_ordering(facts: Facts) -> Iterator[CallChange]:
         module = call.func.value if isinstance(call.func, cst.Attribute) else None
         text = text_of(call.args[0].value) if len(call.args) == 1 else None
         if known == "keras.backend.set_image_dim_ordering" and module is not None and text in ("tf", "th"):
-            code = f"{{backend}}.set_image_data_format({_data_format_for(call.args[0].value)})"
+            code = (module, f".set_image_data_format({_data_format_for(call.args[0].value)})")
             message = f"set_image_dim_ordering({text!r}) is set_image_data_format({_FORMATS[text]}) now"
-            yield CallChange(codes.KERAS_1_VALUES, call, message, Replace(call, code, (("backend", module),)))
+            yield CallChange(codes.KERAS_1_VALUES, call, message, Replace(call, code))
         elif known == "keras.backend.image_dim_ordering" and module is not None and id(call) in compared:
             comparison, target = compared[id(call)]
             literal = target.comparator if comparison.left is call else comparison.left
             old = text_of(literal)
             if old in ("tf", "th") and isinstance(target.operator, cst.Equal | cst.NotEqual):
                 message = f"image_dim_ordering() is image_data_format() now, and {old!r} is {_FORMATS[old]}"
-                edit = Replace(call, "{backend}.image_data_format()", (("backend", module),))
+                edit = Replace(call, (module, ".image_data_format()"))
                 yield CallChange(
                     codes.KERAS_1_VALUES, call, message, edit, more=(Replace(literal, _data_format_for(literal)),)
                 )

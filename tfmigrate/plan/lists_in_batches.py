@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Replace, listed
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.made_batches import batches_made, parts_of
 from tfmigrate.understand.lifecycle import Facts
@@ -53,10 +53,6 @@ def _length(node: cst.BaseExpression, facts: Facts) -> int:
 def _as_tuple(node: cst.BaseExpression, facts: Facts, bare: bool) -> Replace:
     """The tuple in a list's place, `bare` without parentheses; the only element of a list stands alone."""
     if not isinstance(node, cst.List):
-        template = "{whole}[0]" if _length(node, facts) == 1 else "tuple({whole})"
-        return Replace(node, template, (("whole", node),))
-    parts = [(f"part{number}", part) for number, part in enumerate(parts_of(node))]
-    if len(parts) == 1:
-        return Replace(node, "{part0}", tuple(parts))
-    listed = ", ".join(f"{{{name}}}" for name, _ in parts)
-    return Replace(node, listed if bare else f"({listed})", tuple(parts))
+        return Replace(node, (node, "[0]") if _length(node, facts) == 1 else ("tuple(", node, ")"))
+    parts = listed((part,) for part in parts_of(node))
+    return Replace(node, parts if bare or len(parts) == 1 else ("(", *parts, ")"))

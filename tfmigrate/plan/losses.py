@@ -89,7 +89,7 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
             node,
             f"{called(function)} computes over the whole batch, of which each replica would have its own part, and "
             "Keras 3 multiplies a loss that is one number by their number: it is given the whole batch",
-            Replace(node, f"{helper}({{function}})", (("function", node),)),
+            Replace(node, (f"{helper}(", node, ")")),
         )
         for node, function in whole.items()
     )
@@ -398,7 +398,7 @@ def _as_rows(facts: Facts, value: FunctionValue) -> CallChange | None:
         call,
         f"{function.name.value}() returned one mean for the batch, which Keras 3 multiplies by the number of "
         "replicas: it returns one value a sample, whose mean Keras takes itself",
-        Replace(call, "{function}({rows}, axis=-1)", (("function", call.func), ("rows", call.args[0].value))),
+        Replace(call, (call.func, "(", call.args[0].value, ", axis=-1)")),
     )
 
 

@@ -33,7 +33,7 @@ def predicted_classes(facts: Facts) -> Iterator[CallChange]:
             message = "predict_proba() was another name for predict(), and is gone"
             yield CallChange(codes.PREDICT_CLASSES, use.call, message, predict)
         elif _is_categorical(use, facts):
-            largest: tuple[Edit, ...] = (Replace(use.call, "{call}.argmax(axis=-1)", (("call", use.call),)),)
+            largest: tuple[Edit, ...] = (Replace(use.call, (use.call, ".argmax(axis=-1)")),)
             message = "predict_classes() is gone: it was the index of the largest output"
             yield CallChange(codes.PREDICT_CLASSES, use.call, message, predict, more=largest)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
 import libcst as cst
@@ -33,14 +33,15 @@ def plan_misuses(
     facts: ProgramFacts,
     drafts: Mapping[Module, Draft],
     apart: Iterable[ModelObject],
+    moved: Set[ModelObject],
     rules: Iterable[Rule],
     told: Container[Module],
 ) -> None:
-    """Say what goes wrong, and mend what can be. `apart`: models left out; `told`: modules that leave the old Keras in
-    this run, of which their traps are reported already."""
+    """Say what goes wrong, and mend what can be. `apart`: models left out; `moved`: those put into a scope just now;
+    `told`: modules that leave the old Keras in this run, of which their traps are reported already."""
     if not any(strategy.name in SYNCHRONOUS for strategy in facts.strategies):
         return
-    reader = _Reader(facts, drafts, frozenset(apart), tuple(rules), told)
+    reader = _Reader(facts, drafts, frozenset(apart), moved, tuple(rules), told)
     compiles = reader.compiles()
     cautions.say_trainable_toggles(compiles, drafts)
     cautions.say_shared_optimizers(compiles, drafts)
@@ -62,6 +63,7 @@ class _Reader:
         facts: ProgramFacts,
         drafts: Mapping[Module, Draft],
         apart: frozenset[ModelObject],
+        moved: Set[ModelObject],
         rules: tuple[Rule, ...],
         told: Container[Module],
     ) -> None:
@@ -73,7 +75,7 @@ class _Reader:
         self._uses = [use for use in facts.uses if use.models and not use.models & apart]
         self._scoped = frozenset(
             model for use in self._uses for model in use.models if any(map(self._scoping.inside, model.sites))
-        )
+        ).union(moved)
 
     def compiles(self) -> list[Use]:
         """The compile() calls of the models in a scope."""

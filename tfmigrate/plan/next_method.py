@@ -32,7 +32,7 @@ def next_methods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Call
         made = facts.options(func.value)
         if made and all(_is_iterator(one, modules.values()) for one in made):
             message = "iterators have no next() any more, the builtin function asks them"
-            yield CallChange(codes.NEXT_METHOD, call, message, Replace(call, "next({it})", (("it", func.value),)))
+            yield CallChange(codes.NEXT_METHOD, call, message, Replace(call, ("next(", func.value, ")")))
 
 
 def _is_iterator(value: Value, known: Collection[Facts]) -> bool:

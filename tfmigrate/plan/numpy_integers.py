@@ -43,7 +43,7 @@ def numpy_integers(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
         for node in (arg.value for arg in given.values()):
             if _is_no_integer(node, facts, scopes):
                 message = "Keras 3 takes no number of NumPy and no float for the size of a layer: it is made an int"
-                edit = Replace(node, "int({number})", (("number", node),))
+                edit = Replace(node, ("int(", node, ")"))
                 yield CallChange(codes.NUMPY_INTEGERS, node, message, edit)
 
 

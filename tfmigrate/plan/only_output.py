@@ -41,7 +41,7 @@ def only_outputs(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Call
     for node, models in found.items():
         one = has_one_output(models, facts)
         if one:
-            edit = Replace(node, "{targets}", (("targets", alone(node)),))
+            edit = Replace(node, (alone(node),))
             yield CallChange(codes.ONLY_OUTPUT, node, f"{_FAILS}: the dict goes", edit)
         elif one is None:
             message = f"{_FAILS}: where the model has no other output, write the value without its name"

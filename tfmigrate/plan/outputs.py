@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import named_arguments, text_of
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Replace, listed
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.methods import COMPILE, keras_calls
 from tfmigrate.understand import names
@@ -24,7 +24,7 @@ def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
         given = (named_arguments(use.call, COMPILE) or {}).get("metrics")
         if given is not None and isinstance(given.value, cst.SimpleString):
             message = "Keras 3 takes no single word for `metrics`: it stands in a list"
-            edit = Replace(given.value, "[{word}]", (("word", given.value),))
+            edit = Replace(given.value, ("[", given.value, "]"))
             yield CallChange(codes.METRICS_OF_OUTPUTS, given.value, message, edit)
             continue
         counts = {_outputs_of(model, facts) for model in use.models}
@@ -37,12 +37,11 @@ def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
                 f"the model has {count} outputs: Keras 2 computed {', '.join(map(repr, words))} of each, and Keras 3 "
                 "wants a list for each output"
             )
-            lists = ", ".join(["{each}"] * count)
             yield CallChange(
                 codes.METRICS_OF_OUTPUTS,
                 given.value,
                 message,
-                Replace(given.value, f"[{lists}]", (("each", given.value),)),
+                Replace(given.value, ("[", *listed([(given.value,)] * count), "]")),
             )
 
 
@@ -58,7 +57,7 @@ def lists_of_one(facts: Facts) -> Iterator[CallChange]:
                 message = (
                     f"Keras 3 keeps the list, so that model.{name.rstrip('s')} is one: the only one is written alone"
                 )
-                edit = Replace(named[name].value, "{only}", (("only", alone),))
+                edit = Replace(named[name].value, (alone,))
                 yield CallChange(codes.LIST_OF_ONE, named[name].value, message, edit)
 
 

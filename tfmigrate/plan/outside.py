@@ -61,7 +61,7 @@ class Scoping:
 
     def __init__(self, facts: ProgramFacts) -> None:
         self._facts = facts
-        self._outermost = {strategy: _outermost(strategy.site) for strategy in facts.strategies}
+        self._outermost = {strategy: outermost(strategy.site) for strategy in facts.strategies}
         self._entered = {one for entered in facts.entered.values() for one in entered}
 
     def strategies(self, site: Site) -> Strategies | None:
@@ -75,12 +75,12 @@ class Scoping:
         """Whether a place surely stands in no scope. A function nobody in sight calls may be called in one."""
         if self.strategies(site) != frozenset() or self._does_without(site, strategies):
             return False
-        frame = _outermost(site)
+        frame = outermost(site)
         return frame.function is None or any(self._outermost[strategy] is frame for strategy in strategies)
 
     def _does_without(self, site: Site, strategies: Collection[StrategyObject]) -> bool:
         """Whether a place is the other arm of an `if` that enters the scope, where a strategy is not always made."""
-        return all(map(_is_conditional, strategies)) and any(
+        return all(map(is_conditional, strategies)) and any(
             one.frame is entered.frame
             and entered.strategies & frozenset(strategies)
             and one.frame.module.exclusive(one.unit, entered.block)
@@ -94,7 +94,7 @@ class Scoping:
         return found if all(strategy.name in SYNCHRONOUS for strategy in found) else frozenset()
 
 
-def _is_conditional(strategy: StrategyObject) -> bool:
+def is_conditional(strategy: StrategyObject) -> bool:
     """Whether some `if` decides that a strategy is made."""
     parts = walk(strategy.site.unit) if not isinstance(strategy.site.unit, cst.BaseCompoundStatement) else ()
     chosen = any(isinstance(part, cst.IfExp) and strategy.node in walk(part) for part in parts)
@@ -103,7 +103,7 @@ def _is_conditional(strategy: StrategyObject) -> bool:
     )
 
 
-def _outermost(site: Site) -> Frame:
+def outermost(site: Site) -> Frame:
     *_, frame = site.frame.chain()
     return frame
 
@@ -253,14 +253,14 @@ class _Finder:
 
     def _inside(self, model: ModelObject) -> Strategies:
         """The strategies in whose scope a part of a model with weights was built."""
-        sites = (site for site in _sites(model) if self._is_weighty(site))
+        sites = (site for site in sites_of(model) if self._is_weighty(site))
         return frozenset().union(*(self._scoping.inside(site) for site in sites))
 
     def _outside(self, model: ModelObject, strategies: Strategies) -> set[Site]:
-        return {s for s in _sites(model) if self._is_weighty(s) and self._scoping.outside(s, strategies)}
+        return {s for s in sites_of(model) if self._is_weighty(s) and self._scoping.outside(s, strategies)}
 
     def _all_outside(self, model: ModelObject, strategies: Strategies) -> frozenset[Site]:
-        return frozenset(site for site in _sites(model) if self._scoping.outside(site, strategies))
+        return frozenset(site for site in sites_of(model) if self._scoping.outside(site, strategies))
 
     def _is_weighty(self, site: Site) -> bool:
         """Whether variables come into being at a place: a layer is called, a model constructed, cloned or loaded."""
@@ -305,7 +305,7 @@ def _calls_of(unit: Unit) -> list[cst.Call]:
     return [node for node in walk(unit) if isinstance(node, cst.Call)]
 
 
-def _sites(model: ModelObject) -> frozenset[Site]:
+def sites_of(model: ModelObject) -> frozenset[Site]:
     return frozenset().union(*(one.sites for one in model.base_models()))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 import libcst as cst
 
 from tfmigrate.plan import cautions, codes, workers
-from tfmigrate.plan.arrays import plan_arrays
+from tfmigrate.plan.arrays import plan_arrays, plan_arrays_on_strategy
 from tfmigrate.plan.companions import Found, plan_companions, plan_readiness
 from tfmigrate.plan.decays import decays_of
 from tfmigrate.plan.draft import Draft
@@ -56,8 +56,9 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         workers.begin(drafts[module], makes=module in making, saves=module in saving)
     if not placements:
         apart = related_models(facts.wraps, facts)
-        plan_rescoping(facts, drafts, apart)
-        plan_misuses(facts, drafts, apart, rules, told)
+        moved = plan_rescoping(facts, drafts, apart)
+        plan_arrays_on_strategy(facts, drafts, apart, moved)
+        plan_misuses(facts, drafts, apart, moved, rules, told)
         workers.plan_onto_workers(facts, drafts, estimators)
     _say_what_changes_with_others(drafts)
     return {module: draft.plan() for module, draft in drafts.items()}

@@ -35,8 +35,7 @@ def optimizer_rates(facts: Facts) -> Iterator[CallChange]:
             "K.set_value() fails in Keras 3: the learning rate is assigned to",
             Replace(
                 call,
-                "{optimizer}.learning_rate.assign({value})",
-                (("optimizer", attribute.value), ("value", call.args[1].value)),
+                (attribute.value, ".learning_rate.assign(", call.args[1].value, ")"),
             ),
         )
     for attribute in rates:
@@ -45,7 +44,7 @@ def optimizer_rates(facts: Facts) -> Iterator[CallChange]:
                 codes.OPTIMIZER_RATE,
                 attribute,
                 "the optimizer's attribute `lr` is `learning_rate` now",
-                Replace(attribute, "{optimizer}.learning_rate", (("optimizer", attribute.value),)),
+                Replace(attribute, (attribute.value, ".learning_rate")),
             )
     for node in facts.module.nodes:
         if isinstance(node, cst.Attribute) and node.attr.value == "decay" and _is_optimizer(node.value, facts):

@@ -41,7 +41,7 @@ class Remains:
         for wrap in self.wraps:
             assignment = wrapped_assignment(wrap)
             if assignment not in self.merge.removed and wrap.template_node is not None:
-                yield Replace(_choice_of(wrap) or wrap.call, "{model}", (("model", wrap.template_node),))
+                yield Replace(_choice_of(wrap) or wrap.call, (wrap.template_node,))
 
     def _arms(self) -> Iterator[Collapse]:
         """Choices between the template and the parallel model, which may be none any more."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -12,6 +12,7 @@ from tfmigrate.plan.calls import is_none
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Remove, Scope, Unwrap
 from tfmigrate.plan.expressions import Carrier, assigned, is_pure
+from tfmigrate.plan.idle import left_idle
 from tfmigrate.plan.outside import Outside, Strategies, things_outside
 from tfmigrate.plan.scope import Cover, Run, first_common_unit
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
@@ -47,11 +48,17 @@ class _Target:
     """The assignment that makes the strategy, where it comes after the unit and shall come before it."""
 
 
-def plan_rescoping(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Iterable[ModelObject]) -> None:
-    """Say what stands outside its scope, and move it in where a scope can reach it. `apart`: models left out."""
+def plan_rescoping(
+    facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Collection[ModelObject]
+) -> frozenset[ModelObject]:
+    """Say what stands outside its scope, and move it in where a scope can reach it. `apart`: models left out.
+
+    Returns the models of what is moved.
+    """
+    moved: set[ModelObject] = set()
     scopes = _Scopes(facts, drafts)
     wanted: dict[_Body, list[_Target]] = {}
-    for found in things_outside(facts, apart):
+    for found in (*things_outside(facts, apart), *left_idle(facts, drafts, apart)):
         targets = scopes.targets(found)
         place = scopes.shown(found, targets)
         draft, node = drafts[place.frame.module], place.unit
@@ -61,10 +68,12 @@ def plan_rescoping(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: I
             draft.say(found.code, node, f"{found.message}; move it in", "warn")
         elif draft.wanted(found.code, node):
             draft.say(found.code, node, found.message, "rewrite")
+            moved.update(found.use.models)
             for target in targets:
                 wanted.setdefault(target.body, []).append(target)
     for body, targets in wanted.items():
         drafts[body.module].edits.extend(scopes.edits(body, targets))
+    return frozenset(moved)
 
 
 class _Scopes:

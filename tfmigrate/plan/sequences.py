@@ -38,7 +38,7 @@ def sequence_steps(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange
         if steps is None or not any(sequences) or _is_length(steps.value, data, scopes):
             continue
         if all(sequences):
-            taken = (data, f"{helper}({{value}}, {{steps}})", "steps", steps.value)
+            taken = (data, (f"{helper}(", data, ", ", steps.value, ")"))
             edit = Revision(call, dropped=("steps_per_epoch",), wrapped=(taken,))
             message = f"{_CUT_SHORT}: {helper} is a Sequence whose epochs have so many, and go on as in old Keras"
             wrapped[call] = CallChange(codes.SEQUENCE_STEPS, steps, message, edit)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Code, Replace
 from tfmigrate.plan.interfaces import CallChange
 from tfmigrate.plan.paths import bound_once
 from tfmigrate.understand.lifecycle import Facts
@@ -24,9 +24,8 @@ def static_shapes(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     for node in facts.module.nodes:
         found = reader.change_of(node) if isinstance(node, cst.Call | cst.Attribute) else None
         if found is not None:
-            template, shape = found
             assert isinstance(node, cst.BaseExpression)
-            yield CallChange(codes.STATIC_SHAPES, node, _MESSAGE, Replace(node, template, (("shape", shape),)))
+            yield CallChange(codes.STATIC_SHAPES, node, _MESSAGE, Replace(node, found))
 
 
 _MESSAGE = "the shape of a symbolic tensor is a plain tuple on Keras 3: written is what every version takes"
@@ -36,22 +35,22 @@ class _Reader:
     def __init__(self, facts: Facts, scopes: Scopes) -> None:
         self._facts, self._scopes = facts, scopes
 
-    def change_of(self, node: cst.Call | cst.Attribute) -> tuple[str, cst.BaseExpression] | None:
-        """What stands in an expression's place, and the part of it that stays."""
+    def change_of(self, node: cst.Call | cst.Attribute) -> Code | None:
+        """What stands in an expression's place."""
         if isinstance(node, cst.Call):
             if not isinstance(node.func, cst.Attribute) or node.args:
                 return None
             receiver, method = node.func.value, node.func.attr.value
             if method == "get_shape" and self._is_tensor(receiver):
-                return "{shape}.shape", receiver
-            return ("list({shape})", receiver) if method == "as_list" and self._is_shape(receiver) else None
+                return receiver, ".shape"
+            return ("list(", receiver, ")") if method == "as_list" and self._is_shape(receiver) else None
         owner, name = node.value, node.attr.value
         if name in _COUNTS and self._is_shape(owner):
-            return "len({shape})", owner
+            return "len(", owner, ")"
         if name == "value" and isinstance(owner, cst.Subscript) and self._is_shape(owner.value):
-            return "{shape}", owner
+            return (owner,)
         if name in _OLD and any(_is_symbolic(one) for one in self._facts.options(owner)):
-            return "{shape}.shape", owner
+            return owner, ".shape"
         return None
 
     def _is_shape(self, node: cst.BaseExpression, depth: int = 0) -> bool:

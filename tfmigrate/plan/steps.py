@@ -43,7 +43,7 @@ def fractional_steps(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
                 edit = _rounded_up(node, facts, scopes)
                 yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}: it is rounded up, as Keras 2 counted", edit)
             elif isinstance(made, cst.Call) and facts.symbols.get(made.func) in _ROUNDINGS:
-                edit = Replace(node, "int({count})", (("count", node),))
+                edit = Replace(node, ("int(", node, ")"))
                 yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, also one that NumPy rounded", edit)
 
 
@@ -60,12 +60,12 @@ def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Repla
     """With `math` or NumPy where the module has it, else by the floor of the negative quotient."""
     bound = {full: name for name, full in _modules(facts)}
     if "math" in bound:
-        return Replace(node, f"{bound['math']}.ceil({{count}})", (("count", node),))
+        return Replace(node, (f"{bound['math']}.ceil(", node, ")"))
     if "numpy" in bound:
-        return Replace(node, f"int({bound['numpy']}.ceil({{count}}))", (("count", node),))
+        return Replace(node, (f"int({bound['numpy']}.ceil(", node, "))"))
     if isinstance(node, cst.BinaryOperation) and not isinstance(node.left, cst.BinaryOperation):
-        return Replace(node, "int(-(-{left} // {right}))", (("left", node.left), ("right", node.right)))
-    return Replace(node, "int(-(-({count}) // 1))", (("count", node),))
+        return Replace(node, ("int(-(-", node.left, " // ", node.right, "))"))
+    return Replace(node, ("int(-(-(", node, ") // 1))"))
 
 
 def _modules(facts: Facts) -> Iterator[tuple[str, str]]:

@@ -44,7 +44,7 @@ def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> I
                 continue
             if given.value.value == parameters[0]:
                 message = "the targets come to a loss as floats on Keras 3, and integers are wanted here: they are cast"
-                edit = Replace(given.value, f"{tf}.cast({{targets}}, {tf}.int32)", (("targets", given.value),))
+                edit = Replace(given.value, (f"{tf}.cast(", given.value, f", {tf}.int32)"))
                 yield CallChange(codes.COMPILE_ARGUMENTS, call, message, edit)
 
 

@@ -20,7 +20,7 @@ def unwrapped(draft: Draft, refused: Container[cst.Call]) -> Iterator[Replace]:
     """`parallel.layers[-2]` is the model itself now, in whichever module of the program."""
     for node, model in _surely_taken_out(draft):
         if all(parallel.wrap.call not in refused for parallel in _parallel(draft, model)):
-            yield Replace(node, "{model}", (("model", model),))
+            yield Replace(node, (model,))
 
 
 def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.Call]) -> None:

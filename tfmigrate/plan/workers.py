@@ -118,7 +118,7 @@ def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
     place = place_for_function(draft.module, [call.func for call in writing])
     draft.edits.append(Insert(place, _chief(helper, draft.tf, draft.module.tree.default_indent)))
     for call in writing:
-        draft.edits.append(Replace(call.func, f"{helper}({{save}})", (("save", call.func),)))
+        draft.edits.append(Replace(call.func, (f"{helper}(", call.func, ")")))
         story = f"every worker calls {found[call].method}(), as it must, and only the chief writes to the path"
         draft.say(codes.SAVED_BY_CHIEF, call, story, "rewrite")
     return True

@@ -58,6 +58,8 @@ def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.
     if isinstance(receiver, EstimatorPart):
         state.effects += 1
         state.program_facts.estimator_uses.append(Use(name, node, state.site, receiver, arguments))
+        if name == "train":
+            return receiver
     if isinstance(receiver, StrategyObject) and name == "scope":
         return ScopeOf(receiver)
     if isinstance(receiver, Made) and receiver.kind == "layer":
