@@ -120,6 +120,23 @@ def test_a_use_that_is_migrated_leaves_the_name_to_one_that_is_refused() -> None
     assert [f.code for f in results["pkg/__init__.py"].findings if f.action == "refuse"] == ["TFM003"]
 
 
+def test_a_refused_use_says_that_a_file_it_imports_leaves_its_keras() -> None:
+    results = migrated(
+        {
+            "build.py": BUILD,
+            "train.py": TRAIN.format(
+                imports="from build import build\nfrom keras.utils import multi_gpu_model", call="multi_gpu_model"
+            ),
+            "other.py": REFUSED.format(
+                imports="from build import build\nfrom keras.utils import multi_gpu_model", call="multi_gpu_model"
+            ),
+        }
+    )
+    assert not results["other.py"].changed
+    (refusal,) = results["other.py"].findings
+    assert "build.py, which this file imports, leaves standalone Keras" in refusal.message
+
+
 def test_an_import_that_nothing_uses_goes_wherever_it_is_passed_on() -> None:
     files, imports, _ = PASSED_ON["through two modules"]
     results = migrated({**files, "train.py": f"{imports}\n\nprint(1)\n"})

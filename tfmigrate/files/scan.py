@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from operator import attrgetter
@@ -274,6 +273,8 @@ def program_root(path: str) -> str | None:
     repository = repository_of(folder)
     if repository is not None or folder == real:
         return repository
+    import tempfile  # Late: it loads much, and a run without a hit asks for no program.
+
     while os.path.exists(os.path.join(folder, "__init__.py")):
         folder = os.path.dirname(folder)
     shared = (os.path.expanduser("~"), tempfile.gettempdir(), os.sep)

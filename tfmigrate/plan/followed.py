@@ -17,7 +17,7 @@ from tfmigrate.plan.interfaces import calls_in
 from tfmigrate.plan.taken import Links
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, imports_of
+from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import ClassValue, Parameter, options
 from tfmigrate.walk import walk
 
@@ -111,8 +111,10 @@ def _needed_elsewhere(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> di
     for draft in drafts.values():
         module = draft.module
         for statement, _ in import_statements(module):
-            if links.source(statement, module) is not None:
-                accounted.update(node for alias, _, _ in imports_of(statement) for node in walk(alias))
+            if isinstance(statement, cst.ImportFrom) and links.source(statement, module) is None:
+                accounted.update(walk(statement.module) if statement.module is not None else ())
+            else:  # What comes from a module in sight is followed.
+                accounted.update(walk(statement))
         for node in module.nodes:
             if node in accounted:
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 
 import libcst as cst
 
@@ -28,6 +29,7 @@ from tfmigrate.plan.strategy_methods import plan_strategy_methods
 from tfmigrate.plan.templates import say_unsure_templates, unwrapped
 from tfmigrate.plan.trail import story_of, trail_of
 from tfmigrate.rules import Rule
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Site
@@ -60,6 +62,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         plan_arrays_on_strategy(facts, drafts, apart, moved)
         plan_misuses(facts, drafts, apart, moved, rules, told)
         workers.plan_onto_workers(facts, drafts, estimators)
+    _say_what_changes_under_refused_uses(facts, drafts)
     _say_what_changes_with_others(drafts)
     return {module: draft.plan() for module, draft in drafts.items()}
 
@@ -187,6 +190,25 @@ def _say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], 
             what = "what is built here stands in the scope of its strategy" if scope else "this file changes with it"
             message = f"for multi_gpu_model at line {line} of {wrap.site.frame.module.path}, {what}"
             draft.say(codes.MULTI_GPU_MODEL, place_of(scope or draft.edits[0]), message, "rewrite")
+
+
+def _say_what_changes_under_refused_uses(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+    """A file that stays on standalone Keras for a refused use, and imports one that leaves it, says so."""
+    leaving = {
+        module
+        for module, draft in drafts.items()
+        if any(finding.code == codes.STANDALONE_KERAS and finding.action == "rewrite" for finding in draft.findings)
+    }
+    for module, draft in drafts.items():
+        imported = sorted(other.path for one, other in facts.imports if one is module and other in leaving)
+        standalone = any(names.flavour(name) == "keras" for name in draft.facts.symbols.values())
+        if draft.edits or not imported or not standalone:
+            continue
+        note = f"; {imported[0]}, which this file imports, leaves standalone Keras: migrate this use before you run it"
+        draft.findings[:] = [
+            replace(finding, message=finding.message + note) if finding.action == "refuse" else finding
+            for finding in draft.findings
+        ]
 
 
 def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
