@@ -90,13 +90,20 @@ def _is_for_its_own_sake(node: cst.Call, unit: Unit) -> bool:
     return isinstance(small, cst.Expr) and small.value is node
 
 
+def _is_copy(state: State, function: FunctionValue) -> bool:
+    """As `is_copy`, asked once of each function: the answer is in its body."""
+    if function.node not in state.copies:
+        state.copies[function.node] = is_copy(function.node)
+    return state.copies[function.node]
+
+
 def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) -> Value:
     """What one thing returns that may be called here."""
     state = walker.state
     if isinstance(callee, Symbol):
         return call_library(state, callee.name, arguments, node)
     if isinstance(callee, FunctionValue):
-        if callee.owner is None and is_copy(callee.node):
+        if callee.owner is None and _is_copy(state, callee):
             return wrap(state, arguments, node, [param.name.value for param in positional(callee.node.params)])
         if callee.owner is None and name_of(callee) == "multi_gpu_model":
             state.facts.copies[node] = "multi_gpu_model"
