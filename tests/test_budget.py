@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,8 @@ def work(task: str) -> str:
             pass
     if task == "swallow":
         while True:
-            try:
+            with suppress(Exception):
                 time.sleep(0.01)
-            except Exception:
-                pass
     if task == "lose":
         try:
             while True:
