@@ -26,7 +26,7 @@ _USERS = (b"tensorflow", b"keras")
 _NAMED = 5
 """Files of a program that an error names."""
 POOL_PAYS_FROM = 4
-"""Files with a hit below which starting processes costs more than it saves (DESIGN.md, Speed)."""
+"""Files with a hit below which starting processes costs more than it saves (measured)."""
 
 
 def check(paths: Sequence[str], settings: Settings) -> Result:
