@@ -36,11 +36,13 @@ docs: .venv/dev
 bench: .venv/dev
 	$(BIN)/python benchmarks/run.py
 
-# What `make test` does in small: 500 kills, 2,000 generated programs, thousands of damaged ones, all installed packages.
+# What `make test` does in small: 500 kills, 2,000 generated programs (re-exports among them), 2,000 modules of generated
+# scopes, thousands of damaged programs, all installed packages.
 reliability: .venv/dev
-	TFMIGRATE_KILLS=500 TFMIGRATE_PROGRAMS=2000 TFMIGRATE_EXAMPLES=20 TFMIGRATE_FOREIGN_EVERY=1 \
+	TFMIGRATE_KILLS=500 TFMIGRATE_PROGRAMS=2000 TFMIGRATE_SCOPES=2000 TFMIGRATE_EXAMPLES=20 TFMIGRATE_FOREIGN_EVERY=1 \
 		$(BIN)/python -m pytest -n 2 tests/everyday/test_kill.py tests/everyday/test_programs.py \
-		tests/everyday/test_properties.py tests/everyday/test_foreign_code.py
+		tests/everyday/test_properties.py tests/everyday/test_foreign_code.py \
+		tests/understand/test_scopes_property.py tests/test_budget.py
 
 # Every right pair three times, and every mistake that can be made in one: false alarms, misses, wrong causes. Resumable.
 trust: .venv/dev runtimes

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tfmigrate.needles import needles
+from tfmigrate.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
@@ -248,6 +249,89 @@ def hits(scratch: Path, counts: Sequence[int]) -> list[Goal]:
     return goals
 
 
+def grown(size: int) -> str:
+    """A script of about so many characters with one hit: functions, classes, branches and tables, as generated code."""
+    text = (
+        "from keras.layers import Dense\nfrom keras.models import Sequential\n"
+        "from keras.utils import multi_gpu_model\n\n"
+        "model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)\nmodel.compile('sgd', 'mse')\n"
+    )
+    parts = []
+    for number in range((size - len(text)) // 375):
+        parts.append(
+            f"\n\nTABLE_{number} = {{'key': [{number}, {number + 1}], 'other': 'text {number}'}}\n"
+            f"\n\ndef step_{number}(rows, scale={number}):\n    total = 0\n    for row in rows:\n"
+            f"        total += row * scale + len(TABLE_{number})\n    if total > {number}:\n        return total\n"
+            f"    return report(total, name='step {number}')\n"
+            f"\n\nclass Part{number}(Base):\n    limit = {number}\n\n    def run(self, value):\n"
+            f"        self.value = step_{number}([value, self.limit])\n        return self.value\n"
+        )
+    return text + "".join(parts)
+
+
+def linked(folder: Path, count: int) -> None:
+    """One program of so many files, each of which imports two others and calls what they define."""
+    for number in range(count):
+        others = sorted({max(0, number - 1), number // 2} - {number})
+        imports = "".join(f"from part_{other} import build as build_{other}\n" for other in others)
+        calls = "".join(f"        build_{other}(units - 1)\n" for other in others) or "        pass\n"
+        text = (
+            f"{imports}from keras.layers import Dense\nfrom keras.models import Sequential\n\n\n"
+            f"class Part{number}:\n    def __init__(self, size):\n        self.size = size\n\n"
+            "    def grow(self, by):\n        if by > self.size:\n            self.size = by\n"
+            "        return self.size\n"
+            f"\n\ndef build(units=8):\n    part = Part{number}(units)\n    if part.grow({number}) > units:\n{calls}"
+            "    return Sequential([Dense(units, input_shape=(4,))])\n\n\nbuild()\n"
+        )
+        (folder / f"part_{number}.py").write_text(text)
+    wrapped = "model = multi_gpu_model(build(), gpus=2)\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n"
+    imports = f"from keras.utils import multi_gpu_model\nfrom part_{count - 1} import build\n"
+    (folder / "train.py").write_text(imports + wrapped)
+
+
+def sizes(scratch: Path, characters: Sequence[int], counts: Sequence[int]) -> list[Goal]:
+    """What one program costs, against its size: one file that grows, and more and more files."""
+    goals = []
+    for title, unit, wanted in (
+        ("One file that grows", "characters", characters),
+        ("One program of more and more files", "files", counts),
+    ):
+        entries, measures = [], []
+        for number in wanted:
+            folder = scratch / f"{unit}{number}"
+            folder.mkdir()
+            if unit == "characters":
+                (folder / "train.py").write_text(grown(number))
+                measures.append(len(grown(number)))
+            else:
+                linked(folder, number)
+                measures.append(number)
+            command = [*TFMIGRATE, "check", "--jobs", "1", "--program-timeout", "3600", "."]
+            entries.append(Entry(f"{measures[-1]:,} {unit}", command, folder, times=1))
+        times = measured(entries)
+        start = min(one.processor for one in times.values())
+        print(f"\n## {title}\n\n| | seconds | processor | milliseconds of processor for {EACH[unit][1]} |")
+        print("|---|---|---|---|")
+        each = []
+        for entry, measure in zip(entries, measures, strict=True):
+            one = times[entry.name]
+            each.append(1000 * (one.processor - start) / (measure / EACH[unit][0]))
+            print(f"| {entry.name} | {one.wall:.2f} | {one.processor:.2f} | {each[-1]:.0f} |")
+        if unit == "characters":
+            limit = Settings().largest_file
+            print(f"\nMore than {limit:,} characters in one file are refused at once (`largest-file`).")
+            read = [cost for cost, measure in zip(each, measures, strict=True) if 50_000 < measure <= limit]
+        else:
+            read = each[1:]
+        if len(read) > 1:
+            what = f"{title.lower()}: cost of each part in the largest, times that in a small one"
+            goals.append(Goal(what, read[-1] / read[0], 1.5))
+    return goals
+
+
+EACH = {"characters": (1000, "1,000 characters"), "files": (1, "a file")}
+
+
 def codemod(scratch: Path, count: int) -> list[Goal]:
     """LibCST's own command line, on a part of the files because it takes minutes on all."""
     folder = scratch / "codemod"
@@ -267,7 +351,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=10_000, help="how many files the scan walks over")
     parser.add_argument("--hits", type=int, nargs="+", default=[10, 100, 1000], help="how many scripts to migrate")
-    parser.add_argument("--only", choices=["scan", "hook", "typed", "one", "hits", "codemod"], nargs="+", default=None)
+    parser.add_argument("--characters", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000, 5_000_000])
+    parser.add_argument("--program", type=int, nargs="+", default=[10, 40, 160, 600], help="files of one program")
+    names = ["scan", "hook", "typed", "one", "hits", "sizes", "codemod"]
+    parser.add_argument("--only", choices=names, nargs="+", default=None)
     options = parser.parse_args()
     runs: dict[str, Callable[[Path], list[Goal]]] = {
         "scan": lambda scratch: scan(scratch, options.files),
@@ -275,6 +362,7 @@ def main() -> None:
         "typed": typed,
         "one": one_script,
         "hits": lambda scratch: hits(scratch, options.hits),
+        "sizes": lambda scratch: sizes(scratch, options.characters, options.program),
         "codemod": lambda scratch: codemod(scratch, min(300, options.files)),
     }
     print("# Speed of the tool\n")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,7 @@ def work(task: str) -> str:
             pass
     if task == "swallow":
         while True:
-            with contextlib.suppress(Exception):
+            with suppress(Exception):
                 time.sleep(0.01)
     if task == "lose":
         try:

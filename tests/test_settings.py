@@ -30,6 +30,8 @@ def test_reads_every_key_and_the_command_line_wins(project: Path) -> None:
         aliases = ["mylib.gpu.multi_gpu_model"]
         format = "json"
         jobs = 3
+        program-timeout = 5
+        largest-file = 7
         """,
     )
     (project / "src").mkdir()
@@ -45,6 +47,8 @@ def test_reads_every_key_and_the_command_line_wins(project: Path) -> None:
         aliases=("mylib.gpu.multi_gpu_model",),
         format="json",
         jobs=3,
+        program_timeout=5,
+        largest_file=7,
         root=project,
     )
     assert settings.load(project / "src" / "train.py", {"target": None}) == expected
@@ -73,6 +77,10 @@ def test_the_nearest_pyproject_counts(project: Path) -> None:
         ("[tool.tfmigrate]\nbatch = 'seeds'\n", "is not one of auto, seed, keep; did you mean 'seed'?"),
         ("[tool.tfmigrate]\nselect = [1]\n", "select = [1] is not a list of strings"),
         ("[tool.tfmigrate]\njobs = 0\n", "jobs = 0 is not a number of processes"),
+        ("[tool.tfmigrate]\nprogram-timeout = 0\n", "program-timeout = 0 is not a number of seconds"),
+        ("[tool.tfmigrate]\nprogram-timeout = inf\n", "program-timeout = inf is not a number of seconds"),
+        ('[tool.tfmigrate]\nprogram-timeout = "1m"\n', "program-timeout = '1m' is not a number of seconds"),
+        ("[tool.tfmigrate]\nlargest-file = 0.5\n", "largest-file = 0.5 is not a number of characters"),
         ("[tool.tfmigrate]\njobs = true\n", "jobs = True is not a number of processes"),
         ("tool.tfmigrate = 1\n", "tool.tfmigrate is not a table"),
         ("[tool.tfmigrate\n", "cannot be read: "),

@@ -64,6 +64,7 @@ class _Program:
         self.file = MAIN
         self.helpers = 0
         self.several = self.chance(0.35)
+        self.doors = 0
         self.keras = pick(["keras", "tensorflow.keras", "tensorflow.keras"])
         self.model, self.parallel = pick([("model", "parallel_model"), ("base", "net"), ("m", "m"), ("model", "model")])
         self.gpus = pick(["4", "2", "gpus", "gpus", "len(devices)", "args.gpus", "[0, 1]"])
@@ -80,6 +81,17 @@ class _Program:
 
     def use(self, statement: str) -> None:
         self.imports.setdefault(self.file, set()).add(statement)
+
+    def through_doors(self, statement: str, name: str) -> str:
+        """The module that `name`, which `statement` imports, can be imported from: up to two others hand it on."""
+        for _ in range(self.random.randrange(1, 3)):
+            self.doors += 1
+            door = f"door_{self.doors}"
+            with self.inside(f"{door}.py"):
+                self.use(statement)
+            self.functions.setdefault(f"{door}.py", [])
+            statement = f"from {door} import {self.random.choice([name, '*'])}"
+        return statement
 
     @contextmanager
     def inside(self, file: str) -> Iterator[None]:
@@ -106,6 +118,9 @@ class _Program:
             return "to_gpus"
         if way == 1 and self.keras == "keras":
             self.use("from keras.utils.training_utils import multi_gpu_model")
+            return "multi_gpu_model"
+        if way == 2 and self.several:
+            self.use(self.through_doors(f"from {self.keras}.utils import multi_gpu_model", "multi_gpu_model"))
             return "multi_gpu_model"
         return self.name("utils", "multi_gpu_model")
 

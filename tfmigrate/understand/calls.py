@@ -101,13 +101,20 @@ def _may_be_copy(state: State, function: FunctionValue, arguments: Arguments) ->
     return not wraps and any(may_be_model(value) for _, value in arguments)
 
 
+def _is_copy(state: State, function: FunctionValue) -> bool:
+    """As `is_copy`, asked once of each function: the answer is in its body."""
+    if function.node not in state.copies:
+        state.copies[function.node] = is_copy(function.node)
+    return state.copies[function.node]
+
+
 def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) -> Value:
     """What one thing returns that may be called here."""
     state = walker.state
     if isinstance(callee, Symbol):
         return call_library(state, callee.name, arguments, node)
     if isinstance(callee, FunctionValue):
-        if callee.owner is None and is_copy(callee.node):
+        if callee.owner is None and _is_copy(state, callee):
             return wrap(state, arguments, node, [param.name.value for param in positional(callee.node.params)])
         returned = call_function(walker, callee, arguments, node)
         if _may_be_copy(state, callee, arguments):

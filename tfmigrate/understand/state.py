@@ -92,6 +92,8 @@ class State:
         self.entered_on: set[tuple[ClassValue, cst.CSTNode]] = set()
         """Methods that were walked, with each class that the object they were called on belongs to."""
         self.summaries: dict[cst.CSTNode, Summary] = {}
+        self.copies: dict[cst.CSTNode, bool] = {}
+        """Whether a function does what multi_gpu_model does, of those that were called."""
         self._reads: dict[Key, Value | None] = {}
         self._globals: dict[Frame, set[str]] = {}
         self.stars: dict[Module, list[str]] = {}
@@ -173,6 +175,7 @@ class State:
         try:
             yield self.returns
         finally:
+            frame.ended = frame.function is not None
             self.frame, self.unit, self.guards, self.scopes, self.returns, self.class_body = saved
 
     @contextmanager

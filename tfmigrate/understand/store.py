@@ -45,9 +45,10 @@ class Store:
     def merge(self, reached: Sequence[Store], left: Sequence[Store] = ()) -> None:
         """Join the layers of the branches that reach the next statement.
 
-        `left` are branches that left the function: their variables are gone, what they did to objects is not.
+        `left` are branches that left the function: their variables are gone, what they did to objects is not. So are
+        those of the functions that were called in the branches.
         """
-        for key in dict.fromkeys(key for branch in reached for key in branch._own):
+        for key in dict.fromkeys(key for branch in reached for key in branch._own if not _is_gone(key)):
             values = [value for branch in reached if (value := branch.get(key)) is not None]
             self._own[key] = join(*values)
         for branch in left:
@@ -55,3 +56,7 @@ class Store:
                 if not isinstance(key[0], Frame):
                     known = self.get(key)
                     self._own[key] = value if known is None else join(known, value)
+
+
+def _is_gone(key: Key) -> bool:
+    return isinstance(key[0], Frame) and key[0].is_gone

@@ -28,6 +28,14 @@ class Frame:
     """The call expression, whose arguments the parameters stand for."""
     owner: ClassValue | None = None
     """The class whose method runs."""
+    outlived: bool = False
+    """Whether a function or class was made in it, which may read its variables when it has ended."""
+    ended: bool = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing will read its variables any more."""
+        return self.ended and not self.outlived
 
     @property
     def depth(self) -> int:
@@ -125,6 +133,9 @@ class FunctionValue:
     closure: Frame
     owner: ClassValue | None = None
 
+    def __post_init__(self) -> None:
+        self.closure.outlived = True
+
     @property
     def module(self) -> Module:
         return self.closure.module
@@ -144,6 +155,9 @@ class ClassValue:
     closure: Frame
     bases: tuple[Value, ...]
     members: dict[str, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.closure.outlived = True
 
     def lookup(self, name: str) -> Value | None:
         if name in self.members:
