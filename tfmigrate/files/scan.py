@@ -87,7 +87,7 @@ class _Search:
         self.named = named
         self.excluded = [(compiled(exclude), os.path.realpath(root))] if exclude else []
         self.found: list[Found] = []
-        self.errors: list[FileResult] = []
+        self.errors: dict[str, FileResult] = {}
         self.skipped: dict[str, FileResult] = {}
         self.odd_ignores = False
         """Whether a .gitignore could not be read."""
@@ -208,7 +208,7 @@ class _Search:
                 self.found.append(Found(path, os.path.realpath(path), said))
 
     def error(self, path: str, message: str) -> None:
-        self.errors.append(FileResult(path, "error", error=message))
+        self.errors.setdefault(path, FileResult(path, "error", error=message))
 
     def skip(self, path: str, message: str) -> None:
         self.skipped[path] = FileResult(path, "skipped", error=message)
@@ -225,7 +225,7 @@ class _Search:
             else:
                 found.setdefault(one.real, one)
         ordered = sorted(found.values(), key=lambda one: one.path)
-        failed = sorted([*self.errors, *self.skipped.values()], key=lambda error: error.path)
+        failed = sorted((self.skipped | self.errors).values(), key=lambda error: error.path)
         return Scan(tuple(ordered), tuple(failed), len(self.looked_at))
 
 
