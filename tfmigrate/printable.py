@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Value = TypeVar("Value")
 
@@ -40,15 +40,17 @@ def uncoloured(text: str) -> str:
 
 def everywhere(value: Value) -> Value:
     """A value of dataclasses, tuples, lists and mappings with every text in it `visible`; line breaks stay."""
+    cleaned: Value = _everywhere(value)
+    return cleaned
+
+
+def _everywhere(value: Any) -> Any:
     if isinstance(value, str):
-        return visible(value, "\n")  # type: ignore[return-value]
+        return visible(value, "\n")
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {one.name: everywhere(getattr(value, one.name)) for one in fields(value) if one.init}
-        return replace(value, **parts)
-    if type(value) is tuple:
-        return tuple(everywhere(one) for one in value)  # type: ignore[return-value, attr-defined]
-    if type(value) is list:
-        return [everywhere(one) for one in value]  # type: ignore[return-value, attr-defined]
+        return replace(value, **{one.name: _everywhere(getattr(value, one.name)) for one in fields(value) if one.init})
+    if type(value) in (tuple, list):
+        return type(value)(map(_everywhere, value))
     if isinstance(value, Mapping):
-        return {everywhere(key): everywhere(one) for key, one in value.items()}  # type: ignore[return-value]
+        return {_everywhere(key): _everywhere(one) for key, one in value.items()}
     return value

@@ -111,6 +111,7 @@ def test_the_whole_job(repository: Path, python: Path, published: tuple[Path, st
     assert job.code == 1
     assert "::warning file=src/train.py,line=" in job.log
     assert "src/train.py" in job.summary
+    assert all(line.startswith(("    ", "### ")) for line in job.summary.splitlines() if line)
     sarif = json.loads(Path(job.values["steps.check.outputs.sarif-file"]).read_text())
     assert {one["ruleId"] for one in sarif["runs"][0]["results"]} >= {"TFM001"}
     assert any("upload-sarif" in step and "tfmigrate.sarif" in step for step in job.used)

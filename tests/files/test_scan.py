@@ -216,3 +216,70 @@ def test_an_unreadable_file_or_folder_is_an_error_and_the_others_go_on(unprivile
     ]
     assert "cannot be read" in (search(["closed"], NEEDLES).errors[0].error or "")
     Path("closed").chmod(0o755)
+
+
+@pytest.mark.parametrize("folder", [".venv/lib", "venv", "a/.venv/x", ".tox/py", "site-packages", "old/dist-packages"])
+def test_installed_packages_are_never_walked_by_the_names_of_their_folders(project: Path, folder: str) -> None:
+    put(f"{folder}/x.py")
+    put("kept.py")
+    assert found() == ["kept.py"]
+
+
+@pytest.mark.parametrize("program", ["activate", "python", "python3"])
+def test_an_environment_without_a_mark_is_known_by_what_it_holds(project: Path, program: str) -> None:
+    put(f"env/bin/{program}", "")
+    put("env/lib/python2.7/os.py")
+    put("env/src/package/x.py")
+    put("Env/Lib/site-packages/y.py")
+    put("Env/Scripts/activate.bat", "")
+    put("Env/src/z.py")
+    assert found() == []
+    assert found("env/src") == ["env/src/package/x.py"]
+
+
+def test_a_folder_of_sources_that_is_called_env_is_walked(project: Path) -> None:
+    put("env/gym.py")
+    put("project/bin/activate", "")
+    put("project/lib/net.py")
+    put("tools/bin/python/x.py")
+    put("tools/lib/pythonic.txt", "")
+    assert found() == ["env/gym.py", "project/lib/net.py"]
+
+
+def test_what_was_committed_in_an_environment_is_not_walked_either(project: Path) -> None:
+    put(".gitignore", "env/\nbuilt/\n")
+    put("env/bin/python", "")
+    put("env/lib/python2.7/os.py")
+    put("env/x.py")
+    put("built/y.py")
+    git("init", "-q")
+    git("add", "-f", ".")
+    assert found() == ["built/y.py"]
+
+
+def test_a_link_out_of_the_tree_is_skipped_and_a_named_one_is_an_error(project: Path) -> None:
+    put("other/real.py")
+    Path("src").mkdir()
+    os.symlink("../other/real.py", "src/link.py")
+    assert [one.status for one in search(["src"], NEEDLES).errors] == ["skipped"]
+    assert [one.status for one in search(["src/link.py"], NEEDLES).errors] == ["error"]
+    assert [one.status for one in search(["src", "src/link.py"], NEEDLES).errors] == ["error"]
+
+
+def test_a_gitignore_that_is_a_pipe_leaves_nothing_out_and_says_so(project: Path) -> None:
+    git("init", "-q")
+    put(".git/info/exclude", "mine.py\n")
+    put("src/a.py")
+    os.mkfifo("src/.gitignore")
+    os.mkfifo(".gitignore")
+    scan = search(["src"], NEEDLES)
+    assert [one.path for one in scan.found] == ["src/a.py"]
+    assert [(one.path, one.status) for one in scan.errors] == [(".gitignore", "skipped"), ("src/.gitignore", "skipped")]
+    assert all("a pipe, not a regular file" in (one.error or "") for one in scan.errors)
+
+
+def test_malformed_lines_of_a_gitignore_match_nothing_and_the_others_count(project: Path) -> None:
+    put(".gitignore", "!\n\\\n[z-a].py\na.py\nfoo\\\n")
+    put("a.py")
+    put("b.py")
+    assert found() == ["b.py"]

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,7 +88,7 @@ class _Search:
         self.named = named
         self.excluded = [(compiled(exclude), os.path.realpath(root))] if exclude else []
         self.found: list[Found] = []
-        self.errors: list[FileResult] = []
+        self.errors: dict[str, FileResult] = {}
         self.skipped: dict[str, FileResult] = {}
         self.odd_ignores = False
         """Whether a .gitignore could not be read."""
@@ -192,9 +193,10 @@ class _Search:
         """Files below `folder` that a .gitignore would leave out of the walk, were they not in the repository."""
         from tfmigrate.files.git import tracked_though_ignored
 
+        installed = cache(is_installed)
         for name in tracked_though_ignored(folder):
             path = os.path.join(folder, name)
-            if self.named(name) and os.path.isfile(path) and not _lies_in_installed(folder, name):
+            if self.named(name) and os.path.isfile(path) and not _lies_in_installed(folder, name, installed):
                 yield os.path.normpath(name)
 
     def search(self) -> None:
@@ -208,7 +210,7 @@ class _Search:
                 self.found.append(Found(path, os.path.realpath(path), said))
 
     def error(self, path: str, message: str) -> None:
-        self.errors.append(FileResult(path, "error", error=message))
+        self.errors.setdefault(path, FileResult(path, "error", error=message))
 
     def skip(self, path: str, message: str) -> None:
         self.skipped[path] = FileResult(path, "skipped", error=message)
@@ -225,7 +227,7 @@ class _Search:
             else:
                 found.setdefault(one.real, one)
         ordered = sorted(found.values(), key=lambda one: one.path)
-        failed = sorted([*self.errors, *self.skipped.values()], key=lambda error: error.path)
+        failed = sorted((self.skipped | self.errors).values(), key=lambda error: error.path)
         return Scan(tuple(ordered), tuple(failed), len(self.looked_at))
 
 
@@ -248,11 +250,11 @@ def is_installed(folder: str | os.PathLike[str], names: Set[str] | None = None) 
     return {"Scripts", "Lib"} <= names and "site-packages" in _listed(os.path.join(folder, "Lib"))
 
 
-def _lies_in_installed(top: str, name: str) -> bool:
+def _lies_in_installed(top: str, name: str, installed: Callable[[str], bool]) -> bool:
     """Whether one of the folders between `top` and the file `name` below it is one that a walk does not enter."""
     parts = name.split("/")[:-1]
     folders = (os.path.join(top, *parts[: depth + 1]) for depth in range(len(parts)))
-    return not NEVER_WALKED.isdisjoint(parts) or any(is_installed(one) for one in folders)
+    return not NEVER_WALKED.isdisjoint(parts) or any(map(installed, folders))
 
 
 def _listed(folder: str | os.PathLike[str]) -> list[str]:
