@@ -225,6 +225,8 @@ def _joined(one: ImportNames | None, other: ImportNames | None, unit: Unit) -> I
         return None
     if comments_in(unit) or list(getattr(unit, "leading_lines", ())):
         return None
+    if any(" as " in _code(name) for name in (*first.names, *second.names)):
+        return None
     listed = (*first.names, *(name for name in second.names if _code(name) not in map(_code, first.names)))
     if len(f"from {first.module} import {', '.join(map(_code, listed))}") > _WIDTH:
         return None
