@@ -22,7 +22,7 @@ from .known import (
 )
 from .lab import Lab, Publish, Tell, could_not_run, reference_run, replicas_of, restored_run, why_none
 from .pairs import paired, validation_known
-from .plan import VerifyOptions, again, all_migrated, all_restored, sharing
+from .plan import SHARED, VerifyOptions, again, all_migrated, all_restored, sharing
 from .proceedings import hold
 from .report import ControlResult, Pair, Report, Verdict
 from .side_by_side import run_all
@@ -215,7 +215,8 @@ def _different(lab: Lab, apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
 def _same_crash(lab: Lab, pair: Pair) -> str:
     """What the old script, restored on the same Keras, says of a crash of the new one."""
     new = lab.runs[pair.new]
-    old = lab.runs.get(f"restored on Keras {2 if new.world.legacy_keras else 3}")
+    role = f"restored on Keras {2 if new.world.legacy_keras else 3}"
+    old = lab.runs.get(role) or lab.runs.get(role + SHARED)
     if old is None or old.outcome != "crashed" or not crash.same_error(old.trace, new.trace):
         return ""
     return (
