@@ -106,6 +106,13 @@ def test_a_smoke_test_finds_what_the_first_step_shows(lab: Laboratory) -> None:
     assert "crashed before its first training step: ValueError: no such layer (new.py:4)" in report.reason
 
 
+def test_a_smoke_test_does_not_blame_an_optimizer_of_another_keras(lab: Laboratory) -> None:
+    """It takes another first step, which the loss of that step does not show."""
+    lab.behaviour = broken(migrated=replace(migrated(OLD), step_scale=1.05))
+    assert lab.verify().verdict == "DIFFERENT"
+    assert lab.verify(depth="smoke").verdict == "SMOKE PASSED"
+
+
 def test_a_first_batch_with_a_remainder_is_too_little_for_a_smoke_test(lab: Laboratory) -> None:
     uneven = replace(OLD, batch_size=33)
 

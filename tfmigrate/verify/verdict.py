@@ -4,9 +4,11 @@ train nothing, what they predict."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from . import adjustments, beside, crash, trials
 from .align import noise, tolerance
+from .compare import through_first_step
 from .contract import BATCH_NORM
 from .known import (
     DATA,
@@ -114,8 +116,11 @@ def _smoke(lab: Lab, reference: Run) -> Report:
     stopped = could_not_run(lab)
     if stopped is not None:
         return _report(lab, *stopped)
-    pairs = _pairs(lab, reference, reference, tolerance(0.0, len(reference.trace.steps)))
-    apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
+    band = tolerance(0.0, len(reference.trace.steps))
+    old = replace(reference, trace=through_first_step(reference.trace))
+    news = [lab.runs[world.role] for world in all_migrated(lab.plan)]
+    pairs = tuple(paired(old, replace(new, trace=through_first_step(new.trace)), band, decides=True) for new in news)
+    apart = [pair for pair in pairs if not pair.equivalent]
     doubt = _doubt(reference, None, math.inf)
     if doubt is None and has_remainder(reference.trace) and not crashed:
         doubt = (
