@@ -420,14 +420,14 @@ def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None, title: s
 
     from rich.console import Console
 
-    from tfmigrate.verify import page, verdict, written
+    from tfmigrate.verify import verdict, written
     from tfmigrate.verify.progress import Progress
     from tfmigrate.verify.servers import Servers
     from tfmigrate.verify.side_by_side import run_all
 
     def publish(report: Report) -> None:
         if folder is not None:
-            page.write(everywhere(replace(report, title=title)), folder)
+            _write_report(everywhere(replace(report, title=title)), folder)
 
     verify = partial(written.verify_as_written, pairs=pairs or written.PAIRS) if as_written else verdict.verify
     with Servers() as servers:
@@ -441,12 +441,9 @@ def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None, title: s
 def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
     from rich.console import Console
 
-    from tfmigrate.verify import junit, page, pull_request, terminal
+    from tfmigrate.verify import junit, pull_request, terminal
 
-    try:
-        html = page.write(report, folder) if folder else None
-    except OSError as error:
-        raise UserError(f"--report {folder}: cannot be written: {error.strerror}") from None
+    html = _write_report(report, folder) if folder else None
     if form == "json":
         _write_json(report.to_json())
         return
@@ -469,6 +466,15 @@ def _words(arguments: str) -> tuple[str, ...]:
         return tuple(shlex.split(arguments))
     except ValueError as error:
         raise UserError(f"--args {arguments!r}: {str(error).lower()}; write it as on a shell's command line") from None
+
+
+def _write_report(report: Report, folder: Path) -> Path:
+    from tfmigrate.verify import page
+
+    try:
+        return page.write(report, folder)
+    except OSError as error:
+        raise UserError(f"--report {folder}: cannot be written: {error.strerror}") from None
 
 
 def _variable(assignment: str) -> tuple[str, str]:

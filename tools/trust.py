@@ -180,7 +180,7 @@ class Cell:
     def fault(self) -> str:
         if not self.expected:
             return "" if self.verdict == "EQUIVALENT" else "false alarm"
-        if self.verdict != "DIFFERENT":
+        if self.verdict not in ("DIFFERENT", "DOES NOT RUN"):
             return "changes nothing" if self.nothing else "missed"
         return "" if self.kind in self.expected else "wrong cause"
 

@@ -155,7 +155,9 @@ def test_arguments_and_paths(repository: Path, ours: Path) -> None:
     assert run(repository, ours, ROOT, installed=True, paths="src other gone").code == 2
 
 
-@pytest.mark.parametrize(("verdict", "code"), [("EQUIVALENT", 0), ("DIFFERENT", 1), ("INCONCLUSIVE", 3)])
+@pytest.mark.parametrize(
+    ("verdict", "code"), [("EQUIVALENT", 0), ("DIFFERENT", 1), ("DOES NOT RUN", 1), ("INCONCLUSIVE", 3)]
+)
 def test_verify(repository: Path, ours: Path, tmp_path: Path, verdict: str, code: int) -> None:
     """The verdict of a stand-in for `tfmigrate verify`; check is the real one."""
     path = tmp_path / "bin"

@@ -149,12 +149,12 @@ def test_a_run_that_failed_says_so_below_the_table(tmp_path: Path) -> None:
     failed = replace(report.runs[0], outcome="genuine: train.py crashed: ValueError: no data (train.py:3)")
     out = io.StringIO()
     terminal.show(replace(report, runs=(failed,)), Console(file=out, width=160))
-    assert "died: ValueError: no data (train.py:3)" in out.getvalue()
+    assert "crashed: ValueError: no data (train.py:3)" in out.getvalue()
     assert "genuine: the old script on a TensorFlow of its time" in out.getvalue()
     assert "restored:" not in out.getvalue(), "no such run is there"
     written = page.html(replace(report, runs=(failed,)), ())
     assert "<td>failed</td>" in written
-    assert "died: ValueError: no data (train.py:3)" in written
+    assert "crashed: ValueError: no data (train.py:3)" in written
     assert "genuine: the old script on a TensorFlow of its time" in written
 
 

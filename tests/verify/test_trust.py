@@ -93,6 +93,7 @@ def test_a_run_is_made_once(trust: ModuleType, world: World, tmp_path: Path) -> 
         ((), "DIFFERENT", "data", False, "false alarm"),
         (("data",), "DIFFERENT", "data", False, ""),
         (("data",), "DIFFERENT", "unknown", False, "wrong cause"),
+        (("crash",), "DOES NOT RUN", "crash", False, ""),
         (("data",), "EQUIVALENT", "", False, "missed"),
         (("data",), "EQUIVALENT", "", True, "changes nothing"),
     ],

@@ -95,6 +95,14 @@ def same_run(first: Trace, second: Trace, epochs: int | None = None) -> bool:
     )
 
 
+def through_first_step(trace: Trace) -> Trace:
+    """The trace as if it had ended when the first step's loss was known: what the step made of the weights, in which
+    the optimizers of two Kerases may differ, is not in it."""
+    return replace(
+        trace, steps=trace.steps[:1], epochs=(), weights=tuple(w for w in trace.weights if w.moment == "initial")
+    )
+
+
 def through_epoch(trace: Trace, epochs: int) -> Trace:
     """The trace as if each training call had ended after so many epochs: no later steps, no final weights."""
     return replace(

@@ -4,9 +4,11 @@ train nothing, what they predict."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from . import adjustments, beside, crash, trials
 from .align import noise, tolerance
+from .compare import through_first_step
 from .contract import BATCH_NORM
 from .known import (
     DATA,
@@ -22,7 +24,7 @@ from .known import (
 )
 from .lab import Lab, Publish, Tell, could_not_run, reference_run, replicas_of, restored_run, why_none
 from .pairs import paired, validation_known
-from .plan import VerifyOptions, again, all_migrated, all_restored, sharing
+from .plan import SHARED, VerifyOptions, again, all_migrated, all_restored, sharing
 from .proceedings import hold
 from .report import ControlResult, Pair, Report, Verdict
 from .side_by_side import run_all
@@ -114,8 +116,11 @@ def _smoke(lab: Lab, reference: Run) -> Report:
     stopped = could_not_run(lab)
     if stopped is not None:
         return _report(lab, *stopped)
-    pairs = _pairs(lab, reference, reference, tolerance(0.0, len(reference.trace.steps)))
-    apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
+    band = tolerance(0.0, len(reference.trace.steps))
+    old = replace(reference, trace=through_first_step(reference.trace))
+    news = [lab.runs[world.role] for world in all_migrated(lab.plan)]
+    pairs = tuple(paired(old, replace(new, trace=through_first_step(new.trace)), band, decides=True) for new in news)
+    apart = [pair for pair in pairs if not pair.equivalent]
     doubt = _doubt(reference, None, math.inf)
     if doubt is None and has_remainder(reference.trace) and not crashed:
         doubt = (
@@ -215,7 +220,8 @@ def _different(lab: Lab, apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
 def _same_crash(lab: Lab, pair: Pair) -> str:
     """What the old script, restored on the same Keras, says of a crash of the new one."""
     new = lab.runs[pair.new]
-    old = lab.runs.get(f"restored on Keras {2 if new.world.legacy_keras else 3}")
+    role = f"restored on Keras {2 if new.world.legacy_keras else 3}"
+    old = lab.runs.get(role) or lab.runs.get(role + SHARED)
     if old is None or old.outcome != "crashed" or not crash.same_error(old.trace, new.trace):
         return ""
     return (
