@@ -14,7 +14,7 @@ from tfmigrate.plan.estimator_migration import Migration
 from tfmigrate.plan.estimator_reader import Build
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.program import Module, dotted, only_statement
 from tfmigrate.understand.values import EstimatorPart, Frame
 from tfmigrate.walk import walk
 
@@ -329,7 +329,7 @@ def _is_evaluated_first(small: cst.BaseSmallStatement, call: cst.Call) -> bool:
     node: cst.CSTNode | None = small.value if isinstance(small, cst.Assign | cst.Return | cst.Expr) else None
     while node is not None and node is not call:
         if isinstance(node, cst.Call):
-            plain = isinstance(node.func, cst.Name | cst.Attribute)
+            plain = bool(dotted(node.func))
             first = node.args[0] if node.args and plain else None
             node = first.value if first is not None else node.func
         elif isinstance(node, cst.Subscript | cst.Attribute):
