@@ -167,7 +167,7 @@ def test_optimizers_have_their_defaults_written_out(optimizer: str, keras: str) 
     ],
 )
 def test_what_is_not_provably_right_is_refused(old: str, new: str, code: str) -> None:
-    reads_config = [("    outputs", "    print(config.model_dir)\n    outputs")] if "mode, config" in new else []
+    reads_config = [("    outputs", "    path = config.model_dir\n    outputs")] if "mode, config" in new else []
     assert refusal((old, new), *reads_config).startswith(code)
 
 
@@ -187,7 +187,7 @@ def test_a_config_that_nothing_takes_is_told() -> None:
     told = refusal(
         ("estimator = tf.estimator.Estimator(model_fn, config=config)\nestimator.train(input_fn, steps=10)\n", "")
     )
-    assert told == "TFM110 no Estimator that takes this RunConfig is in sight"
+    assert told == "TFM110 no Estimator is seen to take this RunConfig"
 
 
 def test_where_compat_v1_was_the_only_door_what_is_left_of_it_keeps_its_names() -> None:
@@ -223,7 +223,7 @@ def test_an_input_function_in_the_function_that_makes_the_strategy_sees_its_name
     indented = "".join(f"    {line}\n" for line in run.splitlines())
     (file,) = migrate_sources({"train.py": f"{head}{model}\n\n\ndef main():\n{function}\n\n{indented}"}, Settings())
     assert ".batch(8 * strategy.num_replicas_in_sync, drop_remainder=True)" in file.after
-    assert "    model.fit(input_fn().take(10))\n" in file.after
+    assert "    train_data = input_fn().take(10)\n" in file.after
     assert "get_strategy" not in file.after
 
 

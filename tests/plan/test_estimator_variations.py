@@ -8,7 +8,8 @@ from tests.conftest import ROOT
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
-GUIDE = (ROOT / "fixtures" / "estimator_guide" / "before" / "train.py").read_text(encoding="utf-8")
+FEW = (ROOT / "fixtures" / "estimator_guide" / "before" / "train.py").read_text(encoding="utf-8")
+GUIDE = FEW.replace("labels)).batch(1)", "labels)).repeat().batch(1)")
 LINEAR = (ROOT / "fixtures" / "estimator_linear" / "before" / "train.py").read_text(encoding="utf-8")
 MLP = (ROOT / "fixtures" / "estimator_mlp" / "before" / "train.py").read_text(encoding="utf-8")
 BOTH = "tf1.estimator.train_and_evaluate(estimator, train_spec, eval_spec)"
@@ -39,19 +40,19 @@ def after(text: str, *changes: tuple[str, str]) -> str:
     return code
 
 
-MADE = f"metrics = model.evaluate(_eval_input_fn().take(100), return_dict=True)\nmetrics{STEP}"
+MADE = f"results = model.evaluate(_eval_input_fn().take(100), return_dict=True)\nresults{STEP}"
 
 
 @pytest.mark.parametrize(
     ("statement", "end"),
     [
-        (f"result = {BOTH}\nprint(result)", f"{FIT}{MADE}result = (metrics, [])\nprint(result)\n"),
-        (f"print({BOTH})", f"{FIT}{MADE}print((metrics, []))\n"),
+        (f"result = {BOTH}\nprint(result)", f"{FIT}{MADE}result = (results, [])\nprint(result)\n"),
+        (f"print({BOTH})", f"{FIT}{MADE}print((results, []))\n"),
         (
-            f"metrics, exports = {BOTH}\nprint(metrics)",
-            f"{FIT}{MADE.replace('metrics', 'metrics_2')}metrics, exports = (metrics_2, [])\nprint(metrics)\n",
+            f"results, exports = {BOTH}\nprint(results)",
+            f"{FIT}{MADE.replace('results', 'results_2')}results, exports = (results_2, [])\nprint(results)\n",
         ),
-        (f"loss = {BOTH}[0]['loss']", f"{FIT}{MADE}loss = (metrics, [])[0]['loss']\n"),
+        (f"loss = {BOTH}[0]['loss']", f"{FIT}{MADE}loss = (results, [])[0]['loss']\n"),
         (BOTH, f"{FIT}model.evaluate(_eval_input_fn().take(100), return_dict=True)\n"),
     ],
 )
@@ -62,7 +63,7 @@ def test_the_result_of_train_and_evaluate(statement: str, end: str) -> None:
 def test_the_result_is_returned() -> None:
     call = "tf.estimator.train_and_evaluate(classifier, "
     text = after(MLP, (f"    {call}", f"    return {call}"))
-    assert f"    metrics{STEP}    return (metrics, [])\n" in text
+    assert f"    results{STEP}    return (results, [])\n" in text
 
 
 @pytest.mark.parametrize("statement", [f"result = {BOTH} if ready else None", f"result = ready and {BOTH}"])
@@ -78,7 +79,7 @@ EVALUATED = "model.evaluate(_eval_input_fn(), return_dict=True)\n"
     ("statements", "end"),
     [
         ("estimator.evaluate(_eval_input_fn)", EVALUATED),
-        ("print(estimator.evaluate(_eval_input_fn))", f"metrics = {EVALUATED}metrics{STEP}print(metrics)\n"),
+        ("print(estimator.evaluate(_eval_input_fn))", f"results = {EVALUATED}results{STEP}print(results)\n"),
         ("r = estimator.evaluate(_eval_input_fn)\nprint(r['loss'])", f"r = {EVALUATED}print(r['loss'])\n"),
         ("r = estimator.evaluate(_eval_input_fn)\nprint(r)", f"r = {EVALUATED}r{STEP}print(r)\n"),
         (
@@ -171,3 +172,32 @@ def test_predict_with_the_defaults_written_out(keyword: str) -> None:
 def test_a_refusal_says_what_is_so(old: str, new: str, reason: str) -> None:
     _, (message,) = migrated(LINEAR, (old, new))
     assert reason in message
+
+
+GUARD = "if {0}.cardinality() != 0:"
+
+
+def test_data_of_fewer_batches_than_replicas_trains_no_step() -> None:
+    text = after(FEW)
+    assert f"train_data = _input_fn()\n{GUARD.format('train_data')}" in text
+    assert f"eval_data = _eval_input_fn().take(100)\n{GUARD.format('eval_data')}" in text
+    metric = (
+        "train_op=train_op)",
+        'train_op=train_op, eval_metric_ops={"mae": tf1.metrics.mean_absolute_error(labels, logits)})',
+    )
+    text = after(FEW, (BOTH, f"print({BOTH})"), metric)
+    assert 'results = dict.fromkeys(["loss", "mae"], 0.0)' in text
+    assert "    results = model.evaluate(eval_data, return_dict=True)\nresults[" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (".batch(1)", ".repeat(100).batch(1)"),
+        ("[[1.0, 1.5], [2.0, 2.5], [3.0, 3.5]]", "[[1.0, 1.5]] * 100"),
+        ("(features, labels))", "(read(), labels))"),
+    ],
+)
+def test_data_that_may_be_enough_is_trained_on_as_it_is(old: str, new: str) -> None:
+    text = after(FEW.replace("strategy = tf1", "def read():\n    return features\n\n\nstrategy = tf1"), (old, new))
+    assert FIT in text

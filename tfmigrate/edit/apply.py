@@ -330,6 +330,8 @@ class _Editor(cst.CSTTransformer):
             inserted = self._inserts.get(unit, [])
             leading = list(getattr(unit, "leading_lines", ()))
             own = _comment_lines(leading)
+            if unit in self._scopes:
+                scope, inner = self._scopes[unit], []
             if unit in blank:
                 leading = [*blank[unit], *own]
                 if pieces:
@@ -354,15 +356,14 @@ class _Editor(cst.CSTTransformer):
                     *lines, pieces[0] = _definitions_apart([*lines, pieces[0]])
                 else:
                     *lines, _ = _definitions_apart([*lines, _pass()])
-                out.extend(lines)
+                scoped = scope is not None and all(edit.scoped for edit in inserted)
+                (inner if scoped else out).extend(lines)
                 fresh = lines
             elif pieces and out and out[-1] in fresh and scope is None:
                 *_, pieces[0] = _definitions_apart([out[-1], pieces[0]])
             if pieces and removed and not out and scope is None:
                 pieces[0] = _led(pieces[0], _comment_lines(getattr(pieces[0], "leading_lines", ())))
             removed = removed or not pieces
-            if unit in self._scopes:
-                scope, inner = self._scopes[unit], []
             if pieces:
                 if orphans:
                     above = getattr(pieces[0], "leading_lines", ())

@@ -41,6 +41,8 @@ class Insert:
     before: cst.CSTNode
     code: str
     comments_of: tuple[cst.CSTNode, ...] = ()
+    scoped: bool = False
+    """Whether the lines stand in the scope that the unit stands in, and not before it."""
 
 
 @dataclass(frozen=True)

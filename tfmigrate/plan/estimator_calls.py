@@ -8,14 +8,13 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.calls import is_none, is_true, quoted, text_of
-from tfmigrate.plan.code import block
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Remove, Replace
 from tfmigrate.plan.estimator_inputs import Inputs
 from tfmigrate.plan.estimator_migration import Migration
 from tfmigrate.plan.estimator_reader import Build
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.program import Module, dotted, only_statement
 from tfmigrate.understand.values import EstimatorPart, Frame
 from tfmigrate.walk import walk
 
@@ -47,7 +46,7 @@ class CallPlanner(Migration):
         if use.method == "train":
             return self._train(use, inputs, trainings)
         if use.method == "train_and_evaluate":
-            return self._train_and_evaluate(use, inputs, evaluates, trainings)
+            return self._train_and_evaluate(use, built, inputs, evaluates, trainings)
         assert isinstance(use.call.func, cst.Attribute)
         receiver = self._receiver(use, use.call.func.value)
         if use.method == "evaluate":
@@ -57,8 +56,9 @@ class CallPlanner(Migration):
             role = "eval" if evaluates else "alone"
             text = inputs.dataset(given["input_fn"].value, use, role, "steps" in given, receiver)
             text += self._taken(given.get("steps"), module)
-            if self._wants_step(use) and self._target_or_first(use):
-                lines, result = self._metrics(use, receiver, text)
+            few = inputs.may_be_empty(use, role)
+            if (few or self._wants_step(use)) and self._target_or_first(use):
+                lines, result = self._metrics(use, receiver, text, built, few=few)
                 self._first(use, lines, result, inputs, receiver)
             else:
                 arguments = (Argument(text), Argument("True", "return_dict"))
@@ -150,11 +150,13 @@ class CallPlanner(Migration):
         self._counts_once(given.get("max_steps"), use, trainings)
         text = inputs.dataset(given["input_fn"].value, use, "train", True, receiver)
         text += self._taken(given.get("steps", given.get("max_steps")), module)
-        if _is_statement(use):
+        few = inputs.may_be_empty(use, "train")
+        if _is_statement(use) and not few:
             self.edits.append((module, Arguments(use.call, (Argument(text),), method="fit")))
             self._in_scope(use, inputs, receiver)
         else:
-            self._first(use, [f"{receiver}.fit({text})"], receiver, inputs, receiver)
+            result = None if _is_statement(use) else receiver
+            self._first(use, [self._fit(use, receiver, text, few=few)], result, inputs, receiver)
         self._say(codes.ESTIMATOR_CALL, module, use.call, "train() is fit(), with as many steps")
         return given["input_fn"].value, use
 
@@ -170,7 +172,7 @@ class CallPlanner(Migration):
             raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, message, module)
 
     def _train_and_evaluate(
-        self, use: Use, inputs: Inputs, evaluates: bool, trainings: list[Use]
+        self, use: Use, built: Build, inputs: Inputs, evaluates: bool, trainings: list[Use]
     ) -> tuple[cst.BaseExpression, Use]:
         module, frame = use.site.frame.module, use.site.frame
         given = self._named(use.call, ("estimator", "train_spec", "eval_spec"), module)
@@ -194,12 +196,9 @@ class CallPlanner(Migration):
         limited = steps is None or not is_none(steps.value)
         test = inputs.dataset(evaluated["input_fn"].value, use, role, limited, receiver)
         test += f".take({EVAL_STEPS})" if steps is None else self._taken(steps, module)
-        fit = f"{receiver}.fit({text})"
-        if _is_statement(use):
-            self._first(use, [fit, f"{receiver}.evaluate({test}, return_dict=True)"], None, inputs, receiver)
-        else:
-            lines, result = self._metrics(use, receiver, test, bind=False)
-            self._first(use, [fit, *lines], f"({result}, [])", inputs, receiver)
+        fit = self._fit(use, receiver, text, few=inputs.may_be_empty(use, "train"))
+        lines, name = self._metrics(use, receiver, test, built, few=inputs.may_be_empty(use, role), bind=False)
+        self._first(use, [fit, *lines], None if name is None else f"({name}, [])", inputs, receiver)
         self._say(
             codes.ESTIMATOR_CALL,
             module,
@@ -215,22 +214,49 @@ class CallPlanner(Migration):
         if small is None or not self._target_or_first(use):
             message = f"{use.method}() stands in an expression that does more than take its result"
             raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-        text = "\n".join(lines)
-        if inputs.needs_scope(use):
-            text = block(f"with {self._context(use, receiver)}.scope()", text, module.tree.default_indent)
-        self.edits.append((module, Insert(unit, text, (unit,))))
+        self.edits.append((module, Insert(unit, "\n".join(lines), (unit,), scoped=inputs.needs_scope(use))))
+        self._in_scope(use, inputs, receiver)
         if result is None or result == _target(use):
             self.edits.append((module, Remove(small)))
         else:
             self.edits.append((module, Replace(use.call, result)))
 
-    def _metrics(self, use: Use, receiver: str, dataset: str, *, bind: bool = True) -> tuple[list[str], str]:
+    def _fit(self, use: Use, receiver: str, dataset: str, *, few: bool) -> str:
+        """The code that trains; `few`: as the Estimator, not at all where there are more replicas than batches."""
+        if not few:
+            return f"{receiver}.fit({dataset})"
+        name, indent = self._fresh(use, "train_data"), use.site.frame.module.tree.default_indent
+        head = f"if {name}.cardinality() != 0:  # with fewer batches than replicas no step is trained"
+        return f"{name} = {dataset}\n{head}\n{indent}{receiver}.fit({name})"
+
+    def _metrics(
+        self, use: Use, receiver: str, dataset: str, built: Build, *, few: bool, bind: bool = True
+    ) -> tuple[list[str], str | None]:
         """Lines that make the dict which an Estimator's evaluate() returns, and the name that it has then: the one
-        that the call is assigned to, unless `bind` says otherwise."""
+        that the call is assigned to, unless `bind` says otherwise; None where nothing reads it.
+
+        `few`: it was all zeros where there were more replicas than batches.
+        """
+        module = use.site.frame.module
+        name = None if _is_statement(use) else (_target(use) if bind else None) or self._fresh(use, "results")
+        bound = f"{name} = " if name is not None else ""
+        lines = [f"{bound}{receiver}.evaluate({dataset}, return_dict=True)"]
+        if few:
+            data, indent = self._fresh(use, "eval_data"), module.tree.default_indent
+            lines = [f"{data} = {dataset}"]
+            if name is not None:
+                keys = ", ".join(quoted(key, self.drafts[module].quote) for key in ("loss", *built.metrics))
+                lines.append(f"{name} = dict.fromkeys([{keys}], 0.0)  # of no batch, as TensorFlow 2.9 reports")
+            test = f"{receiver}.evaluate({data}, return_dict=True)"
+            lines.append(f"if {data}.cardinality() != 0:\n{indent}{bound}{test}")
+        if name is not None and (not bind or self._wants_step(use)):
+            key, step = self._step(use, receiver)
+            lines.append(f"{name}[{key}] = {step}")
+        return lines, name
+
+    def _fresh(self, use: Use, wanted: str) -> str:
         draft = self.drafts[use.site.frame.module]
-        name = (_target(use) if bind else None) or draft.scopes.fresh("metrics", draft.scope_of(use.site.frame))
-        key, step = self._step(use, receiver)
-        return [f"{name} = {receiver}.evaluate({dataset}, return_dict=True)", f"{name}[{key}] = {step}"], name
+        return draft.scopes.fresh(wanted, draft.scope_of(use.site.frame))
 
     def _step(self, use: Use, receiver: str) -> tuple[str, str]:
         """The key of the number of steps that were trained, and the code for it."""
@@ -303,7 +329,7 @@ def _is_evaluated_first(small: cst.BaseSmallStatement, call: cst.Call) -> bool:
     node: cst.CSTNode | None = small.value if isinstance(small, cst.Assign | cst.Return | cst.Expr) else None
     while node is not None and node is not call:
         if isinstance(node, cst.Call):
-            plain = isinstance(node.func, cst.Name | cst.Attribute)
+            plain = bool(dotted(node.func))
             first = node.args[0] if node.args and plain else None
             node = first.value if first is not None else node.func
         elif isinstance(node, cst.Subscript | cst.Attribute):

@@ -20,6 +20,7 @@ from tfmigrate.plan.estimator_reader import Unconvertible
 from tfmigrate.plan.expressions import Carrier, assigned
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, Opaque, Site, StrategyObject
 from tfmigrate.walk import walk
 
@@ -33,6 +34,12 @@ ON_BATCHES = frozenset(
         "take", "shard", "concatenate", "padded_batch", "enumerate", "zip", "scan", "reduce",
     }
 )  # fmt: skip
+RESIZES = frozenset(
+    {"repeat", "concatenate", "interleave", "flat_map", "filter", "shard", "take", "skip", "window", "unbatch", "zip"}
+)
+"""Methods of a dataset after which it has another number of rows."""
+MOST_REPLICAS = 16
+"""As many GPUs as one machine has at most."""
 TENSORS = frozenset({"make_one_shot_iterator", "make_initializable_iterator", "get_next", "map_and_batch"})
 
 
@@ -92,6 +99,7 @@ class Inputs:
         self._scoped: set[cst.Call] = set()
         self._carrier = Carrier(drafts)
         self._numpy: dict[cst.Call, Edit] = {}
+        self._few: set[tuple[cst.Call, str]] = set()
 
     # ---- questions ----
 
@@ -174,6 +182,11 @@ class Inputs:
     def needs_scope(self, use: Use) -> bool:
         """Whether a use must stand in the strategy's scope, because an input function asks for the strategy."""
         return use.call in self._scoped
+
+    def may_be_empty(self, use: Use, role: str) -> bool:
+        """Whether the data of a use is known to be so little that more replicas than it has batches are at hand: then
+        the Estimator did nothing, and Keras fails."""
+        return (use.call, role) in self._few
 
     def edits(self) -> Iterator[tuple[Module, Edit]]:
         """What changes in the input functions. Raises Unconvertible."""
@@ -393,6 +406,10 @@ class Inputs:
         batch.roles.add(role)
         if limited:
             batch.limited.add(role)
+        rows = _rows(self._drafts[module].scopes, function.node, calls)
+        if role in DISTRIBUTED and isinstance(size.value, cst.Integer) and rows is not None:
+            if rows // max(size.value.evaluated_value, 1) < MOST_REPLICAS:
+                self._few.add((use.call, role))
         if role == "predict" and batch.endless:
             raise self._refuse(module, call, "this dataset has no end, so that predict() would have none")
         batch.in_place = batch.in_place or not (isinstance(size.value, cst.Name) and size.value.value in passed)
@@ -534,6 +551,28 @@ class Inputs:
             code += f".repeat({module.code(epochs.value)})"
         size = module.code(given["batch_size"].value) if "batch_size" in given else "128"
         return f"{code}.batch({size})"
+
+
+def _rows(scopes: Scopes, place: cst.CSTNode, calls: Sequence[cst.Call]) -> int | None:
+    """How many rows a dataset has whose arrays are written out as lists; None where that is not known."""
+    made = [call for call in calls if _method(call) == "from_tensor_slices" and len(call.args) == 1]
+    if len(made) != 1 or any(_method(call) in RESIZES for call in calls):
+        return None
+    node: cst.BaseExpression | None = made[0].args[0].value
+    while node is not None and not isinstance(node, cst.List):
+        if isinstance(node, cst.Tuple) and node.elements:
+            node = node.elements[0].value
+        elif isinstance(node, cst.Name):
+            mentions = scopes.of_variable(node.value, scopes.by_node[place])
+            bindings = [mention for mention in mentions if mention.binds]
+            node = assigned(bindings[0]) if len(bindings) == 1 else None
+        else:
+            node = None
+    return len(node.elements) if node is not None else None
+
+
+def _method(call: cst.Call) -> str:
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
 
 
 def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[str]:

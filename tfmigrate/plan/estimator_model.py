@@ -113,6 +113,7 @@ class _Reader(TrainingReader, NetworkReader):
                         codes.ESTIMATOR_METRIC, metric.node or function, f"the metric {name!r} is unknown"
                     )
                 metrics.append(f"{metric.code}(name={quoted(name, self._quote)})")
+            self._plan.metrics = tuple(name for name, _ in operations.entries)
         spec_line = self._inputs()
         text = self._name_of(output)
         model = self._fresh("model")

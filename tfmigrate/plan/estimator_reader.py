@@ -76,6 +76,8 @@ class Build:
     """Those that it keeps: features, and perhaps params."""
     readings: str | None = None
     """The body of the generator of predictions, None where nothing is predicted."""
+    metrics: tuple[str, ...] = ()
+    """The names of its metrics."""
     notes: list[tuple[cst.CSTNode, str]] = field(default_factory=list)
     functions: set[cst.FunctionDef] = field(default_factory=set)
     """Every function that was read."""
