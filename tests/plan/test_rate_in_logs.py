@@ -23,8 +23,14 @@ def test_the_key_is_that_of_the_logs_at_hand(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "lines", ["a = {'lr': 1}['lr']", HISTORY + "h.history['lr'] = [1]", HISTORY + "a = h.history['loss']", "a = load().history['lr']"]
-)  # fmt: skip
+    "lines",
+    [
+        "a = {'lr': 1}['lr']",
+        HISTORY + "h.history['lr'] = [1]",
+        HISTORY + "a = h.history['loss']",
+        "a = load().history['lr']",
+    ],
+)
 def test_other_keys_stay(lines: str) -> None:
     assert migrated(lines, "TFM236") == (lines, [])
 

@@ -43,7 +43,7 @@ _FAILS = "Keras 3 fails on a list in a batch of a generator or a Sequence"
 def _length(node: cst.BaseExpression, facts: Facts) -> int:
     """How many things a list holds that is written out, or a variable that is one; 0 for anything else, and numbers."""
     if isinstance(node, cst.List):
-        parts = parts_of(node)
+        parts = [element.value for element in node.elements]
         return 0 if any(isinstance(part, cst.BaseNumber | cst.UnaryOperation) for part in parts) else len(parts)
     known = facts.options(node) if isinstance(node, cst.Name | cst.Attribute) else frozenset()
     lengths = {len(one.values) if isinstance(one, Items) and one.counted and one.kind == "list" else 0 for one in known}
@@ -55,8 +55,9 @@ def _as_tuple(node: cst.BaseExpression, facts: Facts, bare: bool) -> Replace:
     if not isinstance(node, cst.List):
         template = "{whole}[0]" if _length(node, facts) == 1 else "tuple({whole})"
         return Replace(node, template, (("whole", node),))
-    parts = [(f"part{number}", part) for number, part in enumerate(parts_of(node))]
+    parts = tuple((f"part{number}", element.value) for number, element in enumerate(node.elements))
+    stars = ["*" if isinstance(element, cst.StarredElement) else "" for element in node.elements]
     if len(parts) == 1:
-        return Replace(node, "{part0}", tuple(parts))
-    listed = ", ".join(f"{{{name}}}" for name, _ in parts)
-    return Replace(node, listed if bare else f"({listed})", tuple(parts))
+        return Replace(node, "tuple({part0})" if stars[0] else "{part0}", parts)
+    listed = ", ".join(f"{star}{{{name}}}" for star, (name, _) in zip(stars, parts, strict=True))
+    return Replace(node, listed if bare else f"({listed})", parts)
