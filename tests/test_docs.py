@@ -37,6 +37,27 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+REFERENCES = [
+    pytest.param(one, id=f"{rule.code} {one}")
+    for rule in rules.all_rules()
+    for one in rule.references
+    if one.startswith("docs/")
+]
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_evidence_that_a_rule_cites_is_in_the_repository(reference: str) -> None:
+    page, _, section = reference.partition(", ")
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert section.partition(":")[0] in re.findall(r"^## (.+)$", text, flags=re.M)
+
+
+def test_no_rule_cites_what_is_not_in_the_repository() -> None:
+    cited = [one for rule in rules.all_rules() for one in rule.references]
+    pages = {match for one in cited for match in re.findall(r"[\w/-]+\.md\b", one)}
+    assert {page for page in pages if not (ROOT / page).is_file()} == set()
+
+
 def test_every_rule_has_a_page(site: Path) -> None:
     index = (site / "rules/index.html").read_text(encoding="utf-8")
     for rule in rules.all_rules():

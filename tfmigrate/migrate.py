@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _USERS = (b"tensorflow", b"keras")
 """What a file holds that uses the libraries at all."""
 POOL_PAYS_FROM = 4
-"""Files with a hit below which starting processes costs more than it saves (DESIGN.md, Speed)."""
+"""Files with a hit below which starting processes costs more than it saves (measured)."""
 
 
 def check(paths: Sequence[str], settings: Settings) -> Result:

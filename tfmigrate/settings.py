@@ -18,7 +18,7 @@ Format = Literal["text", "json", "sarif", "github", "junit"]
 PROJECT = "TFM6"
 """How the codes begin that concern the project round the code."""
 OLDEST_TARGET = (2, 4)
-"""First TensorFlow with MirroredStrategy stable under the names that are written (SEMANTICS: valid from 2.4 on)."""
+"""First TensorFlow with MirroredStrategy stable under the names that the output uses."""
 
 
 NAMES = "TFM5"

@@ -1,7 +1,7 @@
 """A small stand-in for TensorFlow and Keras that trains nothing and records what was built where and trained on what.
 
 Two worlds: "old" has multi_gpu_model and the old names (Keras 2.3.1, TensorFlow 2.3), "new" is as strict as Keras 3
-(SEMANTICS.md, section 3): a model, its layers, its optimizer and compile() must share one scope.
+(docs/semantics.md): a model, its layers, its optimizer and compile() must share one scope.
 """
 
 from __future__ import annotations

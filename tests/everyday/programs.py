@@ -1,4 +1,4 @@
-"""Programs with wraps placed at random, in the shapes that people wrote (SHAPES.md), in one file or in several."""
+"""Programs with wraps placed at random, in the shapes that people wrote (docs/survey.md), in one file or in several."""
 
 from __future__ import annotations
 

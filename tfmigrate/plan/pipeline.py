@@ -53,8 +53,8 @@ class Pipeline:
 def shuffling_function(name: str, tf: str, indent: str, quote: str, seeded: bool) -> str:
     """The definition of the function that a pipeline calls.
 
-    `from_tensor_slices(...).shuffle(n)` holds all rows a second time and takes twice the time (SEMANTICS.md, end of
-    section 3; docs/throughput.md). Tensors are made on the first GPU unless told otherwise (TensorFlow's issue 71744).
+    `from_tensor_slices(...).shuffle(n)` holds all rows a second time and takes twice the time (docs/semantics.md,
+    Batches; docs/throughput.md). Tensors are made on the first GPU unless told otherwise (TensorFlow's issue 71744).
     `seeded`: in the same order everywhere, since each of several workers keeps its part of what it reads.
     """
     order = "count, seed=0" if seeded else "count"

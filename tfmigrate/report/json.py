@@ -1,4 +1,4 @@
-"""Machine-readable, version 1; the schema is DESIGN's and is tested in tests/report/test_json.py."""
+"""Machine-readable, version 1; the schema is fixed, and tested in tests/report/test_json.py."""
 
 from __future__ import annotations
 

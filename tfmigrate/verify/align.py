@@ -36,7 +36,7 @@ class StepPair:
     difference: float
     """Relative: over the larger loss, at least 1% of the old run's largest."""
     uneven: bool
-    """The batch could not be cut into equal parts, one a replica (SEMANTICS calls it a remainder batch)."""
+    """The batch could not be cut into equal parts, one a replica (docs/semantics.md calls it a remainder batch)."""
     shared: bool = False
     """The old run shared its batches as MirroredStrategy does. The loss that it reports of an uneven one is then a mean
     of means, as its gradient is. So are the new run's, but Keras 2 reports the mean over the samples."""

@@ -132,7 +132,7 @@ ESTIMATOR_CONTROLS = (
     *(control for control in CONTROLS if control.mutation not in {own.mutation for own in _OF_ESTIMATORS}),
 )
 """With mistakes of a migration from tf.estimator in the place of those of the same name. A batch of 1 on two replicas
-kills Keras 3 (SEMANTICS section 3), and rounds that are not full are dropped, so that a few samples make none."""
+kills Keras 3 (docs/semantics.md), and rounds that are not full are dropped, so that a few samples make none."""
 
 
 def controls_of(*, predicts: bool, estimators: bool) -> tuple[Control, ...]:

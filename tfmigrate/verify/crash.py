@@ -27,7 +27,7 @@ def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Dive
 
 
 def _uneven_first(error: str) -> str:
-    """What Keras 3 says of it names neither the batch nor the replicas (SEMANTICS section 3)."""
+    """What Keras 3 says of it names neither the batch nor the replicas (docs/semantics.md)."""
     if "AddN" not in error or "same size and shape" not in error:
         return ""
     return (

@@ -234,7 +234,7 @@ def _compiles_with_own_optimizer(line: cst.CSTNode) -> bool:
 
 
 def compile_outside_scope(module: cst.Module, replicas: int) -> cst.Module:
-    """The model in the scope, its compile after it: Keras 3 refuses, Keras 2 copes (SEMANTICS section 3)."""
+    """The model in the scope, its compile after it: Keras 3 refuses, Keras 2 copes (docs/semantics.md)."""
     return module.visit(_CompileOut())
 
 
@@ -283,7 +283,7 @@ def wrong_validation(module: cst.Module, replicas: int) -> cst.Module:
 
 
 def scalar_loss(module: cst.Module, replicas: int) -> cst.Module:
-    """A loss that takes the mean itself: Keras 3 scales it, and its gradient, by the replicas (SEMANTICS section 3)."""
+    """A loss that takes the mean itself: Keras 3 scales it, and its gradient, by the replicas (docs/semantics.md)."""
 
     def change(call: cst.Call) -> cst.BaseExpression:
         index = _argument(call, "loss", 1) if _is_compile(call) else None
@@ -469,7 +469,7 @@ def rows_in_another_order(module: cst.Module, replicas: int) -> cst.Module:
 
 
 def predicted_on_batch(module: cst.Module, replicas: int) -> cst.Module:
-    """`predict_on_batch` in the place of `predict`: Keras 3 answers once for each replica (SEMANTICS section 3)."""
+    """`predict_on_batch` in the place of `predict`: Keras 3 answers once for each replica (docs/semantics.md)."""
     return _with_mistake_in_predict(module, "_tfmigrate_on_batch")
 
 

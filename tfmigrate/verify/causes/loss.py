@@ -87,7 +87,7 @@ def _scales_gradient(e: Evidence, ratio: float) -> bool:
 
 
 def extra_losses(e: Evidence) -> Divergence | None:
-    """What layers add to the loss: multi_gpu_model counted it more than once (SEMANTICS section 2)."""
+    """What layers add to the loss: multi_gpu_model counted it more than once (docs/semantics.md)."""
     first = apart_at_once(e)
     if first is None:
         return None

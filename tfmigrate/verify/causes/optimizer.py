@@ -23,7 +23,7 @@ OLD_DEFAULTS = {
     ("nadam", "learning_rate"): (0.002, 0.001),
     ("adagrad", "initial_accumulator_value"): (0.0, 0.1),
 }
-"""Defaults of standalone Keras up to 2.3 and of tf.keras (SEMANTICS section 3)."""
+"""Defaults of standalone Keras up to 2.3 and of tf.keras (docs/semantics.md)."""
 
 
 def update_rule(e: Evidence) -> Divergence | None:
@@ -85,7 +85,7 @@ def clipped(e: Evidence) -> str | None:
 
 
 def moved_epsilon(e: Evidence) -> str | None:
-    """What no setting shows: the place of epsilon (SEMANTICS section 3), which a root near it in size makes felt."""
+    """What no setting shows: the place of epsilon (docs/semantics.md), which a root near it in size makes felt."""
     name = next((optimizer_name(c) for c in e.old.compiles if optimizer_name(c) in EPSILON_MOVED), None)
     if name is None or e.old.start is None or e.new.start is None:
         return None
