@@ -63,6 +63,13 @@ def test_the_requirements_change_with_the_program(program: Path) -> None:
     assert not migrate.check(["."], Settings()).files
 
 
+def test_a_program_that_uses_the_callback_requires_tensorboard(program: Path) -> None:
+    script = program / "src" / "train.py"
+    script.write_text(f"{TEXT}\nboard = TensorBoard('logs')\n", encoding="utf-8")
+    migrate.fix(["."], Settings())
+    assert "tensorflow>=2.4\ntensorboard\n" in (program / "requirements.txt").read_text()
+
+
 def test_all_or_none_is_written(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(temporary: str, path: str) -> None:
         if path.endswith("requirements.txt"):

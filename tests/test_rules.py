@@ -9,7 +9,7 @@ import pytest
 from tests.variants import Variant, comments, decoded, variants, with_comments, with_suppressions
 from tfmigrate import rules
 from tfmigrate.migrate import migrate_bytes
-from tfmigrate.plan.codes import CODES, UNUSED_SUPPRESSION
+from tfmigrate.plan.codes import CODES, TENSORBOARD, UNUSED_SUPPRESSION
 from tfmigrate.plan.packages import Project, mended
 from tfmigrate.result import FileResult
 from tfmigrate.rules import Example, Rule
@@ -44,9 +44,14 @@ def migrated(data: bytes, rule: Rule) -> FileResult:
     return file
 
 
+def project_of(rule: Rule) -> Project:
+    """The project that a rule's requirements files belong to; that of TFM604 uses TensorBoard."""
+    return Project(Settings(), RULES, writes_for_tensorboard="train.py" if rule.code == TENSORBOARD else None)
+
+
 def outcome(example: Example, rule: Rule) -> FileResult:
     if example.language == "requirements":
-        return mended("requirements.txt", example.before, Project(Settings(), RULES))
+        return mended("requirements.txt", example.before, project_of(rule))
     return migrated(example.before.encode(), rule)
 
 
@@ -83,9 +88,9 @@ def test_a_requirements_file_becomes_what_the_rule_says(rule: Rule, example: Exa
     file = outcome(example, rule)
     assert file.after == example.after
     assert (rule.code in codes(file, "rewrite")) == (example.kind == "rewrite")
-    assert not mended("requirements.txt", file.after, Project(Settings(), RULES)).changed
+    assert not mended("requirements.txt", file.after, project_of(rule)).changed
     ended = example.before.replace("\n", "\r\n")
-    assert mended("requirements.txt", ended, Project(Settings(), RULES)).after == example.after.replace("\n", "\r\n")
+    assert mended("requirements.txt", ended, project_of(rule)).after == example.after.replace("\n", "\r\n")
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -82,6 +83,9 @@ def _leaves_its_versions(file: FileResult) -> bool:
     return file.changed and any(not finding.code.startswith(_PUT_RIGHT) for finding in changes)
 
 
+_USES_TENSORBOARD = re.compile(r"^(?!\s*#).*(?<![\w])TensorBoard\(", re.MULTILINE)
+
+
 def _in_order(finding: Finding) -> tuple[int, int, int]:
     return finding.cell.number if finding.cell else 0, finding.line, finding.column
 
@@ -107,6 +111,7 @@ def _project(
     refused = next((file.path for file in inside if file.status in ("refused", "error")), None)
     after = {os.path.realpath(file.path): file.after.encode(file.encoding) for file in inside if file.changed}
     importer = project.importer_of_keras(folder, settings.exclude, settings.root, after)
+    board = next((file.path for file in inside if _USES_TENSORBOARD.search(file.after)), None)
     for found in listed:
         try:
             text = source.decode(found.data)
@@ -114,7 +119,7 @@ def _project(
             continue
         stays = f"{refused} still needs the old one" if refused is not None else None
         outside = not project.within(found.real, paths)
-        own = packages.Project(settings.for_file(found.path), rules.all_rules(), importer, stays)
+        own = packages.Project(settings.for_file(found.path), rules.all_rules(), importer, board, stays)
         waits = outside and packages.mended(found.path, text.text, own).changed
         if outside:
             own = replace(own, stays="the file lies outside the given paths")

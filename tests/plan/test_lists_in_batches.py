@@ -19,6 +19,8 @@ TRAIN_ON = "model.fit(Rows())"
         ("yield [a, b], c", "yield (a, b), c"),
         ("yield [[a, b], [c]]", "yield (a, b), c"),
         ("yield [a], c, w", "yield a, c, w"),
+        ("yield [a, *more], c", "yield (a, *more), c"),
+        ("yield [*more], c", "yield tuple(more), c"),
         ("pair = [a, b]\n        yield pair, c", "pair = [a, b]\n        yield tuple(pair), c"),
         (
             "pair = [a]\n        pair.append(b)\n        yield pair",

@@ -17,7 +17,7 @@ from tfmigrate.settings import Settings
 
 def project(**about: object) -> Project:
     settings = Settings(**{k: v for k, v in about.items() if k in ("target", "select", "ignore")})  # type: ignore[arg-type]
-    rest = {k: v for k, v in about.items() if k in ("imports_keras", "stays")}
+    rest = {k: v for k, v in about.items() if k in ("imports_keras", "stays", "writes_for_tensorboard")}
     return Project(settings, rules.all_rules(), **rest)  # type: ignore[arg-type]
 
 
@@ -256,3 +256,45 @@ def _installed(name: str) -> bool:
     except importlib.metadata.PackageNotFoundError:
         return False
     return True
+
+
+# ---- tensorboard ----
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("tensorflow>=2.4\n", "tensorflow>=2.4\ntensorboard\n"),
+        ("tensorflow>=2.4", "tensorflow>=2.4\ntensorboard"),
+        ("tensorflow-gpu==1.15\nnumpy\n", "tensorflow>=2.4\ntensorboard\nnumpy\n"),
+        ("tensorflow>=2.4\r\nnumpy\r\n", "tensorflow>=2.4\r\ntensorboard\r\nnumpy\r\n"),
+    ],
+)
+def test_a_program_that_writes_for_tensorboard_requires_it(before: str, after: str) -> None:
+    found = mended("requirements.txt", before, project(writes_for_tensorboard="train.py"))
+    assert found.after == after
+    assert "TFM604" in {finding.code for finding in found.findings}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("requirements.txt", "numpy\n"),
+        ("requirements.txt", "tensorflow>=2.4\ntensorboard\n"),
+        ("requirements.txt", "tensorflow==2.9.3\n"),
+        ("requirements.txt", "tensorflow>=2.4  # tfmigrate: skip[TFM604]\n"),
+    ],
+)
+def test_what_requires_it_or_needs_no_line_stays(path: str, text: str) -> None:
+    assert mended(path, text, project(writes_for_tensorboard="train.py")).after == text
+
+
+def test_other_forms_are_reported() -> None:
+    text = '[project]\ndependencies = ["tensorflow>=2.4"]\n'
+    found = mended("pyproject.toml", text, project(writes_for_tensorboard="train.py"))
+    assert found.after == text
+    assert [(finding.code, finding.action) for finding in found.findings] == [("TFM604", "warn")]
+
+
+def test_without_the_callback_nothing_is_added() -> None:
+    assert mended("requirements.txt", "tensorflow>=2.4\n", project()).after == "tensorflow>=2.4\n"

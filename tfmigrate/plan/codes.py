@@ -130,5 +130,6 @@ PYTHON_NAME_IS_GONE = "TFM504"
 TENSORFLOW_PIN = "TFM601"
 KERAS_PIN = "TFM602"
 BROUGHT_PIN = "TFM603"
+TENSORBOARD = "TFM604"
 
 CODES = frozenset(value for name, value in list(globals().items()) if name.isupper())

@@ -43,7 +43,7 @@ _FAILS = "Keras 3 fails on a list in a batch of a generator or a Sequence"
 def _length(node: cst.BaseExpression, facts: Facts) -> int:
     """How many things a list holds that is written out, or a variable that is one; 0 for anything else, and numbers."""
     if isinstance(node, cst.List):
-        parts = parts_of(node)
+        parts = [element.value for element in node.elements]
         return 0 if any(isinstance(part, cst.BaseNumber | cst.UnaryOperation) for part in parts) else len(parts)
     known = facts.options(node) if isinstance(node, cst.Name | cst.Attribute) else frozenset()
     lengths = {len(one.values) if isinstance(one, Items) and one.counted and one.kind == "list" else 0 for one in known}
@@ -54,5 +54,8 @@ def _as_tuple(node: cst.BaseExpression, facts: Facts, bare: bool) -> Replace:
     """The tuple in a list's place, `bare` without parentheses; the only element of a list stands alone."""
     if not isinstance(node, cst.List):
         return Replace(node, (node, "[0]") if _length(node, facts) == 1 else ("tuple(", node, ")"))
-    parts = listed((part,) for part in parts_of(node))
-    return Replace(node, parts if bare or len(parts) == 1 else ("(", *parts, ")"))
+    if len(node.elements) == 1:
+        only = node.elements[0]
+        return Replace(node, ("tuple(", only.value, ")") if isinstance(only, cst.StarredElement) else (only.value,))
+    parts = listed(("*", one.value) if isinstance(one, cst.StarredElement) else (one.value,) for one in node.elements)
+    return Replace(node, parts if bare else ("(", *parts, ")"))

@@ -37,6 +37,8 @@ class Project:
     rules: tuple[Rule, ...]
     imports_keras: str | None = None
     """A file that imports standalone Keras when all is done."""
+    writes_for_tensorboard: str | None = None
+    """A file whose program uses the callback TensorBoard."""
     stays: str | None = None
     """Why its files are told about and left, in words; None: they are mended where their form allows."""
 
@@ -112,7 +114,7 @@ def mended(path: str, text: str, project: Project) -> FileResult:
         action: Action = "warn" if left is not None or verdict.new is None else "rewrite"
         message = verdict.message
         if any(suppression.covers(line, verdict.code) for suppression in suppressions):
-            action, message = "suppressed", "left alone by a `tfmigrate: skip` comment"
+            action, message = "suppressed", _SKIPPED
         elif action == "rewrite":
             edits.append((*pin.whole, "") if not verdict.new else _replacement(pin, verdict.new))
         elif left is not None and verdict.new is not None:
@@ -120,12 +122,53 @@ def mended(path: str, text: str, project: Project) -> FileResult:
             message = f"{message}: {wanted} by hand ({left})"
         findings.append(Finding(line, column, verdict.code, message, action))
     findings += _images(path, text, project)
+    board = None if before_keras_3 else _without_tensorboard(pins, project)
+    if board is not None:
+        line, column = _position(text, board.start)
+        reason = project.stays or board.left or (None if _is_plain(path) else _NOT_HERE)
+        suppressed = any(suppression.covers(line, codes.TENSORBOARD) for suppression in suppressions)
+        message = (
+            f"{project.writes_for_tensorboard} uses the callback TensorBoard, and TensorFlow 2.21 no longer brings the "
+            "package tensorboard along"
+        )
+        if suppressed:
+            findings.append(_left_alone(line, column, codes.TENSORBOARD))
+        elif reason is None:
+            end = board.whole[1]
+            newline = "\r\n" if "\r\n" in text else "\n"
+            edits.append((end, end, f"tensorboard{newline}" if text[:end].endswith("\n") else f"{newline}tensorboard"))
+            findings.append(Finding(line, column, codes.TENSORBOARD, f"{message}: it is required", "rewrite"))
+        else:
+            findings.append(Finding(line, column, codes.TENSORBOARD, f"{message}: add it by hand ({reason})", "warn"))
     after = text
     for start, end, new in sorted(edits, reverse=True):
         after = after[:start] + new + after[end:]
     return FileResult(
         path, "migrated" if after != text else "unchanged", tuple(sorted(findings)), before=text, after=after
     )
+
+
+_SKIPPED = "left alone by a `tfmigrate: skip` comment"
+
+
+def _left_alone(line: int, column: int, code: str) -> Finding:
+    return Finding(line, column, code, _SKIPPED, "suppressed")
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a file has one requirement a line and nothing else, as requirements files do."""
+    name = PurePath(path).name
+    others = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile")
+    return name not in others and not CONDA.fullmatch(name) and not DOCKER.fullmatch(name)
+
+
+def _without_tensorboard(pins: Sequence[_Pin], project: Project) -> _Pin | None:
+    """The last requirement of TensorFlow where a program uses TensorBoard and nothing requires that."""
+    if project.writes_for_tensorboard is None or not project.settings.wants(codes.TENSORBOARD):
+        return None
+    if any(pin.name == "tensorboard" for pin in pins):
+        return None
+    return next((pin for pin in reversed(pins) if pin.name in _TENSORFLOWS), None)
 
 
 def shell_findings(line: int, text: str, project: Project) -> Iterator[Finding]:
