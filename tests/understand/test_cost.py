@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
+import libcst as cst
 import pytest
 
 from tfmigrate import walk
@@ -13,7 +14,21 @@ from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 from tfmigrate.understand import store
 from tfmigrate.understand.interpreter import Interpreter
-from tfmigrate.understand.values import Items, Literal, Method, Opaque, Symbol, Value, join, options
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import (
+    ClassValue,
+    Frame,
+    Items,
+    Literal,
+    Method,
+    ModelObject,
+    Opaque,
+    Site,
+    Symbol,
+    Value,
+    join,
+    options,
+)
 
 START = """\
 from keras.layers import Dense
@@ -198,3 +213,23 @@ def test_a_program_of_twice_the_files_is_twice_the_work(monkeypatch: pytest.Monk
     once, twice = work(16), work(32)
     assert once > 2_000
     assert twice < 2.6 * once  # The calls go one level deeper.
+
+
+def test_what_inherits_twice_or_is_built_on_itself_is_looked_at_once() -> None:
+    """Ancestors that meet again would double the work with each class; a model added to itself would never end."""
+    frame = Frame(Module("a.py", "pass\n"), None, None)
+
+    def cls(*bases: ClassValue) -> ClassValue:
+        return ClassValue(cst.ClassDef(cst.Name("A"), cst.IndentedBlock([])), frame, bases)
+
+    one = other = cls()
+    for _ in range(2000):
+        one, other = cls(one, other), cls(other, one)
+    assert len(list(one.ancestors())) == 2000 * 2
+    assert one.lookup("nothing") is None
+    assert list(one.outside_bases()) == []
+
+    site = Site(frame, cst.SimpleStatementLine(()))
+    first, second = (ModelObject(site, cst.Name("m"), {site}) for _ in range(2))
+    first.on, second.on = frozenset((first, second)), frozenset((first,))
+    assert {*first.base_models()} == {first, second}

@@ -12,13 +12,14 @@ import pytest
 
 from tfmigrate.verify import controls, page, pull_request
 from tfmigrate.verify.depth import coverage
+from tfmigrate.verify.outcome import STOPPED
 from tfmigrate.verify.plan import VerifyOptions
 from tfmigrate.verify.report import Report
 from tfmigrate.verify.stopping import OutOfTime, time_limit
 from tfmigrate.verify.touched import choose, touched
 from tfmigrate.verify.trace import Cut
 from tfmigrate.verify.verdict import verify
-from tfmigrate.verify.world import Limits, World
+from tfmigrate.verify.world import Done, Limits, Run, World
 
 from .laboratory import MODERN, OLD, WRONG, Behaviour, Laboratory, broken, usual
 from .simulated import Training, migrated, train
@@ -205,6 +206,22 @@ def test_what_is_known_when_it_is_stopped_is_reported(
     early = lab.verify()
     assert "before old and new could be compared" in early.reason
     assert (early.runs, early.exit_code) == ((), code)
+
+
+def test_a_run_that_was_ended_with_the_others_is_not_over(lab: Laboratory) -> None:
+    def run_all(*given: object, done: Done | None = None) -> list[Run]:
+        runs = lab.run_all(*given)  # type: ignore[arg-type]
+        for run in runs:
+            stopped = replace(run, outcome="crashed", message=f"{run.world.role}: new.py {STOPPED}")
+            if done is not None:
+                done(stopped if run.world.role == "migrated on Keras 2" else run)
+        if any(run.world.kind == "migrated" for run in runs):
+            raise KeyboardInterrupt
+        return runs
+
+    report = verify(VerifyOptions(lab.old, lab.new), execute=run_all)  # type: ignore[arg-type]
+    assert "not over: migrated on Keras 2" in report.reason
+    assert [pair.new for pair in report.pairs] == ["migrated on Keras 3"]
 
 
 def test_a_wrong_migration_is_known_before_the_end(lab: Laboratory) -> None:

@@ -160,21 +160,18 @@ class ClassValue:
         self.closure.outlived = True
 
     def lookup(self, name: str) -> Value | None:
-        if name in self.members:
-            return self.members[name]
-        for base in self.bases:
-            if isinstance(base, ClassValue):
-                found = base.lookup(name)
-                if found is not None:
-                    return found
-        return None
+        return next((cls.members[name] for cls in self.ancestors() if name in cls.members), None)
 
     def ancestors(self) -> Iterator[ClassValue]:
-        """This class and those of this program that it descends from."""
-        yield self
-        for base in self.bases:
-            if isinstance(base, ClassValue):
-                yield from base.ancestors()
+        """This class and those of this program that it descends from, each once."""
+        pending: list[ClassValue] = [self]
+        seen: set[ClassValue] = set()
+        while pending:
+            cls = pending.pop()
+            if cls not in seen:
+                seen.add(cls)
+                yield cls
+                pending.extend(base for base in reversed(cls.bases) if isinstance(base, ClassValue))
 
     def methods(self) -> list[FunctionValue]:
         """Its methods, inherited ones included, each name once."""
@@ -192,11 +189,15 @@ class ClassValue:
 
     def outside_bases(self) -> Iterator[str]:
         """Names of the library classes this one descends from."""
-        for base in self.bases:
+        pending: list[Value] = [*reversed(self.bases)]
+        seen: set[Value] = set()
+        while pending:
+            base = pending.pop()
             if isinstance(base, Symbol):
                 yield base.name
-            elif isinstance(base, ClassValue):
-                yield from base.outside_bases()
+            elif isinstance(base, ClassValue) and base not in seen:
+                seen.add(base)
+                pending.extend(reversed(base.bases))
 
 
 @dataclass(eq=False)
@@ -309,10 +310,15 @@ class ModelObject:
     instance: Instance | None = None
 
     def base_models(self) -> Iterator[ModelObject]:
-        """This model and all it was built on."""
-        yield self
-        for model in self.on:
-            yield from model.base_models()
+        """This model and all it was built on, each once."""
+        pending: list[ModelObject] = [self]
+        seen: set[ModelObject] = set()
+        while pending:
+            model = pending.pop()
+            if model not in seen:
+                seen.add(model)
+                yield model
+                pending.extend(model.on)
 
 
 @dataclass(frozen=True)

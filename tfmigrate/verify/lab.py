@@ -11,6 +11,7 @@ from typing import Literal
 
 from . import crash
 from .depth import coverage
+from .outcome import STOPPED
 from .plan import SHARED, Plan, again, all_migrated, all_restored
 from .report import CONTROL, Pair, Report, RunSummary, Verdict, summarize
 from .side_by_side import usual_jobs
@@ -69,6 +70,8 @@ class Lab:
 
     def _ended(self, run: Run) -> None:
         """Publishes what is known once a run is over; the runs of a group end in threads of their own."""
+        if run.message.endswith(STOPPED):  # by us, with whatever it waited for
+            return
         with self.one_at_a_time:
             self.over[run.world.role] = run
             self.publish(self.unfinished("under way", f"{len(self.over)} runs are over, no verdict yet"))
