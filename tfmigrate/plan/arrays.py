@@ -24,7 +24,7 @@ from tfmigrate.understand.values import ModelObject
 
 
 @dataclass(frozen=True)
-class _Training:
+class Training:
     """A fit() on arrays under a strategy: the strategy's name and the number of its replicas, where they are known."""
 
     use: Use
@@ -34,7 +34,7 @@ class _Training:
 
 def plan_arrays(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> None:
     """The edits of each training on arrays, or in words why it keeps them."""
-    _plan_all(_of_homes(homes, drafts), drafts)
+    plan_trainings(_of_homes(homes, drafts), drafts)
 
 
 def plan_arrays_on_strategy(
@@ -45,20 +45,20 @@ def plan_arrays_on_strategy(
     `apart`: models left out; `moved`: those put into a scope just now.
     """
     scoping = Scoping(facts)
-    trainings: dict[cst.Call, _Training] = {}
+    trainings: dict[cst.Call, Training] = {}
     for use in facts.uses:
         draft = drafts[use.site.frame.module]
         if not draft.settings.asks_for(codes.ARRAYS_TO_DATASET) or any(model in apart for model in use.models):
             continue
         scoped = all(model in moved or any(map(scoping.inside, model.sites)) for model in use.models)
         if use.models and scoped and takes_arrays(use, draft.facts):
-            trainings.setdefault(use.call, _Training(use))
-    _plan_all(trainings.values(), drafts)
+            trainings.setdefault(use.call, Training(use))
+    plan_trainings(trainings.values(), drafts)
     for module in {training.use.site.frame.module for training in trainings.values()}:
         import_tensorflow(drafts[module])
 
 
-def _of_homes(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> Iterator[_Training]:
+def _of_homes(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> Iterator[Training]:
     trainings: dict[cst.Call, list[tuple[Home, Group, Use]]] = {}
     for home in homes:
         for group in home.groups:
@@ -72,10 +72,10 @@ def _of_homes(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> Iterator
         count = next(iter(counts)) if len(counts) == 1 else None
         here = use.site.frame.function is group.home.function and use.site.frame.module is group.home.module
         guarded = any(wrap.guards for wrap in group.wraps)
-        yield _Training(use, home.name if alone and here and not guarded else None, count)
+        yield Training(use, home.name if alone and here and not guarded else None, count)
 
 
-def _plan_all(trainings: Iterable[_Training], drafts: Mapping[Module, Draft]) -> None:
+def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]) -> None:
     shuffling: dict[Module, list[cst.Call]] = {}
     for training in trainings:
         draft = drafts[training.use.site.frame.module]
@@ -94,7 +94,7 @@ def _function(draft: Draft) -> str:
     return draft.scopes.fresh("shuffled_batches", draft.scopes.module)
 
 
-def _plan_one(training: _Training, draft: Draft) -> bool:
+def _plan_one(training: Training, draft: Draft) -> bool:
     """Returns whether its pipeline calls the function that shuffles."""
     use = training.use
     over_workers = draft.settings.over_workers
@@ -112,7 +112,7 @@ def _plan_one(training: _Training, draft: Draft) -> bool:
     return found.shuffles
 
 
-def _names(training: _Training, draft: Draft) -> Names:
+def _names(training: Training, draft: Draft) -> Names:
     scope = draft.scope_of(training.use.site.frame)
     return Names(
         tf=draft.tf,
