@@ -417,7 +417,7 @@ class TestVerify:
             (["verify", "gone.py"], "gone.py: no such file"),
             (["verify", "plain.py"], "plain.py: nothing to migrate; give the script to compare it with as NEW"),
             (["verify", "refused.py"], "refused.py:1:1: TFM101 say, refuse: 5%; migrate it by hand"),
-            (["verify", "hit.py", "--cwd", "gone"], "hit.py is not in gone"),
+            (["verify", "hit.py", "--cwd", "gone"], "--cwd gone: no such folder"),
             (["verify", "hit.py", "--smoke", "--thorough"], "leave --thorough"),
             (["verify", "."], "is a folder"),
             (["verify", "pack.train"], "there is no such module"),

@@ -22,6 +22,9 @@ GPUS = 8
 _LEARNING_RATES = {"SGD": 0.01, "RMSprop": 0.001, "Adam": 0.001, "Adadelta": 0.001, "Adagrad": 0.001, "Adamax": 0.001}
 _OLD_KERAS = {"Adadelta": 1.0, "Adagrad": 0.01, "Adamax": 0.002}
 
+ALIASES = {"mse": "mean_squared_error", "mae": "mean_absolute_error"}
+"""Two words for one loss; HDF5 files load with the long one alone (TFM240)."""
+
 
 class Untrue(Exception):
     """The program did what raises, or trains something else, in the real TensorFlow."""
@@ -191,7 +194,7 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
             if optimizer.strategy is not self.strategy:
                 raise Untrue("the optimizer was made in another scope than the model")
             self.optimizer, self.loss, self.metrics = optimizer, loss, tuple(metrics or ())
-            run.log.append(("compile", self.number, optimizer.told, loss, self.metrics))
+            run.log.append(("compile", self.number, optimizer.told, ALIASES.get(loss, loss), self.metrics))
 
         def _told(self, what: str, *more: Any) -> None:
             # A model that shares layers with a parallel one shares its scope, and so its replicas: the sum is the same.

@@ -147,7 +147,8 @@ def test_tensorflow_is_imported_below_what_installs_it(
     (project / "nets.py").write_text("from keras.layers import Dense\nfrom keras.models import Sequential\n")
     (project / "wrapping.py").write_text("from keras.utils import multi_gpu_model\n")
     (project / "train.ipynb").write_text(written(*map(lines, cells)), encoding="utf-8")
-    assert tfmigrate("fix").code == 0
+    pinned = any("tensorflow==" in cell for cell in cells)  # What a cell installs stays for its author to change.
+    assert tfmigrate("fix").code == (1 if pinned else 0)
     new = sources(project / "train.ipynb")[1:]
     assert [number for number, source in enumerate(new) if "import tensorflow as tf" in source] == [with_import]
     assert "!pip install keras\nimport tensorflow" in new[0] or "pip" not in new[with_import]

@@ -46,7 +46,7 @@ def migrated(arguments: str, passed: str = ALL, only: str = "False", parent: str
 @pytest.mark.parametrize(
     ("arguments", "ending", "only"),
     [
-        ("'best.h5'", "'best.keras'", "False"),
+        ("'best.hdf5'", "'best.keras'", "False"),
         ("'best.hdf5', save_weights_only=True", "'best.weights.h5'", "False"),
         ("'best.h5', 'loss', 0, False, True", "'best.weights.h5'", "False"),
         ("filepath='best.h5'", "'best.weights.h5'", "True"),
@@ -56,6 +56,12 @@ def test_the_files_have_the_ending_of_what_is_in_them(arguments: str, ending: st
     _, train = migrated(arguments, only=only)
     assert f"{ending}" in train.after
     assert [finding.action for finding in train.findings if finding.code == "TFM205"] == ["rewrite"]
+
+
+def test_a_whole_model_keeps_its_h5() -> None:
+    _, train = migrated("'best.h5'")
+    assert "'best.h5'" in train.after
+    assert not [finding for finding in train.findings if finding.code == "TFM205"]
 
 
 def test_what_the_class_says_itself_wins() -> None:
