@@ -23,7 +23,7 @@ _LEARNING_RATES = {"SGD": 0.01, "RMSprop": 0.001, "Adam": 0.001, "Adadelta": 0.0
 _OLD_KERAS = {"Adadelta": 1.0, "Adagrad": 0.01, "Adamax": 0.002}
 
 ALIASES = {"mse": "mean_squared_error", "mae": "mean_absolute_error"}
-"""Two words for one loss; HDF5 files load with the long one alone (TFM240)."""
+"""Two words for one loss; HDF5 files load with the long one alone (TFM239)."""
 
 
 class Untrue(Exception):
@@ -193,8 +193,8 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
                 optimizer = next(c for c in kinds(self.old_keras) if c.__name__.lower() == optimizer.lower())()
             if optimizer.strategy is not self.strategy:
                 raise Untrue("the optimizer was made in another scope than the model")
-            self.optimizer, self.loss, self.metrics = optimizer, loss, tuple(metrics or ())
-            run.log.append(("compile", self.number, optimizer.told, ALIASES.get(loss, loss), self.metrics))
+            self.optimizer, self.loss, self.metrics = optimizer, ALIASES.get(loss, loss), tuple(metrics or ())
+            run.log.append(("compile", self.number, optimizer.told, self.loss, self.metrics))
 
         def _told(self, what: str, *more: Any) -> None:
             # A model that shares layers with a parallel one shares its scope, and so its replicas: the sum is the same.

@@ -76,6 +76,7 @@ DIFFERS = {
     ("TFM002-4", "Keras 2.3"): "told: all rows in each step",
     ("TFM010-2", "TensorFlow 2.3"): LAST_ROUND,
     ("TFM012-1", "TensorFlow 2.3"): LAST_ROUND,
+    ("TFM227-2", "Keras 2"): "reported: batch normalization in inference mode while others train",
     ("TFM305-1", "Keras 2"): "told: the rate of a schedule cannot be set",
     ("TFM306-1", "Keras 3"): "told: Nadam's momentum",
     ("TFM306-1", "Keras 2"): "told: Nadam's momentum",

@@ -13,6 +13,7 @@ from tfmigrate.plan.callback_classes import callback_attributes, models_in_thems
 from tfmigrate.plan.callbacks import changed_keys, metric_keys, rate_keys
 from tfmigrate.plan.calls import Revision, combined
 from tfmigrate.plan.checkpoints import checkpoint_periods
+from tfmigrate.plan.cleared_sessions import cleared_sessions
 from tfmigrate.plan.decays import Decays, decaying_callbacks, rates_of_schedules
 from tfmigrate.plan.devices import gpu_lists
 from tfmigrate.plan.draft import Draft
@@ -191,6 +192,7 @@ def _changes(
         *gpu_lists(facts, tf, draft.quote),
         *static_shapes(facts, scopes),
         *learning_phases(facts, modules),
+        *cleared_sessions(facts, modules),
         *entered_graphs(facts, modules, scopes, tf),
         *old_python_names(facts, scopes, tables),
         *numpy_integers(facts, scopes),
