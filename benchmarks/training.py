@@ -25,10 +25,10 @@ sys.path.insert(0, str(ROOT))
 
 from tfmigrate.rewrite import migrate_sources  # noqa: E402 - the checkout's own
 from tfmigrate.settings import Settings  # noqa: E402
-from tfmigrate.verify import devices, runtimes  # noqa: E402
-from tfmigrate.verify.experiment import run as run_world  # noqa: E402
-from tfmigrate.verify.runtimes import KERAS_2, Runtime  # noqa: E402
-from tfmigrate.verify.world import Limits, World  # noqa: E402
+from tfmigrate.verify.run import devices, runtimes  # noqa: E402
+from tfmigrate.verify.run.experiment import run as run_world  # noqa: E402
+from tfmigrate.verify.run.runtimes import KERAS_2, Runtime  # noqa: E402
+from tfmigrate.verify.run.world import Limits, World  # noqa: E402
 
 PROGRAMS = ROOT / "benchmarks" / "programs"
 BARE = ROOT / "benchmarks" / "bare.py"

@@ -19,10 +19,10 @@ from tfmigrate.errors import UserError
 from tfmigrate.files.source import explain_syntax_error
 from tfmigrate.result import FileResult, Finding
 from tfmigrate.settings import Settings
-from tfmigrate.verify import runtimes
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.servers import Servers
+from tfmigrate.verify.run import runtimes
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.servers import Servers
 
 ROOT = Path(__file__).resolve().parent.parent
 

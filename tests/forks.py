@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tfmigrate.verify.launch import Command, Launch
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.scratch import environment
-from tfmigrate.verify.world import World
+from tfmigrate.verify.run.launch import Command, Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.scratch import environment
+from tfmigrate.verify.run.world import World
 
 Done = subprocess.CompletedProcess[str]
 Python = Callable[..., Done]

@@ -17,9 +17,9 @@ import pytest
 from tests.conftest import ROOT, Outcome, git
 from tests.files.test_notebook import written
 from tfmigrate import cli, migrate
-from tfmigrate.verify import verdict
-from tfmigrate.verify.plan import VerifyOptions
-from tfmigrate.verify.report import Report
+from tfmigrate.verify.judge import verdict
+from tfmigrate.verify.judge.plan import VerifyOptions
+from tfmigrate.verify.judge.report import Report
 
 Tfmigrate = Callable[..., Outcome]
 
@@ -494,7 +494,7 @@ class TestRuntimes:
 
     @pytest.fixture
     def made(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-        from tfmigrate.verify import devices, runtimes
+        from tfmigrate.verify.run import devices, runtimes
 
         made: list[str] = []
 

@@ -10,7 +10,7 @@ from tests.variants import Variant, comments, decoded, variants, with_comments, 
 from tfmigrate import rules
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.plan.codes import CODES, TENSORBOARD, UNUSED_SUPPRESSION
-from tfmigrate.plan.packages import Project, mended
+from tfmigrate.plan.packages.pins import Project, mended
 from tfmigrate.result import FileResult
 from tfmigrate.rules import Example, Rule
 from tfmigrate.settings import Settings

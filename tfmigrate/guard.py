@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import libcst as cst
 
+from tfmigrate.consistency import unresolved
 from tfmigrate.result import Finding
 from tfmigrate.walk import comments_in
-from tfmigrate.whole import unresolved
 
 
 def compiles(text: str) -> None:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfmigrate import budget, unnamed
+from tfmigrate import budget, incomplete
 from tfmigrate.errors import UserError
 from tfmigrate.files import pins, related, scan, source, write
 from tfmigrate.files import project as project_files
@@ -125,7 +125,7 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
     files = (*files, *(one for one in skipped if all(one.path != file.path for file in files)))
     files, waiting = _with_projects(files, paths, settings, read, groups)
     others = programs.others | waiting.keys()
-    told = unnamed.held_back(files, lambda path: path not in others, programs.imports() if others else {}, waiting)
+    told = incomplete.held_back(files, lambda path: path not in others, programs.imports() if others else {}, waiting)
     searched = {one.path for one in found.found}
     # An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
     told = [

@@ -54,3 +54,13 @@ def _everywhere(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_everywhere(key): _everywhere(one) for key, one in value.items()}
     return value
+
+
+def both_ends(text: str, length: int) -> str:
+    """A text of at most `length` characters: of a longer one the start and the end, with dots between, at spaces."""
+    if len(text) <= length:
+        return text
+    end = text[-(length // 2) :]
+    end = end[end.find(" ") + 1 :]
+    start = text[: length - len(end) - len(" ... ")]
+    return f"{start[: start.rfind(' ')] if ' ' in start else start} ... {end}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tfmigrate import rules
 from tfmigrate.files import project, scan, source
-from tfmigrate.plan.package_files import names_packages
+from tfmigrate.plan.packages.files import names_packages
 from tfmigrate.result import FileResult, Finding
 from tfmigrate.settings import PROJECT, Settings
 
@@ -66,13 +66,13 @@ def in_shell_lines(file: FileResult, cells: Notebook, settings: Settings) -> Fil
     """A notebook with what is said about the packages that its shell lines install."""
     if not (file.changed or _asked_for(settings)):
         return file
-    from tfmigrate.plan import packages  # Late: most programs stand beside no file that names a package.
+    from tfmigrate.plan.packages import pins  # Late: most programs stand beside no file that names a package.
 
-    asked = packages.Project(settings, rules.all_rules())
+    asked = pins.Project(settings, rules.all_rules())
     found = [
         replace(finding, cell=cell)
         for cell, number, line in cells.shell_lines()
-        for finding in packages.shell_findings(number, line, asked)
+        for finding in pins.shell_findings(number, line, asked)
     ]
     return replace(file, findings=tuple(sorted((*file.findings, *found), key=_in_order))) if found else file
 
@@ -104,7 +104,7 @@ def _project(
 ) -> Iterator[Around]:
     if not listed:
         return
-    from tfmigrate.plan import packages  # Late: see in_shell_lines.
+    from tfmigrate.plan.packages import pins  # Late: see in_shell_lines.
 
     inside = [file for file in files if project.within(os.path.realpath(file.path), [folder])]
     users = [file.path for file in inside if file.changed]
@@ -119,10 +119,10 @@ def _project(
             continue
         stays = f"{refused} still needs the old one" if refused is not None else None
         outside = not project.within(found.real, paths)
-        own = packages.Project(settings.for_file(found.path), rules.all_rules(), importer, board, stays)
-        waits = outside and packages.mended(found.path, text.text, own).changed
+        own = pins.Project(settings.for_file(found.path), rules.all_rules(), importer, board, stays)
+        waits = outside and pins.mended(found.path, text.text, own).changed
         if outside:
             own = replace(own, stays="the file lies outside the given paths")
-        result = replace(packages.mended(found.path, text.text, own), encoding=text.encoding)
+        result = replace(pins.mended(found.path, text.text, own), encoding=text.encoding)
         if result.findings:
             yield Around(found, text, result, program, waits, users)

@@ -61,3 +61,8 @@ def _below(node: cst.CSTNode, layout: bool) -> list[cst.CSTNode]:
         elif (kind is tuple or kind is list) and value:
             below.extend(item for item in value if _is_node(type(item)))
     return below
+
+
+def calls_in(node: cst.CSTNode) -> list[cst.Call]:
+    """Every call in a tree, outer ones first."""
+    return [found for found in walk(node) if isinstance(found, cst.Call)]

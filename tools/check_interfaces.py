@@ -23,12 +23,12 @@ import libcst as cst
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tfmigrate.plan.interfaces import calls_in
 from tfmigrate.understand import names
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Program, imports_of
 from tfmigrate.understand.values import ModelObject, Parallel, options
+from tfmigrate.walk import calls_in
 
 _ROOTS = ("tensorflow", "keras", "tf_keras")
 _LAYER_KEYWORDS = {"input_shape", "input_dim", "batch_size", "weights", "input_length"}

@@ -3,7 +3,7 @@
 
     python tools/index_names.py dump FOLDER       in each interpreter: FOLDER/tensorflow-2.9.3.json, keras-2.9.0.json
     python tools/index_names.py private FOLDER    likewise, what stands below tensorflow.python
-    python tools/index_names.py combine FOLDER    in today's: all dumps -> tfmigrate/plan/public_names/*.txt.xz
+    python tools/index_names.py combine FOLDER    in today's: all dumps -> tfmigrate/plan/names/public_names/*.txt.xz
 
 Nothing is typed by hand: modules are imported (lazy ones too) and asked what they hold, callables for their signatures.
 A class that passes `**kwargs` on takes what its base takes; a class at the end of that way is made with keywords to see
@@ -402,7 +402,7 @@ def top_level(body):
 def combine(folder):
     """One line for each name: what it is in each version, and another name that its object still has in the last."""
     sys.path.insert(0, ROOT)
-    from tfmigrate.plan.public_names import path_of, section_of
+    from tfmigrate.plan.names.public_names import path_of, section_of
 
     dumps = {}
     for file in os.listdir(folder):

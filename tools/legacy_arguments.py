@@ -5,7 +5,7 @@
 
 Run it with a Python that has Keras 2.0 to 2.3 (2.3.1 is the last with multi_gpu_model). It reads the converters that
 Keras itself wraps its classes and methods in, and prints one row of TOML each; those whose value changes with the name
-(`dim_ordering`, `consume_less`) are left out, because plan/keras1.py looks at the value.
+(`dim_ordering`, `consume_less`) are left out, because plan/keras/keras1.py looks at the value.
 """
 
 import inspect

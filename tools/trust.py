@@ -31,17 +31,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from tfmigrate.verify import controls, runtimes
-from tfmigrate.verify.compare import same_run
-from tfmigrate.verify.experiment import PROBE
-from tfmigrate.verify.plan import VerifyOptions
-from tfmigrate.verify.program import program_of
-from tfmigrate.verify.report import CONTROL, Report
-from tfmigrate.verify.servers import Servers
-from tfmigrate.verify.side_by_side import run_all
-from tfmigrate.verify.trace import Trace
-from tfmigrate.verify.verdict import verify
-from tfmigrate.verify.world import Done, Execute, Limits, Run, World
+from tfmigrate.verify.judge import controls
+from tfmigrate.verify.judge.compare import same_run
+from tfmigrate.verify.judge.plan import VerifyOptions
+from tfmigrate.verify.judge.report import CONTROL, Report
+from tfmigrate.verify.judge.verdict import verify
+from tfmigrate.verify.run import runtimes
+from tfmigrate.verify.run.experiment import PROBE
+from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.servers import Servers
+from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.world import Done, Execute, Limits, Run, World
 
 if sys.version_info >= (3, 11):
     import tomllib

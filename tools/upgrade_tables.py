@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tfmigrate import rules
 from tfmigrate.plan import codes
-from tfmigrate.plan.public_names import PublicNames
+from tfmigrate.plan.names.public_names import PublicNames
 
 INDEX = PublicNames()
 OLD, NEW = (INDEX.versions("tensorflow")[place] for place in (0, -1))

@@ -11,9 +11,9 @@ import pytest
 from tests import forks
 from tfmigrate.checkpoint.convert import convert
 from tfmigrate.errors import UserError
-from tfmigrate.verify import runtimes
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.run import runtimes
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
 
 pytestmark = pytest.mark.runs_tensorflow
 

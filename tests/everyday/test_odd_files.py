@@ -14,9 +14,9 @@ import pytest
 
 from tests.conftest import Outcome
 from tfmigrate.files import baseline, pins, regular
-from tfmigrate.verify.plan import trains_estimators
-from tfmigrate.verify.program import program_of
-from tfmigrate.verify.scratch import copy_program
+from tfmigrate.verify.judge.plan import trains_estimators
+from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.scratch import copy_program
 
 GOOD = (
     "from keras.layers import Dense\nfrom keras.models import Sequential\nfrom keras.utils import multi_gpu_model\n\n"

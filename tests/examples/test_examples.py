@@ -20,13 +20,13 @@ import pytest
 
 from tests import forks
 from tfmigrate import rules
-from tfmigrate.verify import runtimes
-from tfmigrate.verify import trace as traces
-from tfmigrate.verify.align import tolerance
-from tfmigrate.verify.compare import compare
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.trace import Trace
+from tfmigrate.verify.judge.align import tolerance
+from tfmigrate.verify.judge.compare import compare
+from tfmigrate.verify.run import runtimes
+from tfmigrate.verify.run import trace as traces
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.trace import Trace
 
 PROGRAM = Path(__file__).with_name("world.py")
 OLD = ("Keras 2.3", "TensorFlow 2.3", "before on Keras 2")

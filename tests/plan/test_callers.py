@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tfmigrate.plan.folding import constant
+from tfmigrate.plan.change.folding import constant
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.forks import Python
-from tfmigrate.plan.estimator_layers import OPTIMIZERS, SCHEDULES
+from tfmigrate.plan.estimator.layers import OPTIMIZERS, SCHEDULES
 
 PROGRAM = """
 import json, sys

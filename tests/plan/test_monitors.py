@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.forks import Python
-from tfmigrate.plan.monitors import JUDGED_ALIKE
+from tfmigrate.plan.keras.monitors import JUDGED_ALIKE
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings

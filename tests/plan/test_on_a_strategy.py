@@ -15,7 +15,7 @@ import pytest
 from tests.forks import Python
 from tfmigrate import rules
 from tfmigrate.rules import Example
-from tfmigrate.verify import experiment
+from tfmigrate.verify.run import experiment
 
 RUNNER = Path(__file__).with_name("on_two_replicas.py")
 EXAMPLES: Mapping[str, Example] = {

@@ -9,8 +9,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from tfmigrate import rules
-from tfmigrate.plan.package_files import names_packages
-from tfmigrate.plan.packages import Project, mended
+from tfmigrate.plan.packages.files import names_packages
+from tfmigrate.plan.packages.pins import Project, mended
 from tfmigrate.result import FileResult
 from tfmigrate.settings import Settings
 

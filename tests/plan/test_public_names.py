@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.conftest import ROOT
-from tfmigrate.plan.public_names import public_names
+from tfmigrate.plan.names.public_names import public_names
 
 tensorflow = pytest.importorskip(
     "tensorflow", reason="the index is held against TensorFlow, which the verify extra brings"

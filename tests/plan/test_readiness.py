@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import Outcome
 from tests.forks import Python
 from tfmigrate.migrate import migrate_bytes
-from tfmigrate.plan.public_names import SECTIONS, PublicNames, Section, path_of
-from tfmigrate.plan.target import Target
+from tfmigrate.plan.names.public_names import SECTIONS, PublicNames, Section, path_of
+from tfmigrate.plan.names.target import Target
 from tfmigrate.settings import Settings
 
 Run = Callable[..., Outcome]

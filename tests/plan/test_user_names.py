@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tfmigrate.edit.compose import composed
-from tfmigrate.plan.code import block
+from tfmigrate.plan.change.code import block
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from tfmigrate.plan.words import LOSSES, METRICS
+from tfmigrate.plan.keras.words import LOSSES, METRICS
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings

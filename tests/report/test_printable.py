@@ -24,9 +24,9 @@ from tfmigrate.report import diff, github, junit, sarif, terminal, text
 from tfmigrate.report import json as json_report
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Format, Settings
-from tfmigrate.verify import junit as verify_junit
-from tfmigrate.verify import page, pull_request
-from tfmigrate.verify import terminal as verify_terminal
+from tfmigrate.verify.report import junit as verify_junit
+from tfmigrate.verify.report import page, pull_request
+from tfmigrate.verify.report import terminal as verify_terminal
 
 BYTES = "".join(map(chr, range(256)))
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029\ufeff\ufffe\uffff"

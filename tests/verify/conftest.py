@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.run.runtimes import Runtime
 
 from .processes import Fake
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import runtimes
-from tfmigrate.verify.outcome import hint
-from tfmigrate.verify.plan import VerifyOptions
-from tfmigrate.verify.report import Report
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.trace import Cut, End, Trace
-from tfmigrate.verify.verdict import verify
-from tfmigrate.verify.world import Done, Initial, Limits, Run, World
-from tfmigrate.verify.written import verify_as_written
+from tfmigrate.verify.judge.plan import VerifyOptions
+from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.judge.verdict import verify
+from tfmigrate.verify.judge.written import verify_as_written
+from tfmigrate.verify.run import runtimes
+from tfmigrate.verify.run.outcome import hint
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.trace import Cut, End, Trace
+from tfmigrate.verify.run.world import Done, Initial, Limits, Run, World
 
 from .simulated import Predicting, Training, migrated, predict, train_each
 

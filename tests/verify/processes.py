@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tfmigrate.verify.runtimes import Runtime
+from tfmigrate.verify.run.runtimes import Runtime
 
 Fake = Callable[[str], Runtime]
 

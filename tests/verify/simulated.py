@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from tfmigrate.verify.probe import predictions
-from tfmigrate.verify.trace import (
+from tfmigrate.verify.run.trace import (
     Compile,
     End,
     Epoch,

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import experiment
-from tfmigrate.verify.launch import Command, Process, fresh
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.servers import Forked, Servers
-from tfmigrate.verify.world import Limits, Run, World
+from tfmigrate.verify.run import experiment
+from tfmigrate.verify.run.launch import Command, Process, fresh
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.servers import Forked, Servers
+from tfmigrate.verify.run.world import Limits, Run, World
 
 from .processes import TENSORFLOW, alive, wait_for
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import experiment
-from tfmigrate.verify.compare import compare
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.trace import Cut
-from tfmigrate.verify.world import Limits, Run, World
+from tfmigrate.verify.judge.compare import compare
+from tfmigrate.verify.run import experiment
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.trace import Cut
+from tfmigrate.verify.run.world import Limits, Run, World
 
 pytestmark = pytest.mark.runs_tensorflow
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify.beside import lost_callbacks, lost_files, lost_metrics
-from tfmigrate.verify.trace import Trace
+from tfmigrate.verify.judge.beside import lost_callbacks, lost_files, lost_metrics
+from tfmigrate.verify.run.trace import Trace
 
 from .simulated import Training, migrated, train
 

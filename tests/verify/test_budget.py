@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfmigrate.verify import trace
 from tfmigrate.verify.probe import limits
 from tfmigrate.verify.probe.recorder import Call, Recorder
+from tfmigrate.verify.run import trace
 
 
 def recorder(folder: Path, **config: Any) -> Recorder:

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfmigrate.verify import cause, crash
-from tfmigrate.verify.align import tolerance
-from tfmigrate.verify.causes.evidence import Divergence
-from tfmigrate.verify.compare import compare
-from tfmigrate.verify.trace import Trace
-from tfmigrate.verify.weights import GradientRatio
+from tfmigrate.verify.judge import cause, crash
+from tfmigrate.verify.judge.align import tolerance
+from tfmigrate.verify.judge.causes.evidence import Divergence
+from tfmigrate.verify.judge.compare import compare
+from tfmigrate.verify.judge.weights import GradientRatio
+from tfmigrate.verify.run.trace import Trace
 
 from .simulated import Training, migrated, train, train_each
 

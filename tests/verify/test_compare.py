@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify.align import CEILING, noise, pair_steps, relative_difference, tolerance
-from tfmigrate.verify.compare import Comparison, compare, through_epoch
-from tfmigrate.verify.contract import BATCH_NORM, CLASS_WEIGHTED, REMAINDER, Row
+from tfmigrate.verify.judge.align import CEILING, noise, pair_steps, relative_difference, tolerance
+from tfmigrate.verify.judge.compare import Comparison, compare, through_epoch
+from tfmigrate.verify.judge.contract import BATCH_NORM, CLASS_WEIGHTED, REMAINDER, Row
 
 from .simulated import Training, migrated, train
 

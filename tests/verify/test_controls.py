@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify.controls import CONTROLS, Mutant, mutants
-from tfmigrate.verify.program import program_of
+from tfmigrate.verify.judge.controls import CONTROLS, Mutant, mutants
+from tfmigrate.verify.run.program import program_of
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 

@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import controls, page, pull_request
-from tfmigrate.verify.depth import coverage
-from tfmigrate.verify.outcome import STOPPED
-from tfmigrate.verify.plan import VerifyOptions
-from tfmigrate.verify.report import Report
-from tfmigrate.verify.stopping import OutOfTime, time_limit
-from tfmigrate.verify.touched import choose, touched
-from tfmigrate.verify.trace import Cut
-from tfmigrate.verify.verdict import verify
-from tfmigrate.verify.world import Done, Limits, Run, World
+from tfmigrate.verify.judge import controls
+from tfmigrate.verify.judge.depth import coverage
+from tfmigrate.verify.judge.plan import VerifyOptions
+from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.judge.stopping import OutOfTime, time_limit
+from tfmigrate.verify.judge.touched import choose, touched
+from tfmigrate.verify.judge.verdict import verify
+from tfmigrate.verify.report import page, pull_request
+from tfmigrate.verify.run.outcome import STOPPED
+from tfmigrate.verify.run.trace import Cut
+from tfmigrate.verify.run.world import Done, Limits, Run, World
 
 from .laboratory import MODERN, OLD, WRONG, Behaviour, Laboratory, broken, usual
 from .simulated import Training, migrated, train

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify.devices import gpus
+from tfmigrate.verify.run.devices import gpus
 
 
 def tool(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tfmigrate.verify.equivalence import ALPHA, FEWEST, PARTS, Answer, holm, look, margins, overall, plan
+from tfmigrate.verify.judge.equivalence import ALPHA, FEWEST, PARTS, Answer, holm, look, margins, overall, plan
 
 
 def one(differences: list[float], margin: float, alpha: float = 0.05) -> Answer:

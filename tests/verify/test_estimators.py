@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tfmigrate.verify import cause
-from tfmigrate.verify.align import tolerance
-from tfmigrate.verify.compare import Comparison, compare
-from tfmigrate.verify.controls import ESTIMATOR_CONTROLS, mutants
-from tfmigrate.verify.experiment import run
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.plan import VerifyOptions
-from tfmigrate.verify.program import program_of
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.side_by_side import run_all
-from tfmigrate.verify.verdict import verify
-from tfmigrate.verify.world import Limits, Run, World
+from tfmigrate.verify.judge import cause
+from tfmigrate.verify.judge.align import tolerance
+from tfmigrate.verify.judge.compare import Comparison, compare
+from tfmigrate.verify.judge.controls import ESTIMATOR_CONTROLS, mutants
+from tfmigrate.verify.judge.plan import VerifyOptions
+from tfmigrate.verify.judge.verdict import verify
+from tfmigrate.verify.run.experiment import run
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.world import Limits, Run, World
 
 STEPS = {
     "estimator_guide": 1,

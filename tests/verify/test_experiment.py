@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import child, experiment
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.scratch import copy_program
-from tfmigrate.verify.side_by_side import run_all
-from tfmigrate.verify.world import Kind, Limits, Run, World
+from tfmigrate.verify.run import child, experiment
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.scratch import copy_program
+from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.world import Kind, Limits, Run, World
 
 from .processes import Fake, alive, wait_for
 

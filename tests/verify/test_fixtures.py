@@ -15,19 +15,19 @@ import pytest
 
 from tfmigrate import migrate
 from tfmigrate.settings import Settings
-from tfmigrate.verify import cause
-from tfmigrate.verify.align import tolerance
-from tfmigrate.verify.compare import compare
-from tfmigrate.verify.controls import CONTROLS, PREDICTION_CONTROLS, mutants
-from tfmigrate.verify.experiment import run
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.plan import VerifyOptions
-from tfmigrate.verify.program import program_of
-from tfmigrate.verify.report import Report
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.side_by_side import run_all
-from tfmigrate.verify.verdict import verify
-from tfmigrate.verify.world import Kind, Limits, World
+from tfmigrate.verify.judge import cause
+from tfmigrate.verify.judge.align import tolerance
+from tfmigrate.verify.judge.compare import compare
+from tfmigrate.verify.judge.controls import CONTROLS, PREDICTION_CONTROLS, mutants
+from tfmigrate.verify.judge.plan import VerifyOptions
+from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.judge.verdict import verify
+from tfmigrate.verify.run.experiment import run
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.world import Kind, Limits, World
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from tfmigrate import cli
-from tfmigrate.verify import experiment, verdict
-from tfmigrate.verify.compare import compare
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.plan import VerifyOptions
-from tfmigrate.verify.report import Report
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.world import Limits, World
+from tfmigrate.verify.judge import verdict
+from tfmigrate.verify.judge.compare import compare
+from tfmigrate.verify.judge.plan import VerifyOptions
+from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.run import experiment
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.world import Limits, World
 
 CELLS = (
     "%matplotlib inline\nimport numpy as np\nfrom tensorflow import keras\n"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import experiment
-from tfmigrate.verify.compare import Comparison, compare
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.world import Limits, World
+from tfmigrate.verify.judge.compare import Comparison, compare
+from tfmigrate.verify.run import experiment
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.world import Limits, World
 
 SCRIPT = """
 import numpy as np

@@ -15,10 +15,11 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from tfmigrate.verify import cause, junit, page, terminal
-from tfmigrate.verify.align import tolerance
-from tfmigrate.verify.compare import compare
-from tfmigrate.verify.report import ControlResult, Pair, Report, Verdict, summarize
+from tfmigrate.verify.judge import cause
+from tfmigrate.verify.judge.align import tolerance
+from tfmigrate.verify.judge.compare import compare
+from tfmigrate.verify.judge.report import ControlResult, Pair, Report, Verdict, summarize
+from tfmigrate.verify.report import junit, page, terminal
 
 from .laboratory import Laboratory
 from .simulated import Training, migrated, train

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tfmigrate.verify import page, terminal, trace
-from tfmigrate.verify.controls import PREDICTION_CONTROLS, mutants
+from tfmigrate.verify.judge.controls import PREDICTION_CONTROLS, mutants
 from tfmigrate.verify.probe import facts, predictions
 from tfmigrate.verify.probe.recorder import Recorder
-from tfmigrate.verify.trace import Predictor
-from tfmigrate.verify.world import Limits, World
+from tfmigrate.verify.report import page, terminal
+from tfmigrate.verify.run import trace
+from tfmigrate.verify.run.trace import Predictor
+from tfmigrate.verify.run.world import Limits, World
 
 from .laboratory import OLD, Laboratory
 from .simulated import Predicting, migrated

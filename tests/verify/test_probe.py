@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import experiment, side_by_side
-from tfmigrate.verify.compare import compare
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.trace import Moment, Trace
-from tfmigrate.verify.world import Limits, Run, World
+from tfmigrate.verify.judge.compare import compare
+from tfmigrate.verify.run import experiment, side_by_side
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.trace import Moment, Trace
+from tfmigrate.verify.run.world import Limits, Run, World
 
 PROBE = experiment.PROBE.parent
 TOLERANCE = 1e-5

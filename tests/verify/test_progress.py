@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from tfmigrate.verify.progress import SHOWN, Progress
+from tfmigrate.verify.report.progress import SHOWN, Progress
 
 
 def shown(progress: Progress) -> list[str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import experiment
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.world import Limits, World
+from tfmigrate.verify.run import experiment
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.world import Limits, World
 
 HABITS = """
 import numpy as np

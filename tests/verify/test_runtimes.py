@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import runtimes
-from tfmigrate.verify.runtimes import CannotMake, Runtime
+from tfmigrate.verify.run import runtimes
+from tfmigrate.verify.run.runtimes import CannotMake, Runtime
 
 FakePython = Callable[..., Path]
 

@@ -17,12 +17,12 @@ import pytest
 
 from tests import forks
 from tests.conftest import ROOT
-from tfmigrate.verify import experiment, servers
-from tfmigrate.verify.launch import Command, Launch, fresh
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.scratch import MARK
-from tfmigrate.verify.servers import Forked, Servers
-from tfmigrate.verify.world import Limits, Run, World
+from tfmigrate.verify.run import experiment, servers
+from tfmigrate.verify.run.launch import Command, Launch, fresh
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.scratch import MARK
+from tfmigrate.verify.run.servers import Forked, Servers
+from tfmigrate.verify.run.world import Limits, Run, World
 
 from .processes import TENSORFLOW, alive, dead_soon, wait_for
 

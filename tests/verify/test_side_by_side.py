@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from tfmigrate.verify import side_by_side
-from tfmigrate.verify.trace import End, Trace
-from tfmigrate.verify.world import Limits, Run, World
+from tfmigrate.verify.run import side_by_side
+from tfmigrate.verify.run.trace import End, Trace
+from tfmigrate.verify.run.world import Limits, Run, World
 
 from .processes import Fake, alive, dead_soon, wait_for
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import trace
+from tfmigrate.verify.run import trace
 
 STEP = {"event": "step", "fit": 0, "epoch": 1, "step": 2, "loss": 0.5, "samples": 8, "fingerprint": "ab"}
 MODEL = {"event": "model", "index": 0, "name": "m", "replicas": 4, "weights": [["kernel", [3, 2], True]]}

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tfmigrate.verify.trace import Trace
-from tfmigrate.verify.world import Limits, Run, World
+from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.world import Limits, Run, World
 
 from .laboratory import MODERN
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tfmigrate.errors import UserError
-from tfmigrate.verify.plan import VerifyOptions, flavour_of, replicas_written
-from tfmigrate.verify.report import Report
-from tfmigrate.verify.verdict import verify
-from tfmigrate.verify.world import Limits, Run, World
+from tfmigrate.verify.judge.plan import VerifyOptions, flavour_of, replicas_written
+from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.judge.verdict import verify
+from tfmigrate.verify.run.world import Limits, Run, World
 
 from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Behaviour, Laboratory, broken, usual
 from .simulated import Predicting, Training, migrated

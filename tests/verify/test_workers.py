@@ -14,13 +14,14 @@ from tests.conftest import ROOT
 from tfmigrate import migrate
 from tfmigrate.errors import UserError
 from tfmigrate.settings import Settings
-from tfmigrate.verify import experiment, plan, trace, verdict
-from tfmigrate.verify.align import tolerance
-from tfmigrate.verify.compare import compare
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.plan import VerifyOptions
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.world import Limits, Run, World
+from tfmigrate.verify.judge import plan, verdict
+from tfmigrate.verify.judge.align import tolerance
+from tfmigrate.verify.judge.compare import compare
+from tfmigrate.verify.judge.plan import VerifyOptions
+from tfmigrate.verify.run import experiment, trace
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.world import Limits, Run, World
 
 from .simulated import Training, train
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify import contract, page
-from tfmigrate.verify.world import Limits, World
-from tfmigrate.verify.written import LAST, VALIDATION, WHOLE, quantities
+from tfmigrate.verify.judge import contract
+from tfmigrate.verify.judge.written import LAST, VALIDATION, WHOLE, quantities
+from tfmigrate.verify.report import page
+from tfmigrate.verify.run.world import Limits, World
 
 from .laboratory import OLD, Laboratory
 from .simulated import Training, migrated, train

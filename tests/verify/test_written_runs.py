@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from tfmigrate.verify.launch import Launch
-from tfmigrate.verify.plan import VerifyOptions
-from tfmigrate.verify.report import Report
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.side_by_side import run_all
-from tfmigrate.verify.trace import Trace
-from tfmigrate.verify.world import Limits, Run, World
-from tfmigrate.verify.written import verify_as_written
+from tfmigrate.verify.judge.plan import VerifyOptions
+from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.judge.written import verify_as_written
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.world import Limits, Run, World
 
 HERE = Path(__file__).parent
 DIGITS = HERE.parents[1] / "fixtures" / "data" / "digits.npz"

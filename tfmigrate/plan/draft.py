@@ -11,11 +11,10 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.edits import Append, Arguments, Branch, Edit, Insert, Plan, Remove, Replace, Scope, Unwrap, nodes_of
-from tfmigrate.plan.imports import import_statements
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, Unit, dotted, imports_of
+from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.suppressions import Suppression
 from tfmigrate.understand.values import Frame

@@ -7,27 +7,29 @@ from dataclasses import replace
 
 import libcst as cst
 
-from tfmigrate.plan import cautions, codes, workers
-from tfmigrate.plan.arrays import plan_arrays, plan_arrays_on_strategy
-from tfmigrate.plan.companions import Found, plan_companions, plan_readiness
-from tfmigrate.plan.decays import decays_of
+from tfmigrate.plan import codes, workers
+from tfmigrate.plan.data.arrays import plan_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan, Scope, Unwrap, place_of
-from tfmigrate.plan.followed import follow, wraps_in
-from tfmigrate.plan.groups import Refusal, related_models
-from tfmigrate.plan.homes import Home, homes_of
-from tfmigrate.plan.interfaces import Tables
-from tfmigrate.plan.misuse import plan_misuses
-from tfmigrate.plan.moved import moved_modules
-from tfmigrate.plan.other_uses import say_other_uses
-from tfmigrate.plan.placement import Placement, make_strategy, placements_of, scope_far_places
-from tfmigrate.plan.program_imports import leave_imports_in_use, plan_imports
-from tfmigrate.plan.remains import Remains, remains_of
-from tfmigrate.plan.rescope import plan_rescoping
-from tfmigrate.plan.saving import loaded_files, renamed_files, writes_hdf5
-from tfmigrate.plan.strategy_methods import plan_strategy_methods
-from tfmigrate.plan.templates import say_unsure_templates, unwrapped
-from tfmigrate.plan.trail import story_of, trail_of
+from tfmigrate.plan.keras import cautions
+from tfmigrate.plan.keras.companions import Found, plan_companions, plan_readiness
+from tfmigrate.plan.keras.decays import decays_of
+from tfmigrate.plan.keras.saving import loaded_files, renamed_files, writes_hdf5
+from tfmigrate.plan.names.moved import moved_modules
+from tfmigrate.plan.names.program_imports import leave_imports_in_use, plan_imports
+from tfmigrate.plan.names.tables import Tables
+from tfmigrate.plan.on_strategy.arrays import plan_arrays_on_strategy
+from tfmigrate.plan.on_strategy.misuse import plan_misuses
+from tfmigrate.plan.on_strategy.rescope import plan_rescoping
+from tfmigrate.plan.on_strategy.strategy_methods import plan_strategy_methods
+from tfmigrate.plan.strategy.eligible import follow, wraps_in
+from tfmigrate.plan.strategy.model_group import Refusal, related_models
+from tfmigrate.plan.strategy.other_uses import say_other_uses
+from tfmigrate.plan.strategy.owner import Home, homes_of
+from tfmigrate.plan.strategy.placement import Placement, make_strategy, placements_of, scope_far_places
+from tfmigrate.plan.strategy.remains import Remains, remains_of
+from tfmigrate.plan.strategy.trail import story_of, trail_of
+from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
@@ -47,7 +49,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     _say_refused(refused, facts, drafts)
     estimators: list[workers.OfEstimator] = []
     if facts.estimators:
-        from tfmigrate.plan.estimator import plan_estimators  # Late: a dozen modules that few programs need.
+        from tfmigrate.plan.estimator.estimators import plan_estimators  # Late: a dozen modules that few programs need.
 
         estimators = plan_estimators(facts, drafts)
     rules = tuple(rules)

@@ -232,3 +232,11 @@ class Program:
         """The module of this program that `import name` means in `importer`; `level` counts the leading dots."""
         found = (self._by_path.get(path) for path in paths_of(name, level, importer.path))
         return next((module for module in found if module is not None), None)
+
+
+def import_statements(module: Module) -> Iterator[tuple[cst.Import | cst.ImportFrom, Unit]]:
+    for unit in module.places:
+        if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+            for small in unit.body:
+                if isinstance(small, cst.Import | cst.ImportFrom):
+                    yield small, unit

@@ -1,0 +1,71 @@
+"""The command line: options in, exit code out.
+
+Nothing heavy is imported at the top, here and in the commands: most runs hit nothing and end here.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from tfmigrate import __version__
+from tfmigrate.cli.check import check
+from tfmigrate.cli.checkpoint import checkpoint
+from tfmigrate.cli.explain import explain
+from tfmigrate.cli.fix import fix
+from tfmigrate.cli.output import COULD_NOT_RUN, INTERRUPTED, complain, say
+from tfmigrate.cli.runtimes import runtimes
+from tfmigrate.cli.verify import verify
+from tfmigrate.errors import UserError
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command and exit; every error is one clear line on stderr, never a traceback."""
+    # A run makes many small objects and few cycles, and to look for those takes a tenth of its time.
+    gc.set_threshold(50_000, 20, 50)
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    try:
+        return int(cli.main(arguments, prog_name="tfmigrate", standalone_mode=False) or 0)
+    except click.UsageError as error:
+        shown = io.StringIO()
+        error.show(shown)
+        say(shown.getvalue().rstrip("\n"))
+    except click.ClickException as error:
+        complain(error.format_message())
+    except UserError as error:
+        complain(str(error))
+    except (KeyboardInterrupt, click.Abort):
+        complain("stopped")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) went away. Nobody reads on, so give Python's own flush at exit nothing to fail on.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        import traceback
+
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(frame.filename).name}:{frame.lineno}"
+        what = f"{type(error).__name__}: {error} ({place})"
+        complain(f"internal error: {what}; please report it with the command you ran")
+    return COULD_NOT_RUN
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tfmigrate")
+def cli() -> None:
+    """Take Keras multi_gpu_model out, put tf.distribute.MirroredStrategy in, and prove that training is the same."""
+
+
+for _command in (check, fix, explain, verify, checkpoint, runtimes):
+    cli.add_command(_command)

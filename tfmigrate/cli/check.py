@@ -1,0 +1,63 @@
+"""`tfmigrate check`: what is there, and what would be done."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tfmigrate import migrate
+from tfmigrate.cli.inputs import paths_of, pipeline_options, read_stdin, result_of, settings_of
+from tfmigrate.cli.output import COULD_NOT_RUN, complain, say, show
+from tfmigrate.report import summary
+from tfmigrate.result import Result
+
+
+@click.command()
+@pipeline_options
+@click.option("--baseline", metavar="FILE", help="Leave out the findings that this file knows.")
+@click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Make that file; no report.")
+def check(
+    paths: tuple[str, ...], changed: str | None, stdin_filename: str, write_baseline: Path | None, **options: Any
+) -> int:
+    """Say what is there and what would be done; write nothing. `-` reads stdin.
+
+    Exit code: 0 nothing, 1 something, 2 could not run.
+    """
+    chosen = settings_of(paths, options, stdin_filename)
+    if paths == ("-",):
+        paths = (stdin_filename,)
+        result = result_of(migrate.migrate_bytes(read_stdin(), stdin_filename, chosen))
+    else:
+        paths = tuple(paths_of(paths, changed))
+        result = migrate.check(paths, chosen)
+    if write_baseline:
+        return _write_baseline(result, write_baseline)
+    if chosen.baseline:
+        result = _without_known(result, Path(chosen.baseline), paths)
+    show(result, chosen, sys.stdout)
+    return summary.check_exit_code(result)
+
+
+def _write_baseline(result: Result, path: Path) -> int:
+    from tfmigrate.files import baseline
+
+    for file in result.errors:
+        complain(f"{file.path}: {file.error}")
+    count = baseline.save(path, baseline.entries(path, result))
+    say(f"{path}: {count} finding{'' if count == 1 else 's'} taken as known.")
+    return COULD_NOT_RUN if result.errors else 0
+
+
+def _without_known(result: Result, path: Path, paths: Sequence[str]) -> Result:
+    from tfmigrate.files import baseline
+
+    left = baseline.remaining(path, result, paths)
+    if left.known:
+        say(f"{left.known} known from {path}, not shown.")
+    if left.stale:
+        say(f"{left.stale} of {path} gone: make it anew with --write-baseline.")
+    return left.result

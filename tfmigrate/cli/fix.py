@@ -1,0 +1,59 @@
+"""`tfmigrate fix`: migrate in place, as a patch, or from stdin to stdout."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from tfmigrate import migrate
+from tfmigrate.cli.inputs import paths_of, pipeline_options, read_stdin, result_of, settings_of
+from tfmigrate.cli.output import say, show, write_bytes
+from tfmigrate.printable import visible
+from tfmigrate.report import summary
+from tfmigrate.settings import Settings
+
+
+@click.command()
+@pipeline_options
+@click.option("--diff", is_flag=True, help="Print a patch that `git apply` takes; write nothing.")
+@click.option("--clear-outputs", is_flag=True, default=None, help="Empty the outputs of notebooks that change.")
+def fix(paths: tuple[str, ...], changed: str | None, diff: bool, stdin_filename: str, **options: Any) -> int:
+    """Migrate in place. `-` migrates stdin to stdout and reports on stderr.
+
+    Exit code: 0 all done, 1 something refused or left (--diff: a patch exists), 2 could not run.
+    """
+    if diff and options["format"] is not None:
+        raise click.UsageError("--diff prints a patch; leave --format out, or use check for a report")
+    chosen = settings_of(paths, options, stdin_filename)
+    if diff:
+        return _print_patch(paths, changed, stdin_filename, chosen)
+    if paths == ("-",):
+        return _fix_stdin(stdin_filename, chosen)
+    result = migrate.fix(paths_of(paths, changed), chosen)
+    show(result, chosen, sys.stdout)
+    return summary.fix_exit_code(result)
+
+
+def _print_patch(paths: tuple[str, ...], changed: str | None, stdin_filename: str, chosen: Settings) -> int:
+    from tfmigrate.report import diff, text
+
+    if paths == ("-",):
+        result = result_of(migrate.migrate_bytes(read_stdin(), stdin_filename, chosen))
+    else:
+        result = migrate.check(paths_of(paths, changed), chosen)
+    patch = diff.render(result, chosen)
+    # `git apply` needs every byte as it is, also those that are no UTF-8, which are surrogates here.
+    write_bytes((visible(patch, "\n\t") if sys.stdout.isatty() else patch).encode("utf-8", "surrogateescape"))
+    say(text.render(result, chosen).rstrip("\n"))
+    return summary.diff_exit_code(result)
+
+
+def _fix_stdin(name: str, chosen: Settings) -> int:
+    data = read_stdin()
+    file = migrate.migrate_bytes(data, name, chosen)
+    result = result_of(migrate.applied(file) if file.changed else file)
+    write_bytes(file.after.encode(file.encoding) if file.changed else data)  # It can: migrate checked.
+    show(result, chosen, sys.stderr)
+    return summary.fix_exit_code(result)

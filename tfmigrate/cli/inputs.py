@@ -1,0 +1,108 @@
+"""What `check` and `fix` have in common: their options, settings and sources."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import click
+
+from tfmigrate import settings
+from tfmigrate.errors import suggestion
+from tfmigrate.result import FileResult, Result
+from tfmigrate.settings import Settings
+
+STDIN = "<stdin>"
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _codes(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    codes = tuple(code.strip() for value in values for code in value.split(",") if code.strip())
+    return codes or None  # None: not given, so that pyproject.toml counts.
+
+
+_PIPELINE_OPTIONS = (
+    click.argument("paths", nargs=-1, metavar="[PATHS]..."),
+    click.option("--target", metavar="VERSION", help="Oldest TensorFlow the output must run on (2.4 or later)."),
+    click.option(
+        "--from",
+        "from_version",
+        metavar="VERSION",
+        help="What the code was written for, e.g. keras==2.2.4; read from the project's pins when not given.",
+    ),
+    click.option("--strategy", type=click.Choice(get_args(settings.Strategy)), help="Which strategy to write."),
+    click.option(
+        "--batch",
+        type=click.Choice(get_args(settings.Batch)),
+        help="How to write batch sizes: 64 * num_replicas_in_sync (seed), as they are (keep), or what fits (auto).",
+    ),
+    click.option("--select", multiple=True, callback=_codes, metavar="CODE", help="Only these (TFM2: all TFM2xx)."),
+    click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="Not these."),
+    click.option(
+        "--exclude", multiple=True, callback=_codes, metavar="PATTERN", help="Leave out, as .gitignore would."
+    ),
+    click.option("--format", type=click.Choice(get_args(settings.Format)), help="Form of the report."),
+    click.option(
+        "--changed",
+        is_flag=False,
+        flag_value="",
+        metavar="[=REV]",
+        help="Only files changed since this branch left REV (default: the main branch).",
+    ),
+    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that may work at once."),
+    click.option(
+        "--program-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Limit for one program, that is for files that import each other (default: 60).",
+    ),
+    click.option(
+        "--largest-file",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Characters of Python in one file above which it is not read (default: 2000000).",
+    ),
+    click.option("--stdin-filename", metavar="PATH", default=STDIN, help="What `-` reads: for its name and settings."),
+)
+
+
+def pipeline_options(command: Command) -> Command:
+    for option in reversed(_PIPELINE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def settings_of(paths: Sequence[str], options: dict[str, Any], stdin_filename: str) -> Settings:
+    named = [stdin_filename if path == "-" else path for path in paths]
+    start = Path(named[0]) if named and named[0] != STDIN else Path.cwd()
+    chosen = settings.load(start, options)
+    per_file = [(f"per-file-ignores.{pattern}", codes) for pattern, codes in chosen.per_file_ignores]
+    for option, codes in (("select", chosen.select), ("ignore", chosen.ignore), *per_file):
+        for code in codes:
+            from tfmigrate import rules  # Late: most runs name no code.
+
+            known = rules.by_code()
+            if not any(one.startswith(code) for one in known):
+                raise settings.SettingsError(f"{option}: there is no code {code!r}{suggestion(code, known)}")
+    return chosen
+
+
+def paths_of(paths: tuple[str, ...], changed: str | None) -> Sequence[str]:
+    if "-" in paths:
+        raise click.UsageError("`-` (stdin) comes alone, without other paths")
+    if changed is None:
+        return paths or (".",)
+    from tfmigrate.files.changed import changed_files
+
+    return changed_files(paths or (".",), changed or None)
+
+
+def read_stdin() -> bytes:
+    return sys.stdin.buffer.read()
+
+
+def result_of(file: FileResult) -> Result:
+    told = file.status != "unchanged" or bool(file.findings)
+    return Result((file,) if told else (), scanned=1)

@@ -1,0 +1,223 @@
+"""`tfmigrate verify`: run the old and the new script and compare them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tfmigrate import settings
+from tfmigrate.cli.output import say, write, write_json
+from tfmigrate.errors import UserError
+from tfmigrate.printable import everywhere
+
+if TYPE_CHECKING:
+    from tfmigrate.verify.judge.plan import VerifyOptions
+    from tfmigrate.verify.judge.report import Report
+
+
+@click.command()
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path), required=False)
+@click.option("--smoke", is_flag=True, help="Only: do both reach the end of step 1, with the same loss?")
+@click.option("--thorough", is_flag=True, help="Train as long as the scripts ask for, and run every control.")
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Train so many steps in all (default 30).")
+@click.option("--time-limit", type=click.FloatRange(min=1), metavar="SECONDS", help="Stop then; report what is known.")
+@click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m`; OLD and NEW are folders.")
+@click.option("--driver", type=click.Path(path_type=Path), metavar="FILE", help="A script that runs OLD's library.")
+@click.option("--program", type=click.Path(path_type=Path), metavar="DIR", help="The program's folder, copied whole.")
+@click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR", help="Where in it scripts start.")
+@click.option("--setup", type=click.Path(path_type=Path), metavar="FILE", help="Python that makes stand-in data first.")
+@click.option("--stub", "stubs", multiple=True, metavar="MODULE=FILE", help="Put FILE in the place of a module.")
+@click.option("--replicas", type=click.IntRange(min=2), metavar="N", help="Devices to train on (default: as OLD says).")
+@click.option("--from", "written_for", metavar="VERSION", help="What OLD was written for, e.g. keras==2.2.4.")
+@click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
+@click.option("--new-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with TensorFlow 2.16+.")
+@click.option("--require-genuine", is_flag=True, help="Inconclusive without a run on an old TensorFlow.")
+@click.option("--report", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html and more.")
+@click.option(
+    "--format", "form", type=click.Choice(("text", "json", "junit")), default="text", help="Form of the verdict."
+)
+@click.option("--pull-request", is_flag=True, help="Print the verdict as Markdown to paste in a pull request.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Spread NEW over N processes.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs that may go on at once.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=900, metavar="SECONDS", help="Limit of each run.")
+@click.option("--args", "arguments", default="", metavar="ARGS", help="Command line of both scripts, in one string.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set for both scripts; may be repeated.")
+@click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Train so many epochs at most.")
+@click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Train so many steps an epoch at most.")
+@click.option("--subset", type=click.IntRange(min=1), metavar="N", help="Train on so many samples an epoch at most.")
+@click.option("--as-written", is_flag=True, help="Neutralise nothing; compare runs under many seeds by statistics.")
+@click.option("--pairs", type=click.IntRange(min=1), metavar="N", help="With --as-written: so many seeds (default 20).")
+@click.option("--synthetic-data", is_flag=True, help="Made-up data in the place of keras.datasets downloads.")
+def verify(
+    old: Path,
+    new: Path | None,
+    folder: Path | None,
+    form: str,
+    pull_request: bool,
+    env: tuple[str, ...],
+    **options: Any,
+) -> int:
+    """Run OLD and NEW and compare their training step by step; without NEW, a migrated copy of OLD.
+
+    OLD and NEW are scripts, notebooks, or modules by their dotted names. Trains 30 steps, or whole epochs while they
+    fit into that; --smoke looks at the first alone, --thorough at everything.
+
+    Exit code: 0 equivalent, 1 different or NEW crashed, 2 could not run, 3 inconclusive, 130 interrupted.
+    """
+    import signal
+    import tempfile
+
+    # What a terminal that closes and a CI job that is cancelled send ends the runs as Ctrl-C does.
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
+    if pull_request and form != "text":
+        raise click.UsageError(f"--pull-request prints Markdown; leave --format {form} out")
+    if options["smoke"] and (options["thorough"] or options["as_written"] or options["budget"]):
+        raise click.UsageError("--smoke looks at the first step alone; leave --thorough, --as-written and --budget out")
+    try:
+        from tfmigrate.verify.judge.stopping import time_limit
+        from tfmigrate.verify.report import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
+    except ModuleNotFoundError as error:
+        package = (error.name or "a package").split(".")[0]
+        raise UserError(f"verify needs {package}: pip install 'tfmigrate[verify]'") from None
+    if options["cwd"] and not options["cwd"].is_dir():
+        raise UserError(f"--cwd {options['cwd']}: no such folder")
+    if options["pairs"] and not options["as_written"]:
+        raise UserError("--pairs goes with --as-written")
+    if folder is not None:
+        _make_folder(folder)
+    with tempfile.TemporaryDirectory(prefix="tfmigrate-") as scratch:
+        chosen = _asked(old, new, Path(scratch).resolve(), env, options)
+        chosen = replace(chosen, keep=folder / "runs" if folder else None)
+        title = f"{options['module'] + ': ' if options['module'] else ''}{old} -> {new or 'its migrated copy'}"
+        with time_limit(options["time_limit"]):
+            report = replace(_judged(chosen, options["as_written"], options["pairs"], title, folder), title=title)
+    # Names of layers, and above all what the scripts died of, are text from others.
+    _show_verdict(everywhere(report), folder, "pull request" if pull_request else form)
+    return report.exit_code
+
+
+def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], options: dict[str, Any]) -> VerifyOptions:
+    from tfmigrate.cli import programs
+    from tfmigrate.files import pins
+    from tfmigrate.verify.judge.depth import Depth
+    from tfmigrate.verify.judge.plan import VerifyOptions
+
+    named = {"strategy": "multi-worker"} if options["workers"] > 1 else {}
+    configured = settings.load(old.parent, {**named, "from_version": options["written_for"]})
+    what = programs.Named(old, new, options["module"], options["driver"], options["program"], options["cwd"])
+    before, after, start = programs.resolve(what, configured, scratch)
+    depth: Depth = (
+        "smoke" if options["smoke"] else "thorough" if options["thorough"] or options["as_written"] else "default"
+    )
+    start = None if start is None or start.resolve() == before.root else start
+    own_place = before.root == before.script.resolve().parent and start is None and not before.as_module
+    return VerifyOptions(
+        old=before.script,
+        new=after.script,
+        args=_words(options["arguments"]),
+        program=None if own_place else before.root,
+        new_program=None if own_place or after.root == before.root else after.root,
+        start=start,
+        as_modules=before.as_module,
+        setup=options["setup"],
+        stubs=programs.stubs(options["stubs"]),
+        written_for=configured.from_version or pins.written_for(before.root),
+        depth=depth,
+        budget=options["budget"] or (configured.budget if depth == "default" else None),
+        require_genuine=options["require_genuine"],
+        replicas=options["replicas"],
+        workers=options["workers"],
+        old_python=options["old_python"],
+        new_python=options["new_python"],
+        seconds=options["timeout"],
+        epochs=options["epochs"],
+        steps=options["steps"],
+        subset=options["subset"],
+        synthetic_data=options["synthetic_data"],
+        environment=dict(map(_variable, env)),
+        jobs=options["jobs"],
+    )
+
+
+def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None, title: str, folder: Path | None) -> Report:
+    """Verifies; on a terminal the losses are shown as they come, in `folder` what is known after every run."""
+    from functools import partial
+
+    from rich.console import Console
+
+    from tfmigrate.verify.judge import verdict, written
+    from tfmigrate.verify.report.progress import Progress
+    from tfmigrate.verify.run.servers import Servers
+    from tfmigrate.verify.run.side_by_side import run_all
+
+    def publish(report: Report) -> None:
+        if folder is not None:
+            _write_report(everywhere(replace(report, title=title)), folder)
+
+    verify = partial(written.verify_as_written, pairs=pairs or written.PAIRS) if as_written else verdict.verify
+    with Servers() as servers:
+        forking = partial(run_all, launch=servers.launch)
+        if not sys.stderr.isatty():
+            return verify(chosen, tell=say, execute=forking, publish=publish)
+        with Progress(Console(stderr=True, markup=False)) as live:
+            return verify(chosen, tell=live.tell, execute=partial(forking, watch=live.step), publish=publish)
+
+
+def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
+    from rich.console import Console
+
+    from tfmigrate.verify.report import junit, pull_request, terminal
+
+    html = _write_report(report, folder) if folder else None
+    if form == "json":
+        write_json(report.to_json())
+        return
+    if form == "junit":
+        write(junit.render(report))
+        return
+    if form == "pull request":
+        write(pull_request.render(report, [file.name for file in sorted(folder.glob("*.png"))] if folder else ()))
+        return
+    # In a log or a pipe nothing says how wide the page is, and 80 columns would break the tables.
+    terminal.show(report, Console(width=None if sys.stdout.isatty() else 140, markup=False))
+    if html:
+        write(f"Report: {html}\n")
+
+
+def _words(arguments: str) -> tuple[str, ...]:
+    import shlex
+
+    try:
+        return tuple(shlex.split(arguments))
+    except ValueError as error:
+        raise UserError(f"--args {arguments!r}: {str(error).lower()}; write it as on a shell's command line") from None
+
+
+def _write_report(report: Report, folder: Path) -> Path:
+    from tfmigrate.verify.report import page
+
+    try:
+        return page.write(report, folder)
+    except OSError as error:
+        raise UserError(f"--report {folder}: cannot be written: {error.strerror}") from None
+
+
+def _variable(assignment: str) -> tuple[str, str]:
+    name, sign, value = assignment.partition("=")
+    if not name or not sign:
+        raise click.UsageError(f"--env {assignment!r} is not NAME=VALUE")
+    return name, value
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--report {folder}: cannot be made: {error.strerror}") from None

@@ -1,0 +1,490 @@
+"""Carrying an expression to another place of the program, where its names must mean the same."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.change.folding import folded
+from tfmigrate.plan.draft import Draft
+from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, is_star_import, only_statement, units_of
+from tfmigrate.understand.scopes import Occurrence
+from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
+from tfmigrate.walk import walk
+
+_PURE_CALLS = frozenset(
+    {
+        "len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple", "isinstance", "sorted",
+        "set", "sum", "any", "all", "round", "enumerate", "zip", "reversed",
+    }
+)  # fmt: skip
+_PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})
+
+
+class Carrier:
+    """Expresses what an expression means, at another place of the program."""
+
+    def __init__(self, drafts: Mapping[Module, Draft]) -> None:
+        self._scopes = {module: draft.scopes for module, draft in drafts.items()}
+        self.modules = tuple(drafts)
+
+    def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> str | None:
+        """Code for `node` (standing at `source`) that gives the same value just before the unit `before` of `target`.
+
+        None where that cannot be shown: a name is bound in between, or in a loop, or its caller is not in sight.
+        """
+        text = source.frame.module.code(node)
+        replaced = _Substitution(self, source, _Way(target, before, 0))
+        try:
+            tree = replaced.visit(ast.parse(text.strip(), mode="eval").body)
+        except _Unavailable:
+            return None
+        return ast.unparse(folded(tree)) if replaced.changed else text
+
+    def _meaning(self, node: cst.BaseExpression, source: Site, way: _Way) -> ast.expr:
+        """As carried, as a tree. Raises _Unavailable."""
+        tree = ast.parse(source.frame.module.code(node).strip(), mode="eval").body
+        found = _Substitution(self, source, _Way(way.target, way.before, way.depth + 1)).visit(tree)
+        assert isinstance(found, ast.expr)
+        return found
+
+    def name(self, name: str, source: Site, way: _Way) -> ast.expr | None:
+        """What to write for a plain name; None to keep it. Raises _Unavailable."""
+        if way.depth > 8:
+            raise _Unavailable
+        frame, target = source.frame, way.target
+        scopes = self._scopes[frame.module]
+        scope = scopes.by_node[frame.function or frame.module.tree]
+        owner = scopes.owner(name, scope)
+        if owner is None:
+            if hasattr(builtins, name) or self._comes_with_a_star(frame.module, way):
+                return None
+            raise _Unavailable
+        bindings = [mention for mention in scopes.of_variable(name, scope) if mention.binds]
+        here = frame.module is target.module
+        if here and isinstance(owner.node, cst.Module) and target.function is not None:
+            declared = [binding for binding in bindings if binding.scope.node is target.function]  # by `global`
+            if all(self._is_settled(binding, source, target, way.before) for binding in declared):
+                return None
+        in_target = here and owner.node is (target.function or target.module.tree)
+        if in_target and all(self._is_settled(binding, source, target, way.before) for binding in bindings):
+            return None
+        if len(bindings) == 1:
+            return self._written(name, bindings[0], frame, way)
+        earlier = self._earlier(bindings, source)
+        return folded(self._chosen(name, earlier, dict(frame.module.arms(source.unit)), frame, way))
+
+    @staticmethod
+    def _comes_with_a_star(module: Module, way: _Way) -> bool:
+        """Whether a name that a module does not bind can be one of `from somewhere import *`, and is there by then."""
+        stars = [unit for unit in module.order if is_star_import(only_statement(unit))]
+        if not stars or module is not way.target.module:
+            return False
+        return way.target.function is not None or all(module.order[s] < module.order[way.before] for s in stars)
+
+    def _chosen(
+        self,
+        name: str,
+        bindings: Sequence[Occurrence],
+        arms: Mapping[cst.CSTNode, cst.CSTNode],
+        frame: Frame,
+        way: _Way,
+    ) -> ast.expr:
+        """The value that a name has after these bindings, the last of which may stand in an `if`. Raises _Unavailable.
+
+        `arms`: those that are run, by their statement.
+        """
+        if not bindings:
+            raise _Unavailable
+        owners = [owner for owner, block in _arms(bindings[-1], frame) if arms.get(owner) is not block]
+        if not owners:
+            return self._written(name, bindings[-1], frame, way)
+        choice = owners[-1]
+        if not isinstance(choice, cst.If):
+            raise _Unavailable
+        blocks = [dict(_arms(binding, frame)).get(choice) for binding in bindings]
+
+        def through(block: cst.CSTNode | None) -> ast.expr:
+            left = [one for one, own in zip(bindings, blocks, strict=True) if own is None or own is block]
+            return self._chosen(name, left, {**arms, choice: block} if block is not None else arms, frame, way)
+
+        if choice in arms:
+            return through(arms[choice])
+        links = [choice]
+        while isinstance(links[-1].orelse, cst.If):
+            links.append(links[-1].orelse)
+        otherwise = links[-1].orelse
+        found = through(otherwise.body if otherwise is not None else None)
+        for link in reversed(links):
+            if not is_pure(link.test):
+                raise _Unavailable
+            found = ast.IfExp(self._meaning(link.test, Site(frame, choice), way), through(link.body), found)
+        return found
+
+    def _written(self, name: str, binding: Occurrence, frame: Frame, way: _Way) -> ast.expr:
+        """What to write for the value that a binding gives. Raises _Unavailable."""
+        if binding.unit is binding.scope.node is frame.function:
+            if frame is way.target:
+                if not self._is_parameter_still(name, binding, way):
+                    raise _Unavailable
+                return ast.Name(name, ast.Load())
+            parameter = self._parameter(name, frame)
+            # What one caller passes is not known in a function beside it, which others may call.
+            if parameter is None or frame.call is None or way.target not in frame.call.frame.chain():
+                raise _Unavailable
+            return self._meaning(parameter, frame.call, way)
+        value = assigned(binding)
+        if value is None or not is_pure(value):
+            raise _Unavailable
+        return self._meaning(value, Site(frame, binding.unit), way)
+
+    def _is_parameter_still(self, name: str, parameter: Occurrence, way: _Way) -> bool:
+        """Whether a name of the target is bound to nothing but what was passed for it, up to `before`."""
+        module = way.target.module
+        loops = {owner for owner in module.ancestors(way.before) if isinstance(owner, cst.For | cst.While)}
+        return not any(
+            module.order[one.unit] < module.order[way.before] or loops & set(module.ancestors(one.unit))
+            for one in self._scopes[module].of_variable(name, parameter.scope)
+            if one.binds and one is not parameter
+        )
+
+    def _is_settled(self, binding: Occurrence, source: Site, target: Frame, before: cst.CSTNode) -> bool:
+        """Whether a binding leaves the name the same at `before` and at `source`."""
+        if not self._precedes(binding, before, target.module):
+            return False
+        if source.frame is not target or binding.unit is binding.scope.node:
+            return True
+        order = target.module.order
+        return order[binding.unit] < order[source.unit] or order[source.unit] >= order[before]
+
+    def _earlier(self, bindings: Sequence[Occurrence], source: Site) -> Sequence[Occurrence]:
+        """The bindings that come before `source`, in order. Raises _Unavailable where a loop makes that mean little."""
+        module = source.frame.module
+        loops = {owner for owner, _ in module.arms(source.unit) if isinstance(owner, cst.For | cst.While)}
+        function = source.frame.function or module.tree
+
+        def when(binding: Occurrence) -> int:
+            """Its place in the order of the function's units; a parameter comes before all of them."""
+            return -1 if binding.unit is function else module.order[binding.unit]
+
+        for binding in bindings:
+            if binding.scope.node is not function:
+                raise _Unavailable
+            if binding.unit is not function and loops & set(module.ancestors(binding.unit)):
+                raise _Unavailable
+        return sorted((one for one in bindings if when(one) < module.order[source.unit]), key=when)
+
+    @staticmethod
+    def _precedes(binding: Occurrence, before: cst.CSTNode, module: Module) -> bool:
+        """Whether a binding is done with before `before` begins."""
+        if isinstance(binding.scope.node, cst.FunctionDef) and binding.unit is binding.scope.node:
+            return True
+        if before in module.ancestors(binding.unit) or binding.unit is before:
+            return False
+        return module.order[binding.unit] < module.order[before]
+
+    def attribute_is_settled(self, text: str, target: Frame, before: cst.CSTNode) -> bool:
+        """Whether `self.gpus` or `args.gpus` is assigned nowhere at or after `before` in the same function."""
+        module = target.module
+        body = target.function.body if isinstance(target.function, cst.FunctionDef) else module.tree
+        later = (u for u in units_of(body) if module.order[u] >= module.order[self._at(before, body, module)])
+        return not any(_assigns(unit, text, module) for unit in later)
+
+    @staticmethod
+    def attribute_is_untouched(name: str, source: Site, way: _Way) -> bool:
+        """Whether nothing from `before` to `source` sets an attribute of the object whose method `source` stands in."""
+        owners = tuple(source.frame.owner.ancestors()) if source.frame.owner is not None else ()
+        kept = _kept_as(owners, name)
+        methods = _methods_that_set(owners, kept)
+        for site in source.chain():
+            module, here = site.frame.module, site.frame is way.target
+            first = module.order[way.before] if here else 0
+            for unit in module.inside(site.frame.function or module.tree):
+                on_the_way = first <= module.order[unit] < module.order[site.unit]
+                if on_the_way and isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+                    if _assigns(unit, f".{kept}", module) or _calls(unit, methods):
+                        return False
+            if here:
+                break
+        return True
+
+    @staticmethod
+    def same_object(name: str, source: Frame, target: Frame) -> str | None:
+        """What `self` of one method is called in another one of the same object, which built what the first wraps."""
+        if source.owner is None or target.owner is None or name != _receiver(source.function):
+            return None
+        related = set(source.owner.ancestors()) & set(target.owner.ancestors())
+        return _receiver(target.function) if related else None
+
+    def attribute_is_early(self, name: str, source: Frame, target: Frame, before: cst.CSTNode) -> bool:
+        """Whether an attribute of the object that both methods belong to has its value for good just before `before`.
+
+        It has when it is set in __init__ alone, and __init__ is over by then or past that line.
+        """
+        assert source.owner is not None
+        assert target.owner is not None
+        owners = dict.fromkeys((*target.owner.ancestors(), *source.owner.ancestors()))
+        kept = _kept_as(owners, name)
+        setters = [(method, unit) for cls in owners for method, unit in _setters(cls, kept)]
+        if not setters or any(method.name.value != "__init__" for method, _ in setters):
+            return False
+        here = Site(target, before)  # type: ignore[arg-type]
+        for site in here.chain():
+            order = site.frame.module.order
+            if any(method is site.frame.function and order[unit] >= order[site.unit] for method, unit in setters):
+                return False
+        return True
+
+    def attribute_value(self, name: str, source: Site, way: _Way) -> ast.expr:
+        """What is assigned to an attribute of the object whose method `source` stands in, before it has it.
+
+        Raises _Unavailable where more than one statement assigns to it, or the one that does may be left out.
+        """
+        owners = source.frame.owner.ancestors() if source.frame.owner is not None else ()
+        setters = [setter for cls in owners for setter in _setters(cls, name)]
+        if len(setters) != 1:
+            raise _Unavailable
+        method, unit = setters[0]
+        frame = next((frame for frame in way.target.chain() if frame.function is method), None)
+        small = only_statement(unit)
+        if frame is None or not isinstance(small, cst.Assign) or len(small.targets) != 1 or not is_pure(small.value):
+            raise _Unavailable
+        if not isinstance(small.targets[0].target, cst.Attribute):  # one of several: `self.a, self.b = both`
+            raise _Unavailable
+        order = frame.module.order
+        begun = frame is source.frame and order[unit] < order[source.unit]
+        if not (begun or (method.name.value == "__init__" and frame is not source.frame)):
+            raise _Unavailable
+        if any(
+            owner is not method for owner, block in frame.module.arms(unit) if method in frame.module.ancestors(owner)
+        ):
+            raise _Unavailable
+        return self._meaning(small.value, Site(frame, unit), way)
+
+    @staticmethod
+    def _at(unit: cst.CSTNode, body: cst.Module | cst.BaseSuite, module: Module) -> cst.CSTNode:
+        """The unit of `body` that holds `unit`."""
+        return next(one for one in (unit, *module.ancestors(unit)) if module.places[one].block is body)
+
+    @staticmethod
+    def _parameter(name: str, source: Frame) -> cst.BaseExpression | None:
+        """The expression a caller passes for a parameter, or its default."""
+        function, call = source.function, source.call_node
+        if not isinstance(function, cst.FunctionDef) or call is None or any(arg.star for arg in call.args):
+            return None
+        params = [*function.params.posonly_params, *function.params.params]
+        names = [param.name.value for param in params]
+        if names[:1] == ["self"] and isinstance(call.func, cst.Attribute):
+            if name == "self":
+                return call.func.value
+            names, params = names[1:], params[1:]
+        elif names[:1] == ["self"]:
+            if name == "self":
+                return None
+            names, params = names[1:], params[1:]
+        for arg in call.args:
+            if arg.keyword is not None and arg.keyword.value == name:
+                return arg.value
+        positional = [arg.value for arg in call.args if arg.keyword is None]
+        if name in names and names.index(name) < len(positional):
+            return positional[names.index(name)]
+        for param in (*params, *function.params.kwonly_params):
+            if param.name.value == name:
+                return param.default
+        return None
+
+
+class _Unavailable(Exception):
+    pass
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Where an expression is carried to, and through how many others the way led so far."""
+
+    target: Frame
+    before: cst.CSTNode
+    depth: int
+
+
+class _Substitution(ast.NodeTransformer):
+    def __init__(self, carrier: Carrier, source: Site, way: _Way) -> None:
+        self._carrier, self._source, self._way = carrier, source, way
+        self.changed = False
+        self._own: frozenset[str] = frozenset()
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self._own:
+            return node
+        found = self._carrier.name(node.id, self._source, self._way)
+        if found is None:
+            return node
+        if self._own and self._own & {part.id for part in ast.walk(found) if isinstance(part, ast.Name)}:
+            raise _Unavailable  # it would be another name in there
+        self.changed = True
+        return found
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        return self._within(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return self._within(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        return self._within(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._within(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        return self._within(node)
+
+    def _within(self, node: ast.expr) -> ast.expr:
+        """An expression with names of its own, which nothing outside it must have."""
+        outer = self._own
+        self._own = outer | _own_names(node)
+        self.generic_visit(node)
+        self._own = outer
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        text = ast.unparse(node)
+        source, target, before = self._source.frame, self._way.target, self._way.before
+        if isinstance(node.value, ast.Name):
+            receiver = self._carrier.same_object(node.value.id, source, target) if source is not target else None
+            if receiver is not None and self._carrier.attribute_is_early(node.attr, source, target, before):
+                self.changed = True
+                return ast.Attribute(ast.Name(receiver, ast.Load()), node.attr, ast.Load())
+            settled = receiver is None and self._carrier.attribute_is_settled(text, target, before)
+            if node.value.id == _receiver(source.function) and not settled:
+                self.changed = True
+                return self._carrier.attribute_value(node.attr, self._source, self._way)
+            if node.value.id == _receiver(source.function) and source is not target:
+                if not self._carrier.attribute_is_untouched(node.attr, self._source, self._way):
+                    raise _Unavailable
+        if not self._carrier.attribute_is_settled(text, target, before):
+            raise _Unavailable
+        self.generic_visit(node)
+        return node
+
+
+def _own_names(node: ast.expr) -> frozenset[str]:
+    """What a comprehension or a lambda binds for itself. Raises _Unavailable where it reads a name of the same kind."""
+    if isinstance(node, ast.Lambda):
+        return frozenset(part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg))
+    assert isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp)
+    names = (part for clause in node.generators for part in ast.walk(clause.target))
+    own = frozenset(part.id for part in names if isinstance(part, ast.Name))
+    if own & {part.id for part in ast.walk(node.generators[0].iter) if isinstance(part, ast.Name)}:
+        raise _Unavailable  # `[i for i in i]`
+    return own
+
+
+def _arms(binding: Occurrence, frame: Frame) -> Sequence[tuple[cst.CSTNode, cst.CSTNode]]:
+    """(compound statement, block) for each arm that a binding of a frame stands in; a parameter stands in none."""
+    function = frame.function or frame.module.tree
+    return tuple(frame.module.arms(binding.unit)) if binding.unit is not function else ()
+
+
+def _receiver(function: cst.CSTNode | None) -> str | None:
+    """The name a method has for its object."""
+    if not isinstance(function, cst.FunctionDef):
+        return None
+    parameters = [*function.params.posonly_params, *function.params.params]
+    return parameters[0].name.value if parameters else None
+
+
+def _methods(cls: ClassValue) -> Iterator[cst.FunctionDef]:
+    return (unit for unit in units_of(cls.node.body) if isinstance(unit, cst.FunctionDef))
+
+
+def _setters(cls: ClassValue, name: str) -> Iterator[tuple[cst.FunctionDef, Unit]]:
+    """The methods of a class that assign to an attribute of their object, and the statements that do."""
+    module = cls.closure.module
+    for method in _methods(cls):
+        text = f"{_receiver(method)}.{name}"
+        for unit in module.inside(method):
+            if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) and _assigns(unit, text, module):
+                yield method, unit
+
+
+def _kept_as(owners: Iterable[ClassValue], name: str) -> str:
+    """The attribute that a property gives back as it is, or the name itself where it is no such property."""
+    for cls in owners:
+        method = cls.members.get(name)
+        node = method.node if isinstance(method, FunctionValue) else None
+        if not isinstance(node, cst.FunctionDef):
+            continue
+        properties = [decorator for decorator in node.decorators if dotted(decorator.decorator) == "property"]
+        lines = [unit for unit in units_of(node.body) if not is_docstring(only_statement(unit))]
+        small = only_statement(lines[0]) if len(lines) == 1 else None
+        found = small.value if isinstance(small, cst.Return) else None
+        if properties and isinstance(found, cst.Attribute) and dotted(found.value) == _receiver(node):
+            return found.attr.value
+    return name
+
+
+def _methods_that_set(owners: Iterable[ClassValue], name: str) -> set[str]:
+    """The methods of an object that set one of its attributes, themselves or through each other, but for __init__."""
+    methods = {method for cls in owners for method in _methods(cls)}
+    setting = {method for cls in owners for method, _ in _setters(cls, name)}
+    while True:
+        found = {method.name.value for method in setting} - {"__init__"}
+        more = {method for method in methods - setting if _calls(method.body, found)}
+        if not more:
+            return found
+        setting |= more
+
+
+def _calls(node: cst.CSTNode, methods: Set[str]) -> bool:
+    """Whether a method of one of these names is called on something."""
+    return bool(methods) and any(
+        isinstance(part, cst.Call) and isinstance(part.func, cst.Attribute) and part.func.attr.value in methods
+        for part in walk(node)
+    )
+
+
+def _assigns(unit: cst.CSTNode, text: str, module: Module) -> bool:
+    """Whether a unit assigns to an attribute whose code ends in `text`, alone or with others: `self.a, self.b = c`."""
+    return any(
+        isinstance(part, cst.AssignTarget | cst.AugAssign | cst.AnnAssign)
+        and any(isinstance(one, cst.Attribute) and module.code(one).endswith(text) for one in walk(part.target))
+        for part in walk(unit)
+    )
+
+
+def assigned(binding: Occurrence) -> cst.BaseExpression | None:
+    """The expression a name is bound to by a plain `name = expression`."""
+    if not isinstance(binding.unit, cst.SimpleStatementLine):
+        return None
+    for small in binding.unit.body:
+        if isinstance(small, cst.Assign) and any(target.target is binding.node for target in small.targets):
+            return small.value
+    return None
+
+
+def sole_assignment(binding: Occurrence) -> cst.Assign | None:
+    """The `name = value`, alone on its line, that binds a name."""
+    small = only_statement(binding.unit)
+    if isinstance(small, cst.Assign) and len(small.targets) == 1 and small.targets[0].target is binding.node:
+        return small
+    return None
+
+
+def is_pure(node: cst.BaseExpression) -> bool:
+    """Whether evaluating an expression twice, or not at all, changes nothing."""
+    return not any(
+        isinstance(part, cst.NamedExpr | cst.Await | cst.Yield)
+        or (isinstance(part, cst.Call) and not _is_pure_call(part))
+        for part in walk(node)
+    )
+
+
+def _is_pure_call(call: cst.Call) -> bool:
+    if isinstance(call.func, cst.Name):
+        return call.func.value in _PURE_CALLS
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _PURE_METHODS

@@ -1,0 +1,50 @@
+"""Functions that are written into a user's module: where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Insert
+from tfmigrate.understand.program import Module, is_seam, only_statement
+from tfmigrate.walk import walk
+
+
+def with_function(
+    module: Module, code: str, users: Iterable[cst.CSTNode], changes: Iterable[CallChange]
+) -> Iterator[CallChange]:
+    """The changes, which make `users` call the function that `code` defines; the first of them brings it along."""
+    changes = list(changes)
+    if not changes:
+        return
+    first, *others = changes
+    yield replace(first, more=(*first.more, Insert(place_for_function(module, users), code)))
+    yield from others
+
+
+def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTNode:
+    """The statement before which a function stands that `users` call: behind the imports that stand above the first
+    function and the first of them, and what is called for its own sake there; or theirs."""
+    used = set(users)
+    body = module.tree.body
+    end = next(
+        n
+        for n, unit in enumerate(body)
+        if (isinstance(unit, cst.FunctionDef | cst.ClassDef) and not is_seam(unit))
+        or any(node in used for node in walk(unit))
+    )
+    place = max((n + 1 for n, unit in enumerate(body[:end]) if _imports_only(unit)), default=0)
+    while place < end and (isinstance(only_statement(body[place]), cst.Expr) or is_seam(body[place])):
+        place += 1
+    return body[place]
+
+
+def _imports_only(unit: cst.CSTNode) -> bool:
+    """Whether a statement, also a `try` or `if`, does nothing but import."""
+    lines = [line for line in walk(unit) if isinstance(line, cst.SimpleStatementLine)]
+    return isinstance(unit, cst.SimpleStatementLine | cst.Try | cst.If) and all(
+        isinstance(small, cst.Import | cst.ImportFrom) for line in lines for small in line.body
+    )

@@ -1,0 +1,103 @@
+"""fit() on arrays becomes a tf.data pipeline with the global batch: wherever a model of a home is trained, and where
+that is asked for, in programs that are on a strategy already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.functions import place_for_function
+from tfmigrate.plan.data.pipeline import Names, plan_pipeline, shuffling_function, takes_arrays
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Insert
+from tfmigrate.plan.strategy.model_group import Group
+from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.strategy import replicas
+from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.program import Module
+
+
+@dataclass(frozen=True)
+class Training:
+    """A fit() on arrays under a strategy: the strategy's name and the number of its replicas, where they are known."""
+
+    use: Use
+    strategy: str | None = None
+    replicas: int | None = None
+
+
+def plan_arrays(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> None:
+    """The edits of each training on arrays, or in words why it keeps them."""
+    plan_trainings(_of_homes(homes, drafts), drafts)
+
+
+def _of_homes(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> Iterator[Training]:
+    trainings: dict[cst.Call, list[tuple[Home, Group, Use]]] = {}
+    for home in homes:
+        for group in home.groups:
+            for use in group.trainings:
+                if takes_arrays(use, drafts[use.site.frame.module].facts):
+                    trainings.setdefault(use.call, []).append((home, group, use))
+    for concerned in trainings.values():
+        home, group, use = concerned[0]
+        alone = all(one is home for one, _, _ in concerned)
+        counts = {replicas(wrap) for wrap in group.wraps} if alone else set()
+        count = next(iter(counts)) if len(counts) == 1 else None
+        here = use.site.frame.function is group.home.function and use.site.frame.module is group.home.module
+        guarded = any(wrap.guards for wrap in group.wraps)
+        yield Training(use, home.name if alone and here and not guarded else None, count)
+
+
+def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]) -> None:
+    shuffling: dict[Module, list[cst.Call]] = {}
+    for training in trainings:
+        draft = drafts[training.use.site.frame.module]
+        if draft.wanted(codes.ARRAYS_TO_DATASET, training.use.call) and _plan_one(training, draft):
+            shuffling.setdefault(draft.module, []).append(training.use.call)
+    for module, calls in shuffling.items():
+        draft = drafts[module]
+        over_workers, indent = draft.settings.over_workers, module.tree.default_indent
+        code = shuffling_function(_function(draft), draft.tf, indent, draft.quote, over_workers)
+        # First, for it stands before the strategy where both stand before the same statement.
+        draft.edits.insert(0, Insert(place_for_function(module, calls), code))
+
+
+def _function(draft: Draft) -> str:
+    """The name of the function that shuffles, free everywhere in the module."""
+    return draft.scopes.fresh("shuffled_batches", draft.scopes.module)
+
+
+def _plan_one(training: Training, draft: Draft) -> bool:
+    """Returns whether its pipeline calls the function that shuffles."""
+    use = training.use
+    over_workers = draft.settings.over_workers
+    keep_batch = draft.settings.batch == "keep" or over_workers
+    found = plan_pipeline(draft.module, draft.facts, use, _names(training, draft), training.replicas, keep_batch)
+    if isinstance(found, str):
+        message = f"fit() keeps its arrays, of which a strategy takes the global batch too: {found}"
+        if over_workers:
+            message = f"fit() keeps its arrays, which every worker shuffles in an order of its own: {found}"
+        draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
+        return False
+    draft.edits.extend((found.insert, found.arguments))
+    message = "fit() on arrays becomes a tf.data pipeline with the global batch"
+    draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "rewrite")
+    return found.shuffles
+
+
+def _names(training: Training, draft: Draft) -> Names:
+    scope = draft.scope_of(training.use.site.frame)
+    return Names(
+        tf=draft.tf,
+        strategy=training.strategy,
+        train=draft.scopes.fresh("train_dataset", scope),
+        validation=draft.scopes.fresh("validation_dataset", scope),
+        batch=draft.scopes.fresh("global_batch_size", scope),
+        split=draft.scopes.fresh("split_at", scope),
+        arrays=draft.scopes.fresh("train_arrays", scope),
+        shuffled=_function(draft),
+        sharding=draft.scopes.fresh("sharding", scope) if draft.settings.over_workers else None,
+    )

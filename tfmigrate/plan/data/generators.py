@@ -1,0 +1,193 @@
+"""Generator functions: does one that is started again yield the same batches again?"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import keywords
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, root_name
+from tfmigrate.understand.values import (
+    FunctionValue,
+    Instance,
+    Literal,
+    Made,
+    Method,
+    ModelObject,
+    Opaque,
+    Parameter,
+    Value,
+    options,
+)
+from tfmigrate.walk import calls_in, walk
+
+_LIBRARIES = frozenset({
+    "numpy", "math", "os", "cv2", "PIL", "scipy", "skimage", "imageio", "json", "glob", "itertools", "collections",
+    "copy", "keras", "tensorflow",
+})  # fmt: skip
+"""Libraries whose functions keep nothing from call to call, but for what `_KEEPS` names."""
+_KEEPS = ("numpy.random", "tensorflow.random", "os.environ", "os.remove", "os.rename", "itertools.count")
+_SEEDED = frozenset({"numpy.random.RandomState", "numpy.random.default_rng", "random.Random"})
+_READING = frozenset({
+    "astype", "reshape", "copy", "mean", "max", "min", "sum", "std", "any", "all", "transpose", "tolist", "flatten",
+    "ravel", "squeeze", "argmax", "argmin", "nonzero", "strip", "split", "rstrip", "lstrip", "format", "join", "items",
+    "keys", "values", "get", "index", "count", "startswith", "endswith", "lower", "upper", "replace", "encode",
+    "decode", "todense", "toarray", "to_numpy",
+})  # fmt: skip
+"""Methods of arrays, texts and dicts that change nothing."""
+_BUILTINS = frozenset(dir(builtins)) - {
+    "next",
+    "input",
+    "open",
+    "setattr",
+    "delattr",
+    "exec",
+    "eval",
+    "globals",
+    "vars",
+}
+_ITERATORS = frozenset({"iter", "zip", "map", "filter", "open", "cycle", "chain", "enumerate"})
+_VARYING = ("pad", "pad_sequences")
+"""Functions that make batches of different sizes."""
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """Reads generator functions of a program; `modules` are the facts of each of its modules."""
+
+    modules: Mapping[Module, Facts]
+
+    def objection_to(self, maker: cst.Call, facts: Facts) -> str | None:
+        """Why it is not sure that a call makes a generator which can be made again; None where it is."""
+        for arg in maker.args:
+            for value in options(facts.values.get(arg.value, Literal(None))):
+                if _may_keep_a_place(value):
+                    return f"it is given `{facts.module.code(arg.value)}`, which may keep a place"
+        for function in options(facts.values.get(maker.func, Literal(None))):
+            problem = self.objection(function) if isinstance(function, FunctionValue) else "it is not in sight"
+            if problem is not None:
+                return problem
+        return None
+
+    def objection(self, function: FunctionValue, depth: int = 0) -> str | None:
+        """Why it is not sure that each start of a function yields the same batches, of one size; None where it is."""
+        facts, node = self.modules.get(function.module), function.node
+        if facts is None or not isinstance(node, cst.FunctionDef) or depth > 4:
+            return "what it calls is not in sight"
+        if node.decorators or node.asynchronous is not None:
+            return "it is decorated"
+        return next(_Body(self, facts, node, depth).objections(), None)
+
+
+@dataclass(frozen=True)
+class _Body:
+    restarts: Restarts
+    facts: Facts
+    node: cst.FunctionDef
+    depth: int
+
+    def objections(self) -> Iterator[str]:
+        for part in walk(self.node.body):
+            if isinstance(part, cst.Global | cst.Nonlocal):
+                yield "it keeps its place outside itself"
+            elif isinstance(part, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.Del):
+                yield from self._stored(part.target)
+            elif isinstance(part, cst.For):
+                yield from self._loop(part)
+            elif isinstance(part, cst.With | cst.Await | cst.ClassDef):
+                yield "it uses something that may keep a place"
+        for call in calls_in(self.node.body):
+            yield from self._called(call)
+
+    def _stored(self, target: cst.BaseExpression) -> Iterator[str]:
+        while isinstance(target, cst.Attribute | cst.Subscript):
+            target = target.value
+            if not isinstance(target, cst.Attribute | cst.Subscript) and not self._is_own(target):
+                yield f"it changes `{self._code(target)}`, which it did not make itself"
+
+    def _loop(self, loop: cst.For) -> Iterator[str]:
+        """A loop over something from outside: what has a length and places is a list, and can be begun again."""
+        if isinstance(loop.iter, cst.Name | cst.Attribute) and not self._is_own(loop.iter):
+            if not self._is_indexed(self._code(loop.iter)):
+                yield f"it goes through `{self._code(loop.iter)}`, which may keep a place"
+
+    def _is_indexed(self, code: str) -> bool:
+        """Whether the function takes the length of something, or an item out of it."""
+        for part in walk(self.node.body):
+            if isinstance(part, cst.Subscript) and self._code(part.value) == code:
+                return True
+            if isinstance(part, cst.Call) and isinstance(part.func, cst.Name) and part.func.value == "len":
+                if part.args and self._code(part.args[0].value) == code:
+                    return True
+        return False
+
+    def _called(self, call: cst.Call) -> Iterator[str]:
+        name = self.facts.symbols.get(call.func, "")
+        functions = [o for o in self.facts.options(call.func) if isinstance(o, FunctionValue)]
+        last = name.rpartition(".")[2] or (call.func.value if isinstance(call.func, cst.Name) else "")
+        if last in _VARYING and "maxlen" not in keywords(call):
+            yield "its batches may differ in size"
+        elif name:
+            keeps = any(name == one or name.startswith(one + ".") for one in _KEEPS)
+            if not (name in _SEEDED and call.args) and (keeps or name.split(".")[0] not in _LIBRARIES):
+                yield f"{name}() may keep a place or draw random numbers"
+        elif functions:
+            inner = (self.restarts.objection(function, self.depth + 1) for function in functions)
+            yield from (objection for objection in inner if objection is not None)
+        elif isinstance(call.func, cst.Name):
+            if call.func.value not in _BUILTINS:
+                yield f"what `{call.func.value}()` does is not in sight"
+        elif isinstance(call.func, cst.Attribute):
+            if call.func.attr.value not in _READING and not self._is_own(call.func.value):
+                yield f"what `{self._code(call.func)}()` does is not in sight"
+
+    def _is_own(self, node: cst.BaseExpression) -> bool:
+        """Whether the function itself makes what an expression stands for: a call's result, a literal, a list."""
+        if isinstance(node, cst.Attribute | cst.Subscript):
+            return self._is_own(node.value)
+        if not isinstance(node, cst.Name):
+            return isinstance(node, cst.Call)
+        values = list(_bound(self.node, node.value))
+        return bool(values) and not any(isinstance(v, cst.Name | cst.Attribute | cst.Subscript | None) for v in values)
+
+    def _code(self, node: cst.BaseExpression) -> str:
+        root = root_name(node)
+        return self.facts.module.code(node) if root is not None else "something"
+
+
+def _may_keep_a_place(value: Value) -> bool:
+    """Iterators, objects with methods, and parameters of functions that nobody in sight calls."""
+    if isinstance(value, Opaque) and isinstance(value.node, cst.Call):
+        func = value.node.func
+        name = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+        return name in _ITERATORS or name.startswith("flow")
+    return isinstance(value, Made | Instance | Method | Parameter | ModelObject)
+
+
+def _bound(function: cst.FunctionDef, name: str) -> Iterator[cst.BaseExpression | None]:
+    """The values that a function binds a name to; None for a parameter, a loop and the like."""
+    for param in walk(function.params):
+        if isinstance(param, cst.Param) and param.name.value == name:
+            yield None
+    for part in walk(function.body):
+        if isinstance(part, cst.Assign):
+            for target in part.targets:
+                if isinstance(target.target, cst.Name) and target.target.value == name:
+                    yield part.value
+                elif any(isinstance(one, cst.Name) and one.value == name for one in _names(target.target)):
+                    yield None if not isinstance(part.value, cst.Call) else part.value
+        elif isinstance(part, cst.For) and any(one.value == name for one in _names(part.target)):
+            yield None
+
+
+def _names(target: cst.BaseExpression) -> Iterator[cst.Name]:
+    """The names that a target binds."""
+    if isinstance(target, cst.Name):
+        yield target
+    elif isinstance(target, cst.Tuple | cst.List):
+        for element in target.elements:
+            yield from _names(element.value)

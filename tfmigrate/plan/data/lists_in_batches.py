@@ -1,0 +1,61 @@
+"""Lists in the batches of generators and Sequences, where Keras 3 takes tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.data.made_batches import batches_made, parts_of
+from tfmigrate.plan.edits import Replace, listed
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Items
+
+
+def lists_in_batches(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+    """`yield [x, y]` is `yield x, y`, and `[first, second]` in it, the inputs of a model, a tuple too.
+
+    `modules`: the facts of every module of the program.
+    """
+    seen: set[cst.CSTNode] = set()
+    for batch in batches_made(facts, modules):
+        if batch.node in seen:
+            continue
+        seen.add(batch.node)
+        if batch.is_predicted and isinstance(batch.node, cst.List):
+            message = f"{_FAILS}; predict() takes this one for several inputs, and training for inputs and targets"
+            yield CallChange(codes.LISTS_IN_BATCHES, batch.node, message, action="warn")
+            continue
+        lists = [node for node in parts_of(batch.node) if _length(node, facts)]
+        if batch.is_yielded and _length(batch.node, facts) > 1:
+            lists.insert(0, batch.node)  # A Sequence may return one.
+        for node in lists:
+            bare = node is batch.node and "\n" not in facts.module.code(node)
+            yield CallChange(codes.LISTS_IN_BATCHES, node, f"{_FAILS}: it is a tuple", _as_tuple(node, facts, bare))
+
+
+_FAILS = "Keras 3 fails on a list in a batch of a generator or a Sequence"
+
+
+def _length(node: cst.BaseExpression, facts: Facts) -> int:
+    """How many things a list holds that is written out, or a variable that is one; 0 for anything else, and numbers."""
+    if isinstance(node, cst.List):
+        parts = [element.value for element in node.elements]
+        return 0 if any(isinstance(part, cst.BaseNumber | cst.UnaryOperation) for part in parts) else len(parts)
+    known = facts.options(node) if isinstance(node, cst.Name | cst.Attribute) else frozenset()
+    lengths = {len(one.values) if isinstance(one, Items) and one.counted and one.kind == "list" else 0 for one in known}
+    return lengths.pop() if len(lengths) == 1 else 0
+
+
+def _as_tuple(node: cst.BaseExpression, facts: Facts, bare: bool) -> Replace:
+    """The tuple in a list's place, `bare` without parentheses; the only element of a list stands alone."""
+    if not isinstance(node, cst.List):
+        return Replace(node, (node, "[0]") if _length(node, facts) == 1 else ("tuple(", node, ")"))
+    if len(node.elements) == 1:
+        only = node.elements[0]
+        return Replace(node, ("tuple(", only.value, ")") if isinstance(only, cst.StarredElement) else (only.value,))
+    parts = listed(("*", one.value) if isinstance(one, cst.StarredElement) else (one.value,) for one in node.elements)
+    return Replace(node, parts if bare else ("(", *parts, ")"))

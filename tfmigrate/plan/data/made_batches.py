@@ -1,0 +1,83 @@
+"""The batches that generators and Sequences of the program make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.data.batches import data_of
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import FunctionValue, Instance, Made, ModelObject, Value
+from tfmigrate.walk import children
+
+_PREDICT = frozenset({"predict", "predict_generator"})
+
+
+@dataclass(frozen=True)
+class Batch:
+    """An expression that is one batch, and the models that take it."""
+
+    node: cst.BaseExpression
+    models: frozenset[ModelObject]
+    is_yielded: bool
+    """By a generator; else returned by a Sequence."""
+    is_predicted: bool
+    """Whether predict() takes it too, for which a list is several inputs."""
+
+
+def batches_made(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Batch]:
+    """What the functions of a module yield, or return from `__getitem__`, that are trained or evaluated with.
+
+    `modules`: the facts of every module of the program.
+    """
+    models: dict[cst.FunctionDef, set[ModelObject]] = {}
+    predicted: set[cst.FunctionDef] = set()
+    for use in (use for known in modules.values() for use in known.uses):
+        if use.method in _PREDICT:
+            value = use.argument(0, "generator" if use.method.endswith("_generator") else "x")
+            predicted.update(_makers([value] if value is not None else []))
+        for given in data_of(use):
+            for maker in _makers(given.values):
+                models.setdefault(maker, set()).update(use.models)
+    for function in [node for node in facts.module.nodes if isinstance(node, cst.FunctionDef) and node in models]:
+        for node, yielded in _given(function.body):
+            yield Batch(node, frozenset(models[function]), yielded, function in predicted)
+
+
+def targets_of(batch: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What stands behind the inputs of a batch that is written out: targets and weights."""
+    return parts_of(batch)[1:]
+
+
+def parts_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The elements of a list or tuple that is written out whole."""
+    if not isinstance(node, cst.List | cst.Tuple):
+        return []
+    plain = all(isinstance(element, cst.Element) for element in node.elements)
+    return [element.value for element in node.elements] if plain else []
+
+
+def _makers(values: Iterator[Value] | list[Value] | frozenset[Value]) -> Iterator[cst.FunctionDef]:
+    """The functions that generators are of, and that give the batches of a Sequence."""
+    for value in values:
+        if isinstance(value, Made) and isinstance(value.source, cst.FunctionDef):
+            yield value.source
+        elif isinstance(value, Instance):
+            method = value.cls.lookup("__getitem__")
+            if isinstance(method, FunctionValue) and isinstance(method.node, cst.FunctionDef):
+                yield method.node
+
+
+def _given(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """What a function yields (True) or returns, without those inside it."""
+    for part in children(node):
+        if isinstance(part, cst.FunctionDef | cst.ClassDef | cst.Lambda):
+            continue
+        if isinstance(part, cst.Yield) and isinstance(part.value, cst.BaseExpression):
+            yield part.value, True
+        elif isinstance(part, cst.Return) and part.value is not None:
+            yield part.value, False
+        yield from _given(part)

@@ -1,0 +1,97 @@
+"""Targets and weights under the name of a model's only output: Keras 3 takes the dict itself for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, named_arguments
+from tfmigrate.plan.data.made_batches import batches_made, targets_of
+from tfmigrate.plan.edits import Replace
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Items, Made, ModelObject
+
+_PARAMETERS = {
+    "fit": FIT,
+    "fit_generator": FIT_GENERATOR,
+    "evaluate": EVALUATE,
+    "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
+    "test_on_batch": ("x", "y", "sample_weight"),
+}
+
+
+def only_outputs(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+    """`fit(x, {"digit": y})` of a model with one output: the targets alone are written, of a generator's batches too.
+
+    `modules`: the facts of every module of the program.
+    """
+    found: dict[cst.Dict, set[ModelObject]] = {}
+    for use in facts.uses:
+        for node in _dicts(use):
+            found.setdefault(node, set()).update(use.models)
+    for batch in batches_made(facts, modules):
+        for target in targets_of(batch.node):
+            if isinstance(target, cst.Dict) and alone(target) is not target:
+                found.setdefault(target, set()).update(batch.models)
+    for node, models in found.items():
+        one = has_one_output(models, facts)
+        if one:
+            edit = Replace(node, (alone(node),))
+            yield CallChange(codes.ONLY_OUTPUT, node, f"{_FAILS}: the dict goes", edit)
+        elif one is None:
+            message = f"{_FAILS}: where the model has no other output, write the value without its name"
+            yield CallChange(codes.ONLY_OUTPUT, node, message, action="warn")
+
+
+_FAILS = "Keras 3 fails on a dict for the only output of a model (\"Expected float32, but got 'str'\")"
+
+
+def alone(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What a dict of one item names; anything else is itself."""
+    if isinstance(node, cst.Dict) and len(node.elements) == 1:
+        (element,) = node.elements
+        if isinstance(element, cst.DictElement):
+            return element.value
+    return node
+
+
+def has_one_output(models: Set[ModelObject], facts: Facts) -> bool | None:
+    """Whether each of the models has one output; None where that is not plain."""
+    answers = {_has_one(model, facts) for model in models}
+    if False in answers:
+        return False
+    return True if answers == {True} else None
+
+
+def _has_one(model: ModelObject, facts: Facts) -> bool | None:
+    maker = names.canonical(model.maker)
+    if maker == "keras.models.Sequential":
+        return True
+    if maker != "keras.models.Model" or not isinstance(model.node, cst.Call):
+        return None
+    named = named_arguments(model.node, ("inputs", "outputs", "name"))
+    outputs = (named or {}).get("outputs") or (named or {}).get("output")
+    if outputs is None or model.site.frame.module is not facts.module:
+        return None
+    if isinstance(outputs.value, cst.List | cst.Tuple):
+        return len(outputs.value.elements) == 1
+    made = facts.options(outputs.value)
+    if any(isinstance(one, Items) and len(one.values) > 1 for one in made):
+        return False
+    return True if made and all(isinstance(one, Made) and one.kind == "tensor" for one in made) else None
+
+
+def _dicts(use: Use) -> Iterator[cst.Dict]:
+    """The dicts of one item that a call is given for targets or weights."""
+    parameters = _PARAMETERS.get(use.method)
+    named = named_arguments(use.call, parameters) if parameters is not None and use.models else None
+    given = [arg.value for name in ("y", "sample_weight") if named and (arg := named.get(name))]
+    validation = named.get("validation_data") if named else None
+    if validation is not None and isinstance(validation.value, cst.Tuple | cst.List):
+        given += [element.value for element in validation.value.elements[1:]]
+    yield from (node for node in given if isinstance(node, cst.Dict) and alone(node) is not node)

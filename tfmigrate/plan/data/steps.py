@@ -1,0 +1,78 @@
+"""Numbers of steps that are fractions: Keras 2 counted up to them, and Keras 3 hands them to range()."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.change.paths import bound_once
+from tfmigrate.plan.edits import Replace
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import imports_of
+from tfmigrate.understand.scopes import Scopes
+
+_COUNTS = {
+    "fit": ("steps_per_epoch", "validation_steps"),
+    "fit_generator": ("steps_per_epoch", "validation_steps"),
+    "evaluate": ("steps",),
+    "predict": ("steps",),
+    "evaluate_generator": ("steps",),
+    "predict_generator": ("steps",),
+}
+
+
+def fractional_steps(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`steps_per_epoch=len(x) / batch_size` took the next whole number of steps, which is written out."""
+    seen: set[cst.CSTNode] = set()
+    for use in facts.uses:
+        if not use.models and not use.method.endswith("_generator"):
+            continue
+        counts = [given.value for name in _COUNTS.get(use.method, ()) if (given := keywords(use.call).get(name))]
+        if use.method.endswith("_generator") and len(use.call.args) > 1 and use.call.args[1].keyword is None:
+            counts.append(use.call.args[1].value)
+        for node in counts:
+            if node in seen:
+                continue
+            seen.add(node)
+            made = _made(node, scopes)
+            if isinstance(made, cst.BinaryOperation) and isinstance(made.operator, cst.Divide):
+                edit = _rounded_up(node, facts, scopes)
+                yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}: it is rounded up, as Keras 2 counted", edit)
+            elif isinstance(made, cst.Call) and facts.symbols.get(made.func) in _ROUNDINGS:
+                edit = Replace(node, ("int(", node, ")"))
+                yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, also one that NumPy rounded", edit)
+
+
+_FLOAT = "a number of steps that is a quotient is a float, which Keras 3 refuses"
+_ROUNDINGS = frozenset(f"numpy.{name}" for name in ("ceil", "floor", "rint", "round", "around", "trunc", "fix"))
+
+
+def _made(node: cst.BaseExpression, scopes: Scopes) -> cst.BaseExpression | None:
+    """An expression, or for a variable that is bound to one and nothing else, that one."""
+    return bound_once(node, scopes) if isinstance(node, cst.Name) else node
+
+
+def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Replace:
+    """With `math` or NumPy where the module has it, else by the floor of the negative quotient."""
+    bound = {full: name for name, full in _modules(facts)}
+    if "math" in bound:
+        return Replace(node, (f"{bound['math']}.ceil(", node, ")"))
+    if "numpy" in bound:
+        return Replace(node, (f"int({bound['numpy']}.ceil(", node, "))"))
+    if isinstance(node, cst.BinaryOperation) and not isinstance(node.left, cst.BinaryOperation):
+        return Replace(node, ("int(-(-", node.left, " // ", node.right, "))"))
+    return Replace(node, ("int(-(-(", node, ") // 1))"))
+
+
+def _modules(facts: Facts) -> Iterator[tuple[str, str]]:
+    """What the imports at a module's top bind: each name, and the module that it is."""
+    for statement in facts.module.tree.body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            for small in statement.body:
+                if isinstance(small, cst.Import):
+                    for _, name, full in imports_of(small):
+                        yield name, full

@@ -1,0 +1,346 @@
+"""What is called of an Estimator: train, evaluate, predict and train_and_evaluate become calls of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import is_none, is_true, quoted, text_of
+from tfmigrate.plan.edits import Argument, Arguments, Insert, Remove, Replace
+from tfmigrate.plan.estimator.inputs import Inputs
+from tfmigrate.plan.estimator.migration import Migration
+from tfmigrate.plan.estimator.reader import Build
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.program import Module, dotted, only_statement
+from tfmigrate.understand.values import EstimatorPart, Frame
+from tfmigrate.walk import walk
+
+TRAIN = ("input_fn", "hooks", "steps", "max_steps", "saving_listeners")
+EVALUATE = ("input_fn", "steps", "hooks", "checkpoint_path", "name")
+PREDICT = ("input_fn", "predict_keys", "hooks", "checkpoint_path", "yield_single_examples")
+TRAIN_SPEC = ("input_fn", "max_steps", "hooks")
+EVAL_SPEC = ("input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs", "throttle_secs")
+EVAL_STEPS = "100"
+"""The default of EvalSpec."""
+LOGGING_HOOKS = frozenset({"train.LoggingTensorHook", "train.StepCounterHook"})
+
+
+class CallPlanner(Migration):
+    """Plans them one by one."""
+
+    def _use(
+        self,
+        use: Use,
+        built: Build,
+        inputs: Inputs,
+        evaluates: bool,
+        title: str,
+        trainings: list[Use],
+        home: Module,
+    ) -> tuple[cst.BaseExpression, Use] | None:
+        """Plan one call; of one that trains, returns its input_fn, which tells the shape of the features."""
+        module = use.site.frame.module
+        if use.method == "train":
+            return self._train(use, inputs, trainings)
+        if use.method == "train_and_evaluate":
+            return self._train_and_evaluate(use, built, inputs, evaluates, trainings)
+        assert isinstance(use.call.func, cst.Attribute)
+        receiver = self._receiver(use, use.call.func.value)
+        if use.method == "evaluate":
+            given = self._named(use.call, EVALUATE, module)
+            self._only(given, ("input_fn", "steps", "name", "hooks"), module)
+            self._hooks(given.get("hooks"), module, use.site.frame)
+            role = "eval" if evaluates else "alone"
+            text = inputs.dataset(given["input_fn"].value, use, role, "steps" in given, receiver)
+            text += self._taken(given.get("steps"), module)
+            few = inputs.may_be_empty(use, role)
+            if (few or self._wants_step(use)) and self._target_or_first(use):
+                lines, result = self._metrics(use, receiver, text, built, few=few)
+                self._first(use, lines, result, inputs, receiver)
+            else:
+                arguments = (Argument(text), Argument("True", "return_dict"))
+                self.edits.append((module, Arguments(use.call, arguments)))
+                if self._wants_step(use):
+                    key, step = self._step(use, receiver)
+                    self.edits.append((module, Replace(use.call, (use.call, f" | {{{key}: {step}}}"))))
+                self._in_scope(use, inputs, receiver)
+            self._say(codes.ESTIMATOR_CALL, module, use.call, "evaluate() takes the dataset and returns a dict")
+            return None
+        if use.method == "predict":
+            given = self._named(use.call, PREDICT, module)
+            self._only(given, ("input_fn", "hooks", "yield_single_examples"), module)
+            self._hooks(given.get("hooks"), module, use.site.frame)
+            whole = given.get("yield_single_examples")
+            if whole is not None and not is_true(whole.value):
+                message = "predict() gives whole batches here; the function written for it gives one sample at a time"
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, whole.value, message, module)
+            if built.readings is None:
+                message = "the predictions are computed from more than the model's one output"
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+            if module is not home:
+                message = f"predictions are read here, and made in {home.path}"
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+            text = inputs.dataset(given["input_fn"].value, use, "predict", False, receiver)
+            readings = Insert(built.function, built.readings)
+            if (home, readings) not in self.edits:
+                self.edits.append((home, readings))
+            self.edits.append((module, Replace(use.call, f"{title}({receiver}.predict({text}))")))
+            self._in_scope(use, inputs, receiver)
+            self._say(
+                codes.ESTIMATOR_CALL, module, use.call, "predict() takes the dataset; one sample is read at a time"
+            )
+            return None
+        message = f"{use.method}() of an Estimator has no counterpart that is known here"
+        raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+
+    def _receiver(self, use: Use, node: cst.BaseExpression) -> str:
+        text = use.site.frame.module.code(node)
+        if self.renamed is not None and use.site.frame.module is self._module and text == self.renamed[0]:
+            return self.renamed[1]
+        return text
+
+    def _only(self, given: Mapping[str, cst.Arg], allowed: tuple[str, ...], module: Module) -> None:
+        for name, arg in given.items():
+            if name not in allowed and not is_none(arg.value) and not _is_empty(arg.value):
+                code = codes.ESTIMATOR_HOOK if name in ("hooks", "saving_listeners", "exporters") else (
+                    codes.ESTIMATOR_NOT_FOLLOWED)  # fmt: skip
+                raise self._refuse(code, arg.value, f"`{name}=` has no counterpart in Keras that is known here", module)
+
+    def _taken(self, steps: cst.Arg | None, module: Module) -> str:
+        return f".take({module.code(steps.value)})" if steps is not None and not is_none(steps.value) else ""
+
+    def _hooks(self, arg: cst.Arg | None, module: Module, frame: Frame) -> None:
+        """Hooks that only log go; their statements too."""
+        if arg is None or is_none(arg.value):
+            return
+        node = arg.value
+        made = node
+        if isinstance(node, cst.Name):
+            made = self._assigned(node, module, frame) or node
+        if not isinstance(made, cst.List | cst.Tuple):
+            raise self._refuse(codes.ESTIMATOR_HOOK, node, "these hooks cannot be followed", module)
+        for element in made.elements:
+            hook = element.value
+            inner = self._assigned(hook, module, frame) if isinstance(hook, cst.Name) else hook
+            name = self._tf_name(module, inner.func) if isinstance(inner, cst.Call) else None
+            if name not in LOGGING_HOOKS:
+                raise self._refuse(
+                    codes.ESTIMATOR_HOOK,
+                    hook,
+                    f"the hook `{module.code(hook)}` has no callback that is known here",
+                    module,
+                )
+            message = "this hook goes: Keras' progress bar shows the loss at every step"
+            self._say(codes.ESTIMATOR_LEFT_OUT, module, hook, message, "warn")
+
+    def _tf_name(self, module: Module, node: cst.BaseExpression) -> str | None:
+        name = self.facts.modules[module].symbols.get(node)
+        return names.plain(name).removeprefix("tensorflow.") if name is not None else None
+
+    def _train(self, use: Use, inputs: Inputs, trainings: list[Use]) -> tuple[cst.BaseExpression, Use]:
+        module, frame = use.site.frame.module, use.site.frame
+        assert isinstance(use.call.func, cst.Attribute)
+        given = self._named(use.call, TRAIN, module)
+        self._only(given, ("input_fn", "steps", "max_steps", "hooks"), module)
+        self._hooks(given.get("hooks"), module, frame)
+        receiver = self._receiver(use, use.call.func.value)
+        self._counts_once(given.get("max_steps"), use, trainings)
+        text = inputs.dataset(given["input_fn"].value, use, "train", True, receiver)
+        text += self._taken(given.get("steps", given.get("max_steps")), module)
+        few = inputs.may_be_empty(use, "train")
+        if _is_statement(use) and not few:
+            self.edits.append((module, Arguments(use.call, (Argument(text),), method="fit")))
+            self._in_scope(use, inputs, receiver)
+        else:
+            result = None if _is_statement(use) else receiver
+            self._first(use, [self._fit(use, receiver, text, few=few)], result, inputs, receiver)
+        self._say(codes.ESTIMATOR_CALL, module, use.call, "train() is fit(), with as many steps")
+        return given["input_fn"].value, use
+
+    def _counts_once(self, arg: cst.Arg | None, use: Use, trainings: list[Use]) -> None:
+        """max_steps counts from the first step ever; where there was none before, it is the number of steps."""
+        if arg is None or is_none(arg.value):
+            return
+        module = use.site.frame.module
+        again = any(isinstance(owner, cst.For | cst.While) for site in use.site.chain()
+                    for owner in site.frame.module.ancestors(site.unit))  # fmt: skip
+        if len(trainings) > 1 or again:
+            message = "max_steps counts the steps of earlier calls too; say `steps=` instead"
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, message, module)
+
+    def _train_and_evaluate(
+        self, use: Use, built: Build, inputs: Inputs, evaluates: bool, trainings: list[Use]
+    ) -> tuple[cst.BaseExpression, Use]:
+        module, frame = use.site.frame.module, use.site.frame
+        given = self._named(use.call, ("estimator", "train_spec", "eval_spec"), module)
+        if set(given) != {"estimator", "train_spec", "eval_spec"}:
+            message = "train_and_evaluate() is given other arguments than an Estimator and two specs"
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+        train = self._spec(given["train_spec"].value, "TrainSpec", use)
+        evaluation = self._spec(given["eval_spec"].value, "EvalSpec", use)
+        trained = self._named(train.node, TRAIN_SPEC, module)
+        evaluated = self._named(evaluation.node, EVAL_SPEC, module)
+        self._only(trained, ("input_fn", "max_steps", "hooks"), module)
+        self._only(evaluated, ("input_fn", "steps", "name", "hooks", "start_delay_secs", "throttle_secs"), module)
+        self._hooks(trained.get("hooks"), module, frame)
+        self._hooks(evaluated.get("hooks"), module, frame)
+        self._counts_once(trained.get("max_steps"), use, trainings)
+        receiver = self._receiver(use, given["estimator"].value)
+        text = inputs.dataset(trained["input_fn"].value, use, "train", True, receiver)
+        text += self._taken(trained.get("max_steps"), module)
+        role = "eval" if evaluates else "alone"
+        steps = evaluated.get("steps")
+        limited = steps is None or not is_none(steps.value)
+        test = inputs.dataset(evaluated["input_fn"].value, use, role, limited, receiver)
+        test += f".take({EVAL_STEPS})" if steps is None else self._taken(steps, module)
+        fit = self._fit(use, receiver, text, few=inputs.may_be_empty(use, "train"))
+        lines, name = self._metrics(use, receiver, test, built, few=inputs.may_be_empty(use, role), bind=False)
+        self._first(use, [fit, *lines], None if name is None else f"({name}, [])", inputs, receiver)
+        self._say(
+            codes.ESTIMATOR_CALL,
+            module,
+            use.call,
+            "train_and_evaluate() is fit(), then evaluate(); the Estimator also evaluated at checkpoints, by the clock",
+        )
+        return trained["input_fn"].value, use
+
+    def _first(self, use: Use, lines: list[str], result: str | None, inputs: Inputs, receiver: str) -> None:
+        """Plan lines that come before a statement, with `result` in the place of the call; None: the statement goes."""
+        module, unit = use.site.frame.module, use.site.unit
+        small = only_statement(unit)
+        if small is None or not self._target_or_first(use):
+            message = f"{use.method}() stands in an expression that does more than take its result"
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+        self.edits.append((module, Insert(unit, "\n".join(lines), (unit,), scoped=inputs.needs_scope(use))))
+        self._in_scope(use, inputs, receiver)
+        if result is None or result == _target(use):
+            self.edits.append((module, Remove(small)))
+        else:
+            self.edits.append((module, Replace(use.call, result)))
+
+    def _fit(self, use: Use, receiver: str, dataset: str, *, few: bool) -> str:
+        """The code that trains; `few`: as the Estimator, not at all where there are more replicas than batches."""
+        if not few:
+            return f"{receiver}.fit({dataset})"
+        name, indent = self._fresh(use, "train_data"), use.site.frame.module.tree.default_indent
+        head = f"if {name}.cardinality() != 0:  # with fewer batches than replicas no step is trained"
+        return f"{name} = {dataset}\n{head}\n{indent}{receiver}.fit({name})"
+
+    def _metrics(
+        self, use: Use, receiver: str, dataset: str, built: Build, *, few: bool, bind: bool = True
+    ) -> tuple[list[str], str | None]:
+        """Lines that make the dict which an Estimator's evaluate() returns, and the name that it has then: the one
+        that the call is assigned to, unless `bind` says otherwise; None where nothing reads it.
+
+        `few`: it was all zeros where there were more replicas than batches.
+        """
+        module = use.site.frame.module
+        name = None if _is_statement(use) else (_target(use) if bind else None) or self._fresh(use, "results")
+        bound = f"{name} = " if name is not None else ""
+        lines = [f"{bound}{receiver}.evaluate({dataset}, return_dict=True)"]
+        if few:
+            data, indent = self._fresh(use, "eval_data"), module.tree.default_indent
+            lines = [f"{data} = {dataset}"]
+            if name is not None:
+                keys = ", ".join(quoted(key, self.drafts[module].quote) for key in ("loss", *built.metrics))
+                lines.append(f"{name} = dict.fromkeys([{keys}], 0.0)  # of no batch, as TensorFlow 2.9 reports")
+            test = f"{receiver}.evaluate({data}, return_dict=True)"
+            lines.append(f"if {data}.cardinality() != 0:\n{indent}{bound}{test}")
+        if name is not None and (not bind or self._wants_step(use)):
+            key, step = self._step(use, receiver)
+            lines.append(f"{name}[{key}] = {step}")
+        return lines, name
+
+    def _fresh(self, use: Use, wanted: str) -> str:
+        draft = self.drafts[use.site.frame.module]
+        return draft.scopes.fresh(wanted, draft.scope_of(use.site.frame))
+
+    def _step(self, use: Use, receiver: str) -> tuple[str, str]:
+        """The key of the number of steps that were trained, and the code for it."""
+        quote = self.drafts[use.site.frame.module].quote
+        return quoted("global_step", quote), f"{receiver}.optimizer.iterations.numpy()"
+
+    @staticmethod
+    def _target_or_first(use: Use) -> bool:
+        """Whether lines may be put before the statement of a call, for the call is the first that it does."""
+        small = only_statement(use.site.unit)
+        alone = isinstance(use.site.unit, cst.SimpleStatementLine)
+        return alone and small is not None and _is_evaluated_first(small, use.call)
+
+    def _wants_step(self, use: Use) -> bool:
+        """Whether the number of steps may be read of what evaluate() returned."""
+        module, unit = use.site.frame.module, use.site.unit
+        if _is_statement(use):
+            return False
+        name = _target(use)
+        if name is not None and (module, name) not in self.facts.exported:
+            draft = self.drafts[module]
+            mentions = draft.scopes.of_variable(name, draft.scope_of(use.site.frame))
+            keys = dict(_keys_read(module.tree))
+            return any(not mention.binds and keys.get(mention.node) in (None, "global_step") for mention in mentions)
+        return dict(_keys_read(unit)).get(use.call) in (None, "global_step")
+
+    def _spec(self, node: cst.BaseExpression, name: str, use: Use) -> EstimatorPart:
+        module = use.site.frame.module
+        value = self._value(module, node)
+        if not isinstance(value, EstimatorPart) or value.name != name or value.site.frame is not use.site.frame:
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is not made beside it", module)
+        if isinstance(node, cst.Name):
+            if self._assigned(node, module, use.site.frame) is not value.node:
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is used elsewhere too", module)
+        return value
+
+    def _in_scope(self, use: Use, inputs: Inputs, receiver: str) -> None:
+        """A call whose input function asks for the strategy stands in its scope."""
+        if inputs.needs_scope(use):
+            context = f"{self._context(use, receiver)}.scope()"
+            self.scoped.append((use.site.frame.module, use.site.unit, context))
+
+    def _context(self, use: Use, receiver: str) -> str:
+        return self.strategy if use.site.frame is self._frame else f"{receiver}.distribute_strategy"
+
+
+def _target(use: Use) -> str | None:
+    """The one variable that the result of a call is assigned to."""
+    small = only_statement(use.site.unit)
+    if isinstance(small, cst.Assign) and small.value is use.call and len(small.targets) == 1:
+        name = small.targets[0].target
+        return name.value if isinstance(name, cst.Name) else None
+    return None
+
+
+def _is_empty(node: cst.BaseExpression) -> bool:
+    """`[]` and `()`, which an Estimator takes for no hooks."""
+    return isinstance(node, cst.List | cst.Tuple) and not node.elements
+
+
+def _keys_read(tree: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, str | None]]:
+    """What is read by a key that is written out, and the key."""
+    for node in walk(tree):
+        if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
+            yield node.value, text_of(node.slice[0].slice.value)
+
+
+def _is_evaluated_first(small: cst.BaseSmallStatement, call: cst.Call) -> bool:
+    """Whether nothing that a statement does comes before a call in it, and the call is made once and in any case."""
+    node: cst.CSTNode | None = small.value if isinstance(small, cst.Assign | cst.Return | cst.Expr) else None
+    while node is not None and node is not call:
+        if isinstance(node, cst.Call):
+            plain = bool(dotted(node.func))
+            first = node.args[0] if node.args and plain else None
+            node = first.value if first is not None else node.func
+        elif isinstance(node, cst.Subscript | cst.Attribute):
+            node = node.value
+        elif isinstance(node, cst.Tuple | cst.List):
+            node = node.elements[0].value if node.elements else None
+        else:
+            return False
+    return node is call
+
+
+def _is_statement(use: Use) -> bool:
+    small = only_statement(use.site.unit)
+    return isinstance(small, cst.Expr) and small.value is use.call

@@ -1,0 +1,389 @@
+"""tf.estimator under MirroredStrategy -> Keras under its scope.
+
+Each Estimator is migrated whole or not at all: its model function becomes one that returns a compiled model
+(estimator_model), its input functions return the global batch (estimator_inputs), and its calls become fit, evaluate
+and predict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import has_stars, is_none, keywords
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Code, Remove, Replace, Scope, listed
+from tfmigrate.plan.estimator.calls import CallPlanner
+from tfmigrate.plan.estimator.inputs import Inputs
+from tfmigrate.plan.estimator.migration import ESTIMATOR
+from tfmigrate.plan.estimator.model import build
+from tfmigrate.plan.estimator.names import modernised, only_compat_import
+from tfmigrate.plan.estimator.reader import Build, Unconvertible
+from tfmigrate.plan.estimator.strategy import StrategyReader
+from tfmigrate.plan.names.unread import drop_unread
+from tfmigrate.plan.workers import OfEstimator
+from tfmigrate.understand.lifecycle import ProgramFacts, Use
+from tfmigrate.understand.program import Module, Unit, only_statement, units_of
+from tfmigrate.understand.values import (
+    EstimatorPart,
+    FunctionValue,
+    Literal,
+    StrategyObject,
+    options,
+)
+from tfmigrate.walk import walk
+
+TRAINS = frozenset({"train", "train_and_evaluate"})
+CANNED_ENDS = ("Classifier", "Regressor")
+CANNED_BEGINNINGS = ("DNN", "Linear", "BoostedTrees", "Baseline")
+DISTRIBUTING = frozenset({"train_distribute", "experimental_distribute"})
+SILENT_SETTINGS = frozenset({"session_config", "log_step_count_steps", "save_summary_steps"})
+CHECKPOINT_SETTINGS = frozenset(
+    {
+        "model_dir", "save_checkpoints_secs", "save_checkpoints_steps", "keep_checkpoint_max",
+        "keep_checkpoint_every_n_hours",
+    }
+)  # fmt: skip
+
+
+def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list[OfEstimator]:
+    """Add to the drafts what becomes of every Estimator, or why it stays; returns the strategies of those that go."""
+    gone: list[OfEstimator] = []
+    made: dict[cst.Call, list[EstimatorPart]] = {}
+    for part in facts.estimators:
+        made.setdefault(part.node, []).append(part)
+    touched: set[Module] = set()
+    before = {module: draft.tf for module, draft in drafts.items()}
+    for draft in drafts.values() if made else ():
+        door = None if draft.edits else only_compat_import(draft)
+        draft.tf = door[1] if door is not None else draft.tf
+    for call, parts in made.items():
+        draft = drafts[parts[0].site.frame.module]
+        name = parts[0].name
+        canned = name.endswith(CANNED_ENDS) or name.startswith(CANNED_BEGINNINGS)
+        if (canned or name == "model_to_estimator") and not any(_is_distributed(part) for part in parts):
+            _say_alone(draft, call)
+        elif canned:
+            if draft.wanted(codes.CANNED_ESTIMATOR, call):
+                message = f"tf.estimator.{name} is a finished model of TensorFlow: Keras has none to put in its place"
+                draft.say(codes.CANNED_ESTIMATOR, call, message, "refuse")
+        elif name == "model_to_estimator":
+            if draft.wanted(codes.ESTIMATOR_NOT_FOLLOWED, call):
+                message = (
+                    "model_to_estimator: the Keras model can train by itself: build and compile it under the strategy, "
+                    "and call fit() with the batch of all replicas"
+                )
+                draft.say(codes.ESTIMATOR_NOT_FOLLOWED, call, message, "refuse")
+        elif name == "Estimator":
+            migration = _Whole(facts, drafts, tuple(parts))
+            touched |= migration.run()
+            gone.extend(migration.gone)
+    _unused_configs(facts, drafts)
+    _drop_unused_specs(facts, drafts, touched)
+    for module, draft in drafts.items():
+        if module in touched:
+            exported = {name for one, name in facts.exported if one is module}
+            drop_unread(draft, draft.scopes.by_node.values(), exported)
+            _join_scopes(draft)
+            modernised(draft)
+        else:
+            draft.tf = before[module]
+    return gone
+
+
+def _drop_unused_specs(facts: ProgramFacts, drafts: Mapping[Module, Draft], touched: Container[Module]) -> None:
+    """A TrainSpec or EvalSpec that nothing reads fails all the same, as tf.estimator is gone."""
+    for part in facts.estimators:
+        module = part.site.frame.module
+        small = only_statement(part.site.unit)
+        if part.name not in ("TrainSpec", "EvalSpec") or module not in touched or not isinstance(small, cst.Assign):
+            continue
+        name = small.targets[0].target
+        if small.value is part.node and len(small.targets) == 1 and isinstance(name, cst.Name):
+            draft = drafts[module]
+            mentions = draft.scopes.of_variable(name.value, draft.scope_of(part.site.frame))
+            read = any(not mention.binds for mention in mentions) or (module, name.value) in facts.exported
+            if not read and Remove(small) not in draft.edits:
+                draft.edits.append(Remove(small))
+
+
+def _join_scopes(draft: Draft) -> None:
+    """Blocks of one scope between which nothing is left are one block."""
+    module = draft.module
+    removed = {edit.node for edit in draft.edits if isinstance(edit, Remove)}
+
+    def goes(unit: Unit) -> bool:
+        return isinstance(unit, cst.SimpleStatementLine) and all(small in removed for small in unit.body)
+
+    scopes = [edit for edit in draft.edits if isinstance(edit, Scope)]
+    joined: list[Scope] = []
+    for scope in sorted(scopes, key=lambda one: module.order[one.units[0]]):
+        place = module.places[scope.units[0]]
+        last = module.places[joined[-1].units[-1]] if joined else None
+        if last is not None and (last.block, joined[-1].context) == (place.block, scope.context):
+            between = units_of(place.block)[last.index + 1 : place.index]
+            if all(goes(unit) for unit in between):
+                joined[-1] = Scope((*joined[-1].units, *between, *scope.units), scope.context)
+                continue
+        joined.append(scope)
+    draft.edits[:] = [*(edit for edit in draft.edits if not isinstance(edit, Scope)), *joined]
+
+
+def _say_alone(draft: Draft, call: cst.Call) -> None:
+    if draft.wanted(codes.ESTIMATOR_ALONE, call):
+        message = "this Estimator runs on one device (no train_distribute); it is left as it is"
+        draft.say(codes.ESTIMATOR_ALONE, call, message, "warn")
+
+
+def _is_distributed(part: EstimatorPart) -> bool:
+    """Whether a canned Estimator, or one of a Keras model, may be told to train on several devices."""
+    given = [value for name, value in part.arguments if name == "config"]
+    configs = [option for value in given for option in options(value)]
+    return has_stars(part.node) or not all(
+        isinstance(config, Literal)
+        or (isinstance(config, EstimatorPart) and not DISTRIBUTING & keywords(config.node).keys()
+            and not has_stars(config.node))
+        for config in configs
+    )  # fmt: skip
+
+
+def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+    """A RunConfig that distributes, and that nothing in sight takes: its Estimator would be overlooked."""
+    taken = {
+        option
+        for part in facts.estimators
+        for _, value in part.arguments
+        for option in options(value)
+        if isinstance(option, EstimatorPart)
+    }
+    nodes = {part.node for part in taken}
+    for part in facts.estimators:
+        if part.name == "RunConfig" and part.node not in nodes and "train_distribute" in keywords(part.node):
+            draft = drafts[part.site.frame.module]
+            if draft.wanted(codes.ESTIMATOR_NOT_FOLLOWED, part.node):
+                nodes.add(part.node)
+                message = "no Estimator is seen to take this RunConfig"
+                draft.say(codes.ESTIMATOR_NOT_FOLLOWED, part.node, message, "refuse")
+
+
+class _Whole(StrategyReader, CallPlanner):
+    """Plans an Estimator whole, or not at all."""
+
+    def run(self) -> set[Module]:
+        """Plan it; returns the modules that change."""
+        draft, call = self._draft, self._call
+        if not draft.settings.wants(codes.ESTIMATOR):
+            return set()
+        try:
+            strategy = self._strategy()
+            if strategy is None:
+                _say_alone(draft, call)
+                return set()
+            self._plan(strategy)
+        except Unconvertible as problem:
+            if self.drafts[self._module].wanted(codes.ESTIMATOR, call):
+                message = f"this Estimator stays: {problem.message}"
+                self.drafts[problem.module].say(problem.code, problem.node, message, "refuse")
+            return set()
+        unwanted = {
+            one.code
+            for one in self.said
+            if one.action == "rewrite" and not self.drafts[one.module].settings.wants(one.code)
+        }
+        if unwanted:
+            message = f"this Estimator stays: {min(unwanted)} is not selected, and it is migrated whole or not at all"
+            draft.say(codes.ESTIMATOR_NOT_FOLLOWED, call, message, "refuse")
+            return set()
+        self.said = [one for one in self.said if self.drafts[one.module].settings.wants(one.code)]
+        wanted = [self.drafts[one.module].wanted(one.code, one.node) for one in self.said]
+        if not all(wanted):
+            return set()
+        for one in self.said:
+            self.drafts[one.module].say(one.code, one.node, one.message, one.action)
+        for module, edit in self.edits:
+            if edit not in self.drafts[module].edits:
+                self.drafts[module].edits.append(edit)
+        trainings = tuple(use for use in self._uses() if use.method in TRAINS)
+        self.gone.append(OfEstimator(strategy, trainings, self._line))
+        return {module for module, _ in self.edits}
+
+    def _plan(self, strategy: StrategyObject) -> None:
+        config = self._config()
+        assert config is not None
+        given = self._named(self._call, ESTIMATOR, self._module)
+        if "warm_start_from" in given:
+            raise self._refuse(
+                codes.ESTIMATOR_NOT_FOLLOWED, given["warm_start_from"].value, "it starts from a checkpoint"
+            )
+        if "model_fn" not in given:
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "it has no model_fn")
+        uses = self._uses()
+        trainings = [use for use in uses if use.method in TRAINS]
+        if not trainings:
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "no call that trains it is in sight")
+        self._trained_before_it_is_read(uses, trainings)
+        self._escapes({use.call for use in uses})
+        scope = self.strategy = self._scope_of(config, strategy)
+        function = self._value(self._module, given["model_fn"].value)
+        if not isinstance(function, FunctionValue) or not isinstance(function.node, cst.FunctionDef) or function.owner:
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, given["model_fn"].value, "its model_fn cannot be followed")
+        home = self.drafts[function.module]
+        title = home.scopes.fresh("predictions_of", home.scopes.module)
+        built = build(self.facts, function.module, function.node, home.tf, home.quote, title)
+        self._used_once(built)
+        self.edits.extend(built.edits)
+        self._say(
+            codes.MODEL_FUNCTION,
+            function.module,
+            function.node,
+            f"{function.node.name.value} returns a compiled Keras model",
+        )
+        for node, message in built.notes:
+            self._say(codes.ESTIMATOR_LEFT_OUT, function.module, node, message, "warn")
+        inputs = Inputs(self.facts, self.drafts, strategy, scope, self._frame, optional=self._optional)
+        self._rename()
+        evaluates = "eval_distribute" in keywords(config.node) and not is_none(
+            keywords(config.node)["eval_distribute"].value
+        )
+        planned = [self._use(use, built, inputs, evaluates, title, trainings, function.module) for use in uses]
+        first = next(one for one in planned if one is not None)
+        self._construct(given, built, inputs, first, scope, config)
+        self.edits.extend(inputs.edits())
+        for module, node, message in inputs.notes():
+            self._say(codes.REPLICA_BATCH, module, node, message)
+        self._settings(config, given)
+        count = f"{len(built.functions)} function(s)" if len(built.functions) > 1 else "its model function"
+        self._say(
+            codes.ESTIMATOR,
+            self._module,
+            self._call,
+            f"the Estimator becomes a Keras model, made by {count} under the MirroredStrategy",
+        )
+
+    def _trained_before_it_is_read(self, uses: list[Use], trainings: list[Use]) -> None:
+        """An Estimator reads its last checkpoint, a model what it was trained to: training may not be left out."""
+        conditions = [_conditions(use) for use in trainings]
+        for use in uses:
+            if use not in trainings and not any(own <= _conditions(use) for own in conditions):
+                message = f"{use.method}() also runs where train() did not, and read a checkpoint then"
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
+
+    def _escapes(self, handled: set[cst.Call]) -> None:
+        """Refuse where the Estimator goes to something that is not followed."""
+        for module, facts in self.facts.modules.items():
+            for node in walk(module.tree):
+                if isinstance(node, cst.Call) and node not in handled:
+                    if isinstance(facts.values.get(node.func), FunctionValue):
+                        continue
+                    for arg in node.args:
+                        if any(option in self.parts for option in facts.options(arg.value)):
+                            raise self._refuse(
+                                codes.ESTIMATOR_NOT_FOLLOWED, node, "it is passed on to something not followed", module
+                            )
+        for module, facts in self.facts.modules.items():
+            called = {node.func for node in walk(module.tree) if isinstance(node, cst.Call)}
+            for node in walk(module.tree):
+                if isinstance(node, cst.Attribute) and node not in called:
+                    if any(option in self.parts for option in facts.options(node.value)):
+                        message = f"`{module.code(node)}` has no counterpart on a Keras model"
+                        raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+
+    def _used_once(self, built: Build) -> None:
+        """A function that is rewritten may have no other caller."""
+        nodes = {function.name.value: function for function in built.functions}
+        mine = {part.node for part in self.parts}
+        for module, facts in self.facts.modules.items():
+            inside = {part for function in built.functions for part in walk(function)}
+            for node in walk(module.tree):
+                if isinstance(node, cst.Call) and node not in mine and node not in inside:
+                    for part in (node.func, *(arg.value for arg in node.args)):
+                        value = facts.values.get(part)
+                        if isinstance(value, FunctionValue) and value.node in nodes.values():
+                            message = f"{module.code(part)} is used here too, as a function of TensorFlow 1"
+                            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+
+    def _rename(self) -> None:
+        """`estimator = ...` is a model from now on, by name too, where every mention of the name is in sight."""
+        line = self._unit
+        if not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign):
+            return
+        target = line.body[0].targets[0].target
+        if not isinstance(target, cst.Name) or line.body[0].value is not self._call:
+            return
+        draft = self._draft
+        scope = draft.scope_of(self._frame)
+        mentions = draft.scopes.of_variable(target.value, scope)
+        exported = (self._module, target.value) in self.facts.exported
+        if exported or sum(mention.binds for mention in mentions) != 1:
+            return
+        new = draft.scopes.fresh("model", scope)
+        if draft.scopes.bindings(new):
+            return
+        for mention in mentions:
+            if isinstance(mention.node, cst.Name):
+                self.edits.append((self._module, Replace(mention.node, new)))
+        self.renamed = (target.value, new)
+
+    def _construct(
+        self,
+        given: Mapping[str, cst.Arg],
+        built: Build,
+        inputs: Inputs,
+        first: tuple[cst.BaseExpression, Use],
+        scope: str,
+        config: EstimatorPart,
+    ) -> None:
+        node, use = first
+        dataset = inputs.before(node, use.site, self._frame, self._unit)
+        if dataset is None:
+            raise self._refuse(
+                codes.ESTIMATOR_NOT_FOLLOWED,
+                node,
+                "what the model is trained on, and so its features' shape, is not known where the Estimator is made",
+                use.site.frame.module,
+            )
+        arguments: list[Code] = [(f"{dataset}.element_spec[0]",)]
+        if "params" in built.parameters:
+            if "params" not in given:
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "model_fn takes params, and gets none")
+            arguments.append((given["params"].value,))
+        code = (given["model_fn"].value, "(", *listed(arguments), ")")
+        self.edits.append((self._module, Replace(self._call, code)))
+        self.scoped.append((self._module, self._unit, f"{scope}.scope()"))
+        self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
+        arg = given["config"].value
+        if isinstance(arg, cst.Name):
+            if self._assigned(arg, self._module, self._frame) is not config.node:
+                raise self._refuse(
+                    codes.ESTIMATOR_NOT_FOLLOWED,
+                    arg,
+                    "its RunConfig is not made by a plain assignment, or is used elsewhere",
+                )
+
+    def _settings(self, config: EstimatorPart, given: Mapping[str, cst.Arg]) -> None:
+        module = config.site.frame.module
+        for name, arg in (*keywords(config.node).items(), *given.items()):
+            if name in CHECKPOINT_SETTINGS and not is_none(arg.value):
+                where = module if arg in config.node.args else self._module
+                message = (
+                    f"`{name}=`: the Estimator wrote and restored checkpoints by itself; add the callback "
+                    "BackupAndRestore or ModelCheckpoint where that is wanted"
+                )
+                self._say(codes.ESTIMATOR_LEFT_OUT, where, arg.value, message, "warn")
+            elif name == "tf_random_seed":
+                message = "`tf_random_seed=`: call tf.keras.utils.set_random_seed() instead"
+                self._say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
+            elif arg in config.node.args and name not in SILENT_SETTINGS | {"train_distribute", "eval_distribute"}:
+                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"`{name}=` of its RunConfig", module)
+
+
+def _conditions(use: Use) -> frozenset[tuple[cst.CSTNode, cst.CSTNode]]:
+    """The arms of conditions that a use stands in, its callers' included."""
+    return frozenset(
+        arm
+        for site in use.site.chain()
+        for arm in site.frame.module.arms(site.unit)
+        if isinstance(arm[0], cst.If | cst.Try)
+    )

@@ -1,0 +1,127 @@
+"""What is known of an Estimator, and what is planned to become of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import has_stars, is_none, named_arguments
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Edit, Insert, Remove
+from tfmigrate.plan.estimator.reader import Unconvertible
+from tfmigrate.plan.workers import OfEstimator
+from tfmigrate.result import Action
+from tfmigrate.understand.lifecycle import ProgramFacts, Use
+from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.values import EstimatorPart, Frame, Value, options
+
+ESTIMATOR = ("model_fn", "model_dir", "config", "params", "warm_start_from")
+
+
+@dataclass
+class Said:
+    code: str
+    module: Module
+    node: cst.CSTNode
+    message: str
+    action: Action
+
+
+@dataclass
+class Migration:
+    """One Estimator: what is known of it, and what is planned so far."""
+
+    facts: ProgramFacts
+    drafts: Mapping[Module, Draft]
+    parts: tuple[EstimatorPart, ...]
+    """The activations of the one call."""
+    renamed: tuple[str, str] | None = None
+    """(old, new) name of the variable that the Estimator is bound to."""
+    edits: list[tuple[Module, Edit]] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    strategy: str = ""
+    """Its name where the Estimator is made."""
+    scoped: list[tuple[Module, Unit, str]] = field(default_factory=list)
+    """Units that stand in a scope, and in which."""
+    gone: list[OfEstimator] = field(default_factory=list)
+    """Its strategy, once it is planned whole."""
+    _optional: bool = False
+    """Whether it trained on one device under some condition."""
+    _line: tuple[str, Insert] | None = None
+    """The name of a strategy that had none, and the line that makes it."""
+
+    @property
+    def _call(self) -> cst.Call:
+        return self.parts[0].node
+
+    @property
+    def _module(self) -> Module:
+        return self.parts[0].site.frame.module
+
+    @property
+    def _frame(self) -> Frame:
+        return self.parts[0].site.frame
+
+    @property
+    def _unit(self) -> Unit:
+        return self.parts[0].site.unit
+
+    @property
+    def _draft(self) -> Draft:
+        return self.drafts[self._module]
+
+    def _refuse(self, code: str, node: cst.CSTNode, message: str, module: Module | None = None) -> Unconvertible:
+        return Unconvertible(code, module or self._module, node, message)
+
+    def _say(self, code: str, module: Module, node: cst.CSTNode, message: str, action: Action = "rewrite") -> None:
+        self.said.append(Said(code, module, node, message, action))
+
+    def _value(self, module: Module, node: cst.BaseExpression) -> Value | None:
+        return self.facts.modules[module].values.get(node)
+
+    def _named(self, call: cst.Call, parameters: tuple[str, ...], module: Module) -> dict[str, cst.Arg]:
+        given = named_arguments(call, parameters)
+        if given is None or has_stars(call):
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, call, "its arguments cannot be read", module)
+        return given
+
+    def _assigned(self, name: cst.Name, module: Module, frame: Frame) -> cst.BaseExpression | None:
+        """What a name stands for that is bound once and read here alone; its statement goes."""
+        draft = self.drafts[module]
+        mentions = draft.scopes.of_variable(name.value, draft.scope_of(frame))
+        binding = [mention for mention in mentions if mention.binds]
+        if len(mentions) != 2 or len(binding) != 1 or not isinstance(binding[0].unit, cst.SimpleStatementLine):
+            return None
+        small = binding[0].unit.body[0]
+        if not isinstance(small, cst.Assign) or len(small.targets) != 1:
+            return None
+        self.edits.append((module, Remove(small)))
+        return small.value
+
+    def _config(self) -> EstimatorPart | None:
+        """The RunConfig of the Estimator; None where it has none."""
+        given = self._named(self._call, ESTIMATOR, self._module)
+        arg = given.get("config")
+        if arg is None or is_none(arg.value):
+            return None
+        value = self._value(self._module, arg.value)
+        found = options(value) if value is not None else frozenset()
+        configs = [option for option in found if isinstance(option, EstimatorPart) and option.name == "RunConfig"]
+        if len(configs) != 1 or len(found) != 1:
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig cannot be followed")
+        return configs[0]
+
+    def _uses(self) -> list[Use]:
+        found = []
+        for use in self.facts.estimator_uses:
+            mine = [option for option in options(use.receiver) if option in self.parts]
+            if mine:
+                if len(options(use.receiver)) != len(mine):
+                    raise self._refuse(
+                        codes.ESTIMATOR_NOT_FOLLOWED, use.call, "this may be another Estimator", use.site.frame.module
+                    )
+                found.append(use)
+        return list({use.call: use for use in found}.values())

@@ -1,0 +1,218 @@
+"""Callbacks: what the metrics are called that they watch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import keywords, text_of
+from tfmigrate.plan.change.expressions import is_pure
+from tfmigrate.plan.change.paths import ending_of
+from tfmigrate.plan.edits import Code, Replace
+from tfmigrate.plan.keras.checkpoints import CHECKPOINT
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.scopes import LexicalScope, Scopes
+from tfmigrate.understand.values import ClassValue, Items, Literal, Value, options
+from tfmigrate.walk import walk
+
+_LOGGED = {
+    "acc": "accuracy",
+    "mean_squared_error": "mse",
+    "mean_absolute_error": "mae",
+    "mean_absolute_percentage_error": "mape",
+    "mean_squared_logarithmic_error": "msle",
+}
+"""What a metric was logged as -> what compile() calls it, as TensorFlow 2 logs it."""
+
+
+def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
+    """`'acc'` and `'val_acc'` in monitor=, logs[...], history.history[...] and file names of checkpoints.
+
+    `keys`: what `changed_keys` gives.
+    """
+    if not keys:
+        return
+    reader = _Keys(facts, scopes)
+    for literal in reader.found:
+        old = text_of(literal)
+        if old is not None and old in keys:
+            yield _renamed(literal, literal.value.replace(old, keys[old]), old, keys[old])
+    paths = {ending_of(path, facts, scopes) for path in reader.paths}
+    filled = {call.func.value for call in facts.module.calls if isinstance(call.func, cst.Attribute)}
+    for node in facts.module.nodes:
+        if not isinstance(node, cst.SimpleString) or (new := renamed_keys(node.value, keys)) == node.value:
+            continue
+        old = next(old for old in keys if "{" + old in node.value)
+        if node in paths:
+            yield _renamed(node, new, old, keys[old])
+        elif node not in filled:  # by format(), and by names of the program's own
+            message = (
+                f"TensorFlow 2 logs {old!r} as {keys[old]!r}: where this is the file name of a checkpoint it is filled "
+                f"in from there, and wants `{new}`"
+            )
+            yield CallChange(codes.METRIC_KEYS, node, message, action="warn")
+
+
+def _renamed(literal: cst.SimpleString, new: str, old: str, key: str) -> CallChange:
+    message = f"TensorFlow 2 logs the metric under the name that compile() gives: {old!r} is {key!r} now"
+    return CallChange(codes.METRIC_KEYS, literal, message, Replace(literal, new))
+
+
+def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`history.history["lr"]`: Keras 3 logs the rate that a callback sets as `learning_rate`, Keras 2 as `lr`."""
+    written = {
+        node.target.slice[0].slice.value
+        for node in facts.module.nodes
+        if isinstance(node, cst.AssignTarget)
+        and isinstance(node.target, cst.Subscript)
+        and isinstance(node.target.slice[0].slice, cst.Index)
+    }
+    for key, log, node in _Keys(facts, scopes).reads:
+        if text_of(key) == "lr" and key not in written and is_pure(log):
+            quote = key.value[-1]
+            new = f"{quote}learning_rate{quote}"
+            message = "Keras 3 logs the learning rate as 'learning_rate', Keras 2 as 'lr': written is what both have"
+            asked: cst.BaseExpression = key
+            code: Code = (f"{new} if {new} in ", log, " else ", key)
+            if isinstance(node, cst.Comparison):
+                words = ("in", "or") if isinstance(node.comparisons[0].operator, cst.In) else ("not in", "and")
+                asked, code = node, (f"({new} {words[0]} ", log, f" {words[1]} ", key, f" {words[0]} ", log, ")")
+            yield CallChange(codes.RATE_IN_LOGS, key, message, Replace(asked, code))
+
+
+def changed_keys(facts: Facts, modules: Iterable[Facts]) -> Mapping[str, str]:
+    """Old metric key -> new one, where every compile() that names its metrics says 'accuracy' and none 'acc'.
+
+    TensorFlow 2 logs a metric under the very name that compile() gives, so `metrics=['acc']` still logs `acc`, and
+    'mse' is no longer written out. `modules`: the facts of the whole program, which are asked where this module
+    compiles nothing.
+    """
+    asked = [facts] if _metrics(facts) else list(modules)
+    metrics = [value for known in asked for value in _metrics(known)]
+    named = {text_of(node) for value in metrics for node in _strings(value)}
+    named |= {name for known in asked for value in _metrics(known) for name in _held(known.values.get(value))}
+    functions = {node.value for value in metrics for node in walk(value) if isinstance(node, cst.Name)}
+    return {
+        f"{when}{output}{old}": f"{when}{output}{new}"
+        for old, new in _LOGGED.items()
+        if new in named and not {old} & (named | functions)
+        for output in ("", *_outputs(metrics, new))
+        for when in ("", "val_")
+    }
+
+
+def _metrics(facts: Facts) -> list[cst.BaseExpression]:
+    """metrics= of every compile() in the module that has one."""
+    return [
+        keywords(call)["metrics"].value
+        for call in facts.module.calls
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile" and "metrics" in keywords(call)
+    ]
+
+
+def _held(value: Value | None) -> Iterator[str]:
+    """The names in a list that a variable holds, a parameter that the callers give, say."""
+    for option in options(value) if value is not None else ():
+        for element in option.values if isinstance(option, Items) else ():
+            if isinstance(element, Literal) and isinstance(element.value, str):
+                yield element.value
+
+
+def _outputs(metrics: Iterable[cst.BaseExpression], name: str) -> Iterator[str]:
+    """`out_` for each output of `{'out': 'accuracy'}`, as the keys of a model with several begin."""
+    for value in metrics:
+        for element in value.elements if isinstance(value, cst.Dict) else ():
+            if isinstance(element, cst.DictElement) and (output := text_of(element.key)) is not None:
+                if name in map(text_of, _strings(element.value)):
+                    yield f"{output}_"
+
+
+def _strings(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
+    return (part for part in walk(node) if isinstance(part, cst.SimpleString))
+
+
+def renamed_keys(text: str, keys: Mapping[str, str]) -> str:
+    """A file name with `{val_acc:.2f}` under today's names."""
+    for old, new in keys.items():
+        text = text.replace("{" + old + ":", "{" + new + ":").replace("{" + old + "}", "{" + new + "}")
+    return text
+
+
+def _is_history(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Attribute) and node.attr.value == "history"
+
+
+class _Keys:
+    """String literals that are certainly keys of a training log, and the paths of checkpoints."""
+
+    def __init__(self, facts: Facts, scopes: Scopes) -> None:
+        self._facts, self._scopes = facts, scopes
+        self.found: list[cst.SimpleString] = []
+        self.paths: list[cst.BaseExpression] = []
+        self.reads: list[tuple[cst.SimpleString, cst.BaseExpression, cst.BaseExpression]] = []
+        """Keys with the log that they are looked for in, and the expression that looks."""
+        self._kept = set(self._histories())
+        for node in facts.module.nodes:
+            if isinstance(node, cst.Call):
+                self._call(node)
+            elif isinstance(node, cst.Subscript):
+                self._subscript(node)
+            elif isinstance(node, cst.Comparison):
+                self._comparison(node)
+
+    def _comparison(self, node: cst.Comparison) -> None:
+        """`'val_acc' in history.history`"""
+        (target, *others) = node.comparisons
+        if not others and isinstance(target.operator, cst.In | cst.NotIn) and self._is_log(target.comparator):
+            self._read(node.left, target.comparator, node)
+
+    def _call(self, node: cst.Call) -> None:
+        known = names.canonical(self._facts.symbols.get(node.func, ""))
+        own = isinstance(self._facts.values.get(node.func), ClassValue)
+        monitor = keywords(node).get("monitor")
+        if monitor is not None and (known.startswith("keras.callbacks.") or own):
+            self._add(monitor.value)
+        if (known in (CHECKPOINT, "keras.callbacks.EarlyStopping", "keras.callbacks.ReduceLROnPlateau")) and node.args:
+            position = 1 if known == CHECKPOINT else 0
+            if position < len(node.args) and node.args[position].keyword is None:
+                self._add(node.args[position].value)
+        if known == CHECKPOINT and node.args:
+            self.paths.append(keywords(node)["filepath"].value if "filepath" in keywords(node) else node.args[0].value)
+        if isinstance(node.func, cst.Attribute) and node.func.attr.value == "get" and node.args:
+            if self._is_log(node.func.value):
+                self._read(node.args[0].value, node.func.value, node)
+
+    def _subscript(self, node: cst.Subscript) -> None:
+        if len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index) and self._is_log(node.value):
+            self._read(node.slice[0].slice.value, node.value, node)
+
+    def _read(self, key: cst.BaseExpression, log: cst.BaseExpression, node: cst.BaseExpression) -> None:
+        self._add(key)
+        if isinstance(key, cst.SimpleString):
+            self.reads.append((key, log, node))
+
+    def _histories(self) -> Iterator[tuple[str, LexicalScope | None]]:
+        """The variables to which a `.history` is assigned. A History, which one may hold before, takes no index."""
+        for node in self._facts.module.nodes:
+            if isinstance(node, cst.Assign) and _is_history(node.value):
+                for target in node.targets:
+                    if isinstance(target.target, cst.Name):
+                        yield self._variable(target.target)
+
+    def _variable(self, node: cst.Name) -> tuple[str, LexicalScope | None]:
+        scope = self._scopes.holding(node)
+        return node.value, scope and self._scopes.owner(node.value, scope)
+
+    def _is_log(self, node: cst.BaseExpression) -> bool:
+        """`logs`, as every callback method calls its argument, `anything.history`, or a variable that keeps one."""
+        if isinstance(node, cst.Name):
+            return node.value == "logs" or (bool(self._kept) and self._variable(node) in self._kept)
+        return _is_history(node)
+
+    def _add(self, node: cst.BaseExpression) -> None:
+        if isinstance(node, cst.SimpleString):
+            self.found.append(node)

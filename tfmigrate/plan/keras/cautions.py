@@ -1,0 +1,171 @@
+"""What a migrated program should know beside its edits: where Keras 3, or a file of an old run, is not what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.model_group import concerns
+from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Parallel, Site, Value, opaque_sites, options
+from tfmigrate.walk import walk
+
+
+def say_trainable_toggles(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
+    """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead.
+
+    `compiles`: the compile() calls of the models under one strategy.
+    """
+    compiled = [_places(use.receiver) for use in compiles]
+    for draft in drafts.values():
+        for node, value, _ in draft.facts.toggles:
+            toggled = _places(value)
+            if toggled and toggled in compiled and any(toggled < whole for whole in compiled):
+                draft.say(
+                    codes.TRAINABLE_TOGGLE,
+                    node,
+                    "both this model and one built on it are compiled and trained: Keras 3 reads `trainable` at "
+                    "each step, not at compile(); set it before every train_on_batch() of either",
+                    "warn",
+                )
+
+
+def _places(model: Value) -> frozenset[tuple[Module, Unit]]:
+    """Where a model is built, whoever calls the function: a getter that builds it at its first call has many."""
+    return frozenset((site.frame.module, site.unit) for site in opaque_sites(model))
+
+
+def say_shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
+    """One optimizer object, two models: Keras 3 builds it for the first one's weights alone.
+
+    So it does for a model that is compiled again when some of its layers are no longer frozen.
+    """
+    first: dict[tuple[Site, cst.CSTNode | None], Use] = {}
+    for use in compiles:
+        draft = drafts[use.site.frame.module]
+        for made in use.optimizers:
+            earlier = first.setdefault(made, use)
+            if earlier is use and _anew_in_a_loop(use, made[0]):
+                draft.say(
+                    codes.SHARED_OPTIMIZER,
+                    use.call,
+                    "its optimizer is made before the loop, the model in it: Keras 3 builds it for the weights of the "
+                    "first round's model and raises ValueError (Unknown variable) in the second; make it in the loop",
+                    "warn",
+                )
+            if earlier is use or _exclusive(earlier, use):
+                continue
+            if opaque_sites(earlier.receiver) != opaque_sites(use.receiver):
+                draft.say(
+                    codes.SHARED_OPTIMIZER,
+                    use.call,
+                    f"its optimizer is also that of the compile() at line {earlier.line}: Keras 3 builds it for one "
+                    "model's weights and raises ValueError (Unknown variable) at the other's first step; make one for "
+                    "each",
+                    "warn",
+                )
+            elif any(earlier.line < line < use.line for line in _unfrozen(use, draft)):
+                draft.say(
+                    codes.SHARED_OPTIMIZER,
+                    use.call,
+                    f"its optimizer is also that of the compile() at line {earlier.line}, after which layers are set "
+                    "free to train: Keras 3 built it for the weights that trained before, and raises ValueError "
+                    "(Unknown variable) at the first step; make a new one here",
+                    "warn",
+                )
+
+
+def _anew_in_a_loop(use: Use, optimizer: Site) -> bool:
+    """Whether a loop round a compile() makes the model in every round, and not the optimizer."""
+    frame, module = use.site.frame, use.site.frame.module
+    made = [optimizer, *(model.site for model in use.models if model.site is not None)]
+    units = [next((place.unit for place in site.chain() if place.frame is frame), None) for site in made]
+    first, *models = [set(module.ancestors(unit)) if unit is not None else set() for unit in units]
+    loops = (node for node in module.ancestors(use.site.unit) if isinstance(node, cst.For | cst.While))
+    return bool(models) and any(loop not in first and all(loop in owners for owners in models) for loop in loops)
+
+
+def _unfrozen(use: Use, draft: Draft) -> Iterator[int]:
+    """The lines of the compile()'s own function on which layers of its model may be set free to train."""
+    whole = opaque_sites(use.receiver)
+    for node, value, assigned in draft.facts.toggles:
+        part = opaque_sites(value)
+        if assigned != Literal(False) and part and part <= whole:
+            yield draft.module.position(node)[0]
+
+
+def _exclusive(one: Use, other: Use) -> bool:
+    """Whether two calls stand in different arms, so that no run makes both."""
+    module = one.site.frame.module
+    return module is other.site.frame.module and module.exclusive(one.site.unit, other.site.unit)
+
+
+def say_compiled_out_of_sight(home: Home, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+    """A model that is compiled out of sight: in a module found at run time, a library, or by a caller."""
+    for group in home.groups:
+        if group.compiles or any(model.origin == "loaded" for model in group.models):
+            continue
+        uses = [use for use in facts.uses if concerns(use, group.models, group.wraps)]
+        handed_out = group.home.function is not None and group.home.call is None
+        if group.trainings or (handed_out and not any(use.method in INFERENCE for use in uses)):
+            place = group.trainings[0] if group.trainings else group.wraps[0]
+            drafts[place.site.frame.module].say(
+                codes.COMPILED_OUT_OF_SIGHT,
+                place.call,
+                "the model is compiled nowhere in sight: wherever that is, Keras 3 wants compile() and the "
+                "optimizer inside `with model.distribute_strategy.scope():`",
+                "warn",
+            )
+
+
+def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+    """Files that the parallel model wrote, and those that a template wrote whose clone was trained."""
+    if wrap.cpu_relocation:
+        drafts[wrap.site.frame.module].say(
+            codes.RELOCATED_TEMPLATE,
+            wrap.call,
+            "cpu_relocation=True trained a clone: what was saved from the template had untrained weights, "
+            "and will have the trained ones now",
+            "warn",
+        )
+    for use in facts.uses:
+        if wrap.dress is not None and _has_own(wrap.dress, use.method):
+            continue  # Its files are the template's already.
+        if use.method in SAVING | {"load_weights"} and any(
+            isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver)
+        ):
+            drafts[use.site.frame.module].say(
+                codes.PARALLEL_CHECKPOINT,
+                use.call,
+                f"{use.method}() was called on the parallel model, whose files nest the model as one layer; the "
+                "plain model neither writes nor reads that layout, so files of old runs need converting",
+                "warn",
+            )
+
+
+def _has_own(cls: ClassValue, method: str) -> bool:
+    """Whether a class that dresses up a parallel model answers a method itself, by that name or in __getattribute__."""
+    if cls.lookup(method) is not None:
+        return True
+    chooser = cls.lookup("__getattribute__")
+    strings = walk(chooser.node) if isinstance(chooser, FunctionValue) else ()
+    return any(
+        isinstance(part, cst.SimpleString) and bool(part.raw_value) and part.raw_value in method for part in strings
+    )
+
+
+def say_undefined(wrap: Wrap, draft: Draft) -> None:
+    """A call of multi_gpu_model that nothing imports."""
+    if draft.facts.symbols.get(wrap.call.func) == names.UNDEFINED:
+        draft.say(
+            codes.UNDEFINED_NAME,
+            wrap.call,
+            "nothing in sight defines multi_gpu_model here, so this line was a NameError: it is taken for Keras's",
+            "warn",
+        )

@@ -1,0 +1,154 @@
+"""ModelCheckpoint and the classes of a program that descend from it: what each call of them passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import Revision, has_stars, is_flag, keywords, named_arguments, unchanged
+from tfmigrate.plan.edits import Arguments
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Symbol, Value
+from tfmigrate.walk import calls_in
+
+CHECKPOINT = "keras.callbacks.ModelCheckpoint"
+PARAMETERS = (
+    "filepath", "monitor", "verbose", "save_best_only", "save_weights_only", "mode", "period",
+)  # fmt: skip
+"""Of ModelCheckpoint, in order, in every Keras 2; the last is `save_freq` in Keras 3."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One call that makes a ModelCheckpoint, with its arguments by their names there."""
+
+    call: cst.Call
+    named: Mapping[str, cst.BaseExpression]
+    """What is passed, or is a default of the program's own class."""
+
+
+def checkpoints(facts: Facts) -> Iterator[Checkpoint]:
+    """Every call in a module that makes one and shows all that it passes."""
+    for call in facts.module.calls:
+        cls = _own_class(call, facts)
+        if names.canonical(facts.symbols.get(call.func, "")) != CHECKPOINT and cls is None:
+            continue
+        initialiser = cls.lookup("__init__") if cls is not None else None
+        if not isinstance(initialiser, FunctionValue):
+            named = named_arguments(call, PARAMETERS)
+            if named is not None:
+                yield Checkpoint(call, {name: arg.value for name, arg in named.items()})
+            continue
+        declared = initialiser.node.params.params[1:]
+        named = named_arguments(call, [param.name.value for param in declared])
+        handed = passed_on(initialiser)
+        if named is not None and handed is not None:
+            found = {param.name.value: param.default for param in declared if param.default is not None}
+            found.update({name: arg.value for name, arg in named.items()})
+            given = named_arguments(handed, PARAMETERS) or {}
+            fixed = {name: arg.value for name, arg in given.items() if is_flag(arg.value)}
+            yield Checkpoint(call, {**found, **fixed})
+
+
+def _own_class(call: cst.Call, facts: Facts) -> ClassValue | None:
+    """The class of the program that a call makes an object of, where that descends from ModelCheckpoint."""
+    found = [one for one in facts.options(call.func) if isinstance(one, ClassValue)]
+    return found[0] if len(found) == 1 and _descends(found[0]) else None
+
+
+def _descends(value: Value) -> bool:
+    if isinstance(value, Symbol):
+        return names.canonical(value.name) == CHECKPOINT
+    return isinstance(value, ClassValue) and any(_descends(base) for base in value.bases)
+
+
+def passed_on(initialiser: FunctionValue) -> cst.Call | None:
+    """The call of ModelCheckpoint's own __init__ in that of a class that descends from it."""
+    for call in calls_in(initialiser.node.body):
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "__init__":
+            return call if isinstance(call.func.value, cst.Call) else None
+    return None
+
+
+def hands_on_rest(cls: ClassValue) -> bool:
+    """Whether the __init__ of a class hands on to that of Keras whatever keywords it does not name itself."""
+    initialiser = cls.lookup("__init__")
+    if not isinstance(initialiser, FunctionValue):
+        return True
+    rest, handed = initialiser.node.params.star_kwarg, passed_on(initialiser)
+    if rest is None or handed is None:
+        return False
+    return any(arg.star == "**" and dotted(arg.value) == rest.name.value for arg in handed.args)
+
+
+def checkpoint_periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+    """`period=1` wrote after each epoch, which is the default; another period has no equal, nor has its place.
+
+    `modules`: the facts of every module of the program, which may make objects of this one's classes.
+    """
+    for call in facts.module.calls:
+        if names.canonical(facts.symbols.get(call.func, "")) == CHECKPOINT or _is_plain_heir(call, facts):
+            yield from _period(call, facts, [])
+    for cls in _classes(facts, modules):
+        initialiser = cls.members.get("__init__")
+        handed = passed_on(initialiser) if isinstance(initialiser, FunctionValue) else None
+        if handed is not None:
+            given = [
+                checkpoint.named.get("period")
+                for known in modules.values()
+                for checkpoint in checkpoints(known)
+                if _own_class(checkpoint.call, known) is cls
+            ]
+            yield from _period(handed, facts, given)
+
+
+def _is_plain_heir(call: cst.Call, facts: Facts) -> bool:
+    """Whether a call makes an object of a class of the program, and `period` reaches ModelCheckpoint as it is."""
+    cls = _own_class(call, facts)
+    if cls is None or not hands_on_rest(cls):
+        return False
+    initialiser = cls.lookup("__init__")
+    declared = initialiser.node.params.params if isinstance(initialiser, FunctionValue) else ()
+    return not declared or ("period" in keywords(call) and "period" not in [param.name.value for param in declared])
+
+
+def _classes(facts: Facts, modules: Mapping[Module, Facts]) -> list[ClassValue]:
+    """The classes of a module that descend from ModelCheckpoint and are used somewhere."""
+    heirs = list(filter(_descends, facts.classes))
+    if not heirs:  # of most modules; what the others call need not be looked through then
+        return []
+    used = {_own_class(call, known) for known in modules.values() for call in known.module.calls}
+    return [cls for cls in heirs if cls in used]
+
+
+def _period(call: cst.Call, facts: Facts, given: list[cst.BaseExpression | None]) -> Iterator[CallChange]:
+    """`given`: what the objects are made with, for a period that is a parameter."""
+    named = named_arguments(call, PARAMETERS)
+    if named is None or "period" not in named or has_stars(call):
+        return
+    argument = named["period"]
+    value = facts.values.get(argument.value)
+    known = Literal(argument.value.evaluated_value) if isinstance(argument.value, cst.Integer) else value
+    passed = [isinstance(one, cst.Integer) and one.evaluated_value == 1 for one in given]
+    if known == Literal(1) or (passed and all(passed)):
+        message = "`period=1` is what ModelCheckpoint does without it; TensorFlow 2.16 refuses the argument"
+        edit = Revision(call, dropped=("period",))
+        if argument.keyword is None:
+            kept = tuple(one for one in unchanged(call.args) if one.source is not argument)
+            yield CallChange(codes.CHECKPOINT_PERIOD, argument, message, Arguments(call, kept))
+        else:
+            yield CallChange(codes.CHECKPOINT_PERIOD, argument, message, edit)
+    else:
+        text = facts.module.code(argument.value)
+        what = f"refuses `period={text}`" if argument.keyword is not None else f"takes `{text}` for batches, not epochs"
+        message = (
+            f"TensorFlow 2.16 {what}: write `save_freq=`, which counts batches, as that many epochs times the steps in "
+            "one"
+        )
+        yield CallChange(codes.CHECKPOINT_PERIOD, argument, message, action="warn")

@@ -1,0 +1,40 @@
+"""`K.clear_session()` in a function that builds a model: called in a strategy's scope, it ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Remove
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.values import models_of
+
+
+def cleared_sessions(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+    """The call goes from functions that build models and leave the wrapping to their callers.
+
+    `modules`: the facts of every module of the program.
+    """
+    wraps = [wrap for known in modules.values() for wrap in known.wraps]
+    models = {base for wrap in wraps for model in models_of(wrap.template) for base in model.base_models()}
+    builders = {frame.function for model in models for frame in model.site.frame.chain()}
+    builders -= {frame.function for wrap in wraps for frame in wrap.site.frame.chain()}
+    for unit in facts.module.places if wraps else ():
+        small = only_statement(unit)
+        call = small.value if isinstance(small, cst.Expr) else None
+        if not isinstance(call, cst.Call) or small is None:
+            continue
+        if names.canonical(facts.symbols.get(call.func, "")) != "keras.backend.clear_session":
+            continue
+        function = next((one for one in facts.module.ancestors(unit) if isinstance(one, cst.FunctionDef)), None)
+        if function is not None and function in builders:
+            message = (
+                "clear_session() in the scope of a strategy takes the scope away, and leaving it is an IndexError: it "
+                "goes; where models are built one after the other, call it between them, outside the scope"
+            )
+            yield CallChange(codes.CLEARED_SESSIONS, call, message, Remove(small))

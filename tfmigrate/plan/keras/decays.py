@@ -1,0 +1,303 @@
+"""`decay=` of an optimizer: a schedule where nothing sets the rate, else a callback beside a rate that can be set."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, has_stars, is_none, keywords, named_arguments
+from tfmigrate.plan.change.expressions import Carrier
+from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Append, Replace
+from tfmigrate.plan.keras.rates import SETTERS, rates_set
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Instance, Items, Literal, Opaque, Site, Value, options
+
+_PARAMETERS: Mapping[str, tuple[str, ...]] = {"fit": FIT, "fit_generator": FIT_GENERATOR}
+_HELPER = "LearningRateDecay"
+_SCHEDULES = "keras.optimizers.schedules."
+
+
+@dataclass(frozen=True)
+class Decays:
+    """What the `decay=` of a program's optimizers become."""
+
+    divided: frozenset[cst.Call] = frozenset()
+    """The optimizers that keep their rate as a number, which a callback divides; the others get a schedule."""
+    trainings: Mapping[cst.Call, str] = field(default_factory=dict)
+    """The calls that train with these, and the code for the decay that holds there."""
+    stuck: Mapping[cst.Call, str] = field(default_factory=dict)
+    """The optimizers that get a schedule though something sets their rate, or may: what that is."""
+
+
+def decays_of(facts: ProgramFacts, drafts: Mapping[Module, Draft], moved: Container[Module]) -> Decays:
+    """The form of each `decay=` in the modules that are migrated (`moved`)."""
+    calls = [
+        (module, call)
+        for module, draft in drafts.items()
+        if module in moved and draft.settings.wants(codes.OPTIMIZER_DECAY)
+        for call in module.calls
+        if decays(call, draft.facts) and not _is_suppressed(call, draft)
+    ]
+    if not calls:
+        return Decays()
+    training = _Training(facts)
+    carrier = Carrier(drafts)
+    divided: dict[cst.Call, dict[cst.Call, str]] = {}
+    stuck: dict[cst.Call, str] = {}
+    for _, call in calls:
+        reason = training.sets_rate_of(call) or training.may_set_rate_of(call)
+        if reason is None:
+            continue
+        found = _codes_at_trainings(call, training, carrier, moved)
+        if found is None:
+            stuck[call] = reason
+        else:
+            divided[call] = found
+    # One fit() may train models of several optimizers, which must all have the same decay then.
+    while clash := _clash(divided):
+        stuck[clash] = training.sets_rate_of(clash) or training.may_set_rate_of(clash) or ""
+        del divided[clash]
+    trainings = {fit: code for found in divided.values() for fit, code in found.items()}
+    return Decays(frozenset(divided), trainings, stuck)
+
+
+def _clash(divided: Mapping[cst.Call, Mapping[cst.Call, str]]) -> cst.Call | None:
+    seen: dict[cst.Call, str] = {}
+    for call, found in divided.items():
+        if any(seen.setdefault(fit, code) != code for fit, code in found.items()):
+            return call
+    return None
+
+
+def decays(call: cst.Call, facts: Facts) -> bool:
+    """Whether a call makes an optimizer whose `decay=` may be another number than 0."""
+    if not names.is_optimizer(facts.symbols.get(call.func, "")) or has_stars(call):
+        return False
+    decay = keywords(call).get("decay")
+    if decay is None or is_none(decay.value):
+        return False
+    return not (isinstance(decay.value, cst.Float | cst.Integer) and decay.value.evaluated_value == 0)
+
+
+def _is_suppressed(call: cst.Call, draft: Draft) -> bool:
+    line, _ = draft.module.position(call)
+    return any(one.covers(line, codes.OPTIMIZER_DECAY) for one in draft.suppressions)
+
+
+def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
+    """The callback that divides the rate, in each fit() of this module that trains with such an optimizer."""
+    module, tf = draft.module, draft.tf
+    name = draft.scopes.fresh(_HELPER, draft.scopes.module)
+    own = [(use, decays.trainings[use.call]) for use in draft.facts.uses if use.call in decays.trainings]
+    calls = {use.call: (use.method, code) for use, code in own}
+    changes = []
+    for call, (method, code) in calls.items():
+        message = f"the callback {name} divides the rate that callbacks set by `1 + decay * step`, as `decay=` did"
+        given = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
+        edit = _with_callback(call, given.value if given is not None else None, f"{name}({code})", draft.facts)
+        changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
+    helper = _helper(name, tf, module.tree.default_indent)
+    yield from with_function(module, helper, calls, changes)
+
+
+def _with_callback(
+    call: cst.Call, given: cst.BaseExpression | None, new: str, facts: Facts
+) -> Revision | Append | Replace:
+    if given is None:
+        return Revision(call, set=(("callbacks", f"[{new}]"),))
+    if isinstance(given, cst.List):
+        return Append(given, new)
+    found = facts.options(given)
+    if found and all(isinstance(option, Items) and option.kind == "list" for option in found):
+        return Replace(given, ("[*", given, f", {new}]"))
+    if found == {Literal(None)}:
+        return Replace(given, f"[{new}]")
+    return Replace(given, ("[*(", given, f" or []), {new}]"))
+
+
+def _helper(name: str, tf: str, indent: str) -> str:
+    lines = [
+        f"class {name}({tf}.keras.callbacks.Callback):",
+        f'{indent}"""Trains each batch at rate / (1 + decay * step); between batches the rate is what was set."""',
+        "",
+        f"{indent}def __init__(self, decay):",
+        f"{indent * 2}super().__init__()",
+        f"{indent * 2}self.decay = decay",
+        "",
+        f"{indent}def on_train_batch_begin(self, batch, logs=None):",
+        f"{indent * 2}optimizer = self.model.optimizer",
+        f"{indent * 2}self.rate = float(optimizer.learning_rate.numpy())",
+        f"{indent * 2}step = int(optimizer.iterations.numpy())",
+        f"{indent * 2}optimizer.learning_rate.assign(self.rate / (1 + self.decay * step))",
+        f"{indent * 2}self.decayed = float(optimizer.learning_rate.numpy())",
+        "",
+        f"{indent}def on_train_batch_end(self, batch, logs=None):",
+        f"{indent * 2}learning_rate = self.model.optimizer.learning_rate",
+        f"{indent * 2}if float(learning_rate.numpy()) == self.decayed:  # No other callback has set it.",
+        f"{indent * 3}learning_rate.assign(self.rate)",
+    ]
+    return "\n".join(lines)
+
+
+def rates_of_schedules(facts: Facts, program: ProgramFacts, decays: Decays) -> Iterator[CallChange]:
+    """Optimizers of a module with a schedule, written so or out of `decay=`, whose rate something sets: Keras 3 fails.
+
+    Of what `decay=` became, InverseTimeDecay in steps of 1, it is said too where the training is out of sight.
+    """
+    training: _Training | None = None
+    for call in facts.module.calls:
+        reason = decays.stuck.get(call)
+        schedule = _schedule(call, facts) if reason is None else None
+        if schedule is not None:
+            training = training or _Training(program)
+            reason = training.sets_rate_of(call)
+            if reason is None and _is_decay(schedule, facts):
+                reason = training.may_set_rate_of(call)
+        if reason is not None:
+            message = (
+                f"Keras 3 cannot set the rate of an optimizer that has a schedule (TypeError), and {reason}: give the "
+                "optimizer a number, and fit() a callback that divides it (`tfmigrate explain TFM305`)"
+            )
+            yield CallChange(codes.RATE_IS_SCHEDULE, call, message, action="warn")
+
+
+def _schedule(call: cst.Call, facts: Facts) -> cst.Call | None:
+    """The call that makes the schedule which an optimizer is given for its rate."""
+    if not names.is_optimizer(facts.symbols.get(call.func, "")) or has_stars(call):
+        return None
+    named = named_arguments(call, ("learning_rate",)) or keywords(call)
+    given = named.get("learning_rate")
+    if given is None:
+        return None
+    made = [given.value, *(one.node for one in facts.options(given.value) if isinstance(one, Opaque))]
+    for node in made:
+        if isinstance(node, cst.Call) and names.canonical(facts.symbols.get(node.func, "")).startswith(_SCHEDULES):
+            return node
+    return None
+
+
+def _is_decay(schedule: cst.Call, facts: Facts) -> bool:
+    known = names.canonical(facts.symbols.get(schedule.func, ""))
+    named = named_arguments(schedule, ("initial_learning_rate", "decay_steps", "decay_rate")) or {}
+    steps = named.get("decay_steps")
+    is_one = steps is not None and isinstance(steps.value, cst.Integer) and steps.value.evaluated_value == 1
+    return known == f"{_SCHEDULES}InverseTimeDecay" and is_one
+
+
+class _Training:
+    """Which calls train with an optimizer, and what sets its rate."""
+
+    def __init__(self, facts: ProgramFacts) -> None:
+        self._facts = facts
+        self._compiles: dict[cst.CSTNode, list[tuple[Use, Site]]] = {}
+        for use in facts.uses:
+            if use.method == "compile":
+                for site, node in use.optimizers:
+                    if node is not None:
+                        self._compiles.setdefault(node, []).append((use, site))
+        self._set = [(known, *one) for known in facts.modules.values() for one in rates_set(known)]
+
+    def made(self, call: cst.Call) -> frozenset[Site]:
+        """Where an optimizer is made, once for each activation of the function round it."""
+        return frozenset(site for _, site in self._compiles.get(call, ()))
+
+    def uses(self, call: cst.Call) -> list[Use]:
+        """The calls that train the models of an optimizer."""
+        models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
+        return [use for use in self._facts.uses if use.method in TRAINING and use.models & models]
+
+    def others(self, call: cst.Call) -> bool:
+        """Whether the models of an optimizer are compiled with another one too, or one that is not in sight."""
+        models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
+        return any(
+            {node for _, node in use.optimizers} != {call}
+            for use in self._facts.uses
+            if use.method == "compile" and use.models & models
+        )
+
+    def sets_rate_of(self, call: cst.Call) -> str | None:
+        """What surely sets the rate of an optimizer, in words."""
+        for known, node, what in self._set:
+            return f"{what} at {self._place(known, node)} sets it"
+        for use in self.uses(call):
+            for value in self._callbacks(use):
+                title = self._setter(value)
+                if title is not None:
+                    return f"{title} of the {use.method}() at {self._place(self._home(use), use.call)} sets it"
+        return None
+
+    def may_set_rate_of(self, call: cst.Call) -> str | None:
+        """What may set it, in words: callbacks that are not in sight, or training that is not."""
+        uses = self.uses(call)
+        if not uses:
+            return "no fit() of its model is in sight, whose callbacks may set it"
+        for use in uses:
+            for value in self._callbacks(use):
+                if not self._is_harmless(value):
+                    place = self._place(self._home(use), use.call)
+                    return f"the {use.method}() at {place} gets callbacks that are not in sight, which may set it"
+        return None
+
+    def _home(self, use: Use) -> Facts:
+        return self._facts.modules[use.site.frame.module]
+
+    @staticmethod
+    def _place(known: Facts, node: cst.CSTNode) -> str:
+        return f"line {known.module.position(node)[0]} of {known.module.path}"
+
+    def _callbacks(self, use: Use) -> Iterator[Value]:
+        """All that a training call is given for its callbacks, each on its own."""
+        if use.method not in _PARAMETERS:
+            return
+        given = use.argument(_PARAMETERS[use.method].index("callbacks"), "callbacks")
+        if given is None and has_stars(use.call):
+            yield Opaque("callbacks")
+        for option in options(given) if given is not None else ():
+            if isinstance(option, Items):
+                for item in option.values:
+                    yield from options(item)
+            elif option != Literal(None):
+                yield option
+
+    def _names(self, value: Value) -> list[str]:
+        """The classes of libraries that an object is of, by their qualified names."""
+        if isinstance(value, Instance):
+            return [names.canonical(base) for base in value.cls.outside_bases()]
+        if isinstance(value, Opaque) and isinstance(value.node, cst.Call):
+            found = (known.symbols.get(value.node.func) for known in self._facts.modules.values())
+            return [names.canonical(name) for name in found if name is not None]
+        return []
+
+    def _setter(self, value: Value) -> str | None:
+        return next((name.rsplit(".", 1)[-1] for name in self._names(value) if name in SETTERS), None)
+
+    def _is_harmless(self, value: Value) -> bool:
+        known = self._names(value)
+        return bool(known) and all(name.startswith("keras.callbacks.") for name in known)
+
+
+def _codes_at_trainings(
+    call: cst.Call, training: _Training, carrier: Carrier, moved: Container[Module]
+) -> dict[cst.Call, str] | None:
+    """The code for an optimizer's decay at each call that trains with it; None where one cannot be given a callback."""
+    uses, decay = training.uses(call), keywords(call)["decay"].value
+    if not uses or training.others(call):
+        return None
+    found: dict[cst.Call, str] = {}
+    for use in uses:
+        stars = has_stars(use.call) and "callbacks" not in keywords(use.call)
+        if use.method not in _PARAMETERS or stars or use.site.frame.module not in moved:
+            return None
+        for site in training.made(call):
+            code = carrier.carried(decay, site, use.site.frame, use.site.unit)
+            if code is None or found.setdefault(use.call, code) != code:
+                return None
+    return found

@@ -1,0 +1,33 @@
+"""Embedding layers: Keras 3's optimizers take a row that occurs twice in a batch for two gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import Revision, has_stars, is_false, keywords
+from tfmigrate.plan.edits import Remark
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+
+_GIVEN = ("embeddings_regularizer", "W_regularizer")
+
+
+def embedding_gradients(facts: Facts, tf: str) -> Iterator[CallChange]:
+    """A regularizer of strength 0 makes the gradient dense, which is what Keras 2 made of it by adding up the rows."""
+    for call in facts.module.calls:
+        if names.canonical(facts.symbols.get(call.func, "")) != "keras.layers.Embedding" or has_stars(call):
+            continue
+        present = keywords(call)
+        frozen = "trainable" in present and is_false(present["trainable"].value)
+        positional = sum(arg.keyword is None for arg in call.args)
+        if frozen or positional > 3 or any(name in present for name in _GIVEN):
+            continue
+        edit = Revision(call, set=(("embeddings_regularizer", f"{tf}.keras.regularizers.L2(0.0)"),))
+        message = (
+            "Adam, RMSprop and Adagrad of Keras 3 square the gradients of a row that occurs twice in a batch one by "
+            "one: a regularizer of strength 0 has them added up first, as they were"
+        )
+        why = Remark(call, "L2(0.0) has the gradients of a row that occurs twice added up before they are squared")
+        yield CallChange(codes.EMBEDDING_GRADIENTS, call, message, edit, more=(why,))

@@ -1,0 +1,43 @@
+"""What layers add to the loss by themselves, which multi_gpu_model counted more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import is_none, keywords
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+
+_ADDS = (
+    "multi_gpu_model counted a loss that a layer adds once for each replica (tf.keras 2.x), or once more (TensorFlow "
+    "1.15, and add_loss() of standalone Keras): under a strategy it counts once, so with N GPUs it weighs 1 / N or "
+    "1 / (N + 1) of what it did"
+)
+_OUTSIDE = (
+    "; Keras 3 takes add_loss() only inside a layer's call(), and raises ValueError here, as it does for what is "
+    "computed of a model's tensors outside of its layers: move both into a layer of your own, or train on Keras 2"
+)
+_SUMS = (
+    "standalone Keras took activity_regularizer as the sum over the batch, tf.keras divides it by the number of "
+    "samples: to weigh what it did, its strength has to be multiplied by the batch size"
+)
+
+
+def extra_losses(facts: Facts) -> Iterator[CallChange]:
+    """`add_loss()` and `activity_regularizer=`: told, because which strength is meant the code does not say."""
+    for call in facts.module.calls:
+        known = facts.symbols.get(call.func, "")
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_loss" and call.args and not known:
+            inside = isinstance(call.func.value, cst.Name) and call.func.value.value == "self"
+            yield CallChange(codes.EXTRA_LOSSES, call, _ADDS if inside else _ADDS + _OUTSIDE, action="warn")
+        if not names.canonical(known).startswith("keras.layers."):
+            continue
+        regularizer = keywords(call).get("activity_regularizer")
+        whole = names.canonical(known) == "keras.layers.ActivityRegularization"
+        if whole or (regularizer is not None and not is_none(regularizer.value)):
+            message = _SUMS if names.flavour(known) == "keras" else _ADDS
+            yield CallChange(codes.EXTRA_LOSSES, call if whole else regularizer or call, message, action="warn")

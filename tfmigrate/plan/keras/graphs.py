@@ -1,0 +1,81 @@
+"""Graphs of TensorFlow 1 that a program entered: what runs eagerly has none, and Keras 3 does not run in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.expressions import sole_assignment
+from tfmigrate.plan.edits import Remove, Replace, Unwrap
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import NOTHING, Opaque
+from tfmigrate.walk import walk
+
+_DEFAULT = "tensorflow.get_default_graph"
+_GRAPHS = (_DEFAULT, "tensorflow.Graph")
+
+
+def entered_graphs(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
+    """`with graph.as_default():` goes, its block stays; so does `graph = tf.get_default_graph()` that served only it.
+
+    `modules`: the facts of every module of the program.
+    """
+    symbols = {node: name for known in modules.values() for node, name in known.symbols.items()}
+    gone: set[cst.CSTNode] = set()
+    for unit in facts.module.places:
+        if isinstance(unit, cst.With) and all(_enters_graph(item, facts, symbols) for item in unit.items):
+            message = "what runs eagerly is in no graph, and models of Keras 3 fail in one: the block is not in it now"
+            gone.update(node for item in unit.items for node in walk(item))
+            yield CallChange(codes.ONE_GRAPH, unit.items[0].item, message, Unwrap(unit, unit.body))
+    for call in facts.module.calls:
+        if call in gone or symbols.get(call.func) != _DEFAULT:
+            continue
+        statement = _only_for(call, facts, scopes, gone)
+        if statement is not None:
+            message = "nothing asks for the graph any more"
+            yield CallChange(codes.ONE_GRAPH, call, message, Remove(statement))
+        else:
+            message = "get_default_graph() is in tf.compat.v1"
+            yield CallChange(
+                codes.ONE_GRAPH, call.func, message, Replace(call.func, f"{tf}.compat.v1.get_default_graph")
+            )
+
+
+def _enters_graph(item: cst.WithItem, facts: Facts, symbols: Mapping[cst.CSTNode, str]) -> bool:
+    call = item.item
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or item.asname is not None:
+        return False
+    made = facts.options(call.func.value)
+    return (
+        call.func.attr.value == "as_default"
+        and bool(made)
+        and made != {NOTHING}
+        and all(
+            one == NOTHING  # before `global graph` is assigned
+            or (
+                isinstance(one, Opaque)
+                and isinstance(one.node, cst.Call)
+                and names.plain(symbols.get(one.node.func, "")) in _GRAPHS
+            )
+            for one in made
+        )
+    )
+
+
+def _only_for(call: cst.Call, facts: Facts, scopes: Scopes, gone: set[cst.CSTNode]) -> cst.Assign | None:
+    """The assignment of a graph to a variable that nothing reads but what goes."""
+    for scope in scopes.by_node.values():
+        for name in scope.bound - scope.elsewhere:
+            mentions = scopes.of_variable(name, scope)
+            bindings = [mention for mention in mentions if mention.binds]
+            statement = sole_assignment(bindings[0]) if len(bindings) == 1 else None
+            if statement is not None and statement.value is call:
+                reads = [mention.node for mention in mentions if not mention.binds]
+                return statement if reads and all(node in gone for node in reads) else None
+    return None

@@ -1,0 +1,164 @@
+"""Arguments of Keras 1 whose value changed with their name; Keras 2.0 to 2.3 still took and converted them.
+
+The conversions are those of `keras/legacy/interfaces.py` of Keras 2.3.1. Plain renames stand in TFM206's table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import Revision, has_stars, keywords, text_of
+from tfmigrate.plan.edits import Replace
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Literal, Made, Value, options
+
+_FORMATS = {"tf": '"channels_last"', "th": '"channels_first"', "default": "None"}
+_CONVOLUTIONS = {
+    f"keras.layers.{name}": sizes
+    for sizes, found in {
+        ("nb_row", "nb_col"): (
+            "Conv2D", "Convolution2D", "SeparableConv2D", "SeparableConvolution2D", "Conv2DTranspose",
+            "Deconvolution2D",
+        ),
+        ("kernel_dim1", "kernel_dim2", "kernel_dim3"): ("Conv3D", "Convolution3D"),
+    }.items()
+    for name in found
+}  # fmt: skip
+
+
+def keras_1_values(facts: Facts) -> Iterator[CallChange]:
+    """`Conv2D(64, 3, 3)`, `nb_row=`, `dim_ordering='tf'`, `samples_per_epoch=`, K.set_image_dim_ordering()."""
+    for call in facts.module.calls:
+        real = facts.symbols.get(call.func, "")
+        known = names.canonical(real)
+        if names.flavour(real) != "keras" or has_stars(call):
+            continue
+        if known in _CONVOLUTIONS:
+            yield from _kernel_size(facts, call, _CONVOLUTIONS[known])
+        if known.startswith("keras.layers."):
+            yield from _data_format(call)
+    yield from _image_ordering(facts)
+    yield from _samples_per_epoch(facts)
+
+
+def _image_ordering(facts: Facts) -> Iterator[CallChange]:
+    """`K.set_image_dim_ordering('tf')`, and `K.image_dim_ordering() == 'tf'`."""
+    compared = {
+        id(side): (node, target)
+        for node in facts.module.nodes
+        if isinstance(node, cst.Comparison) and len(node.comparisons) == 1
+        for target in node.comparisons
+        for side in (node.left, target.comparator)
+    }
+    for call in facts.module.calls:
+        known = names.canonical(facts.symbols.get(call.func, ""))
+        module = call.func.value if isinstance(call.func, cst.Attribute) else None
+        text = text_of(call.args[0].value) if len(call.args) == 1 else None
+        if known == "keras.backend.set_image_dim_ordering" and module is not None and text in ("tf", "th"):
+            code = (module, f".set_image_data_format({_data_format_for(call.args[0].value)})")
+            message = f"set_image_dim_ordering({text!r}) is set_image_data_format({_FORMATS[text]}) now"
+            yield CallChange(codes.KERAS_1_VALUES, call, message, Replace(call, code))
+        elif known == "keras.backend.image_dim_ordering" and module is not None and id(call) in compared:
+            comparison, target = compared[id(call)]
+            literal = target.comparator if comparison.left is call else comparison.left
+            old = text_of(literal)
+            if old in ("tf", "th") and isinstance(target.operator, cst.Equal | cst.NotEqual):
+                message = f"image_dim_ordering() is image_data_format() now, and {old!r} is {_FORMATS[old]}"
+                edit = Replace(call, (module, ".image_data_format()"))
+                yield CallChange(
+                    codes.KERAS_1_VALUES, call, message, edit, more=(Replace(literal, _data_format_for(literal)),)
+                )
+
+
+def _data_format_for(ordering: cst.BaseExpression) -> str:
+    """'tf' or 'th' under its name of today, in its own quotes."""
+    assert isinstance(ordering, cst.SimpleString)
+    return ordering.value.replace("tf", "channels_last").replace("th", "channels_first")
+
+
+def _kernel_size(facts: Facts, call: cst.Call, sizes: tuple[str, ...]) -> Iterator[CallChange]:
+    """Whole numbers after the first are the kernel's rows and columns; in tf.keras the second would be the strides."""
+    positional = [arg for arg in call.args if arg.keyword is None]
+    named = keywords(call)
+    end = 1 + len(sizes)
+    message = "Keras 1's kernel size in several arguments, which tf.keras would take for strides, becomes one"
+    if len(positional) >= end:
+        known = [facts.values.get(arg.value) or _literal(arg.value) for arg in positional[1:end]]
+        if all(_is_int(value) for value in known):
+            code = _tuple(facts.module, [arg.value for arg in positional[1:end]])
+            yield CallChange(codes.KERAS_1_VALUES, call, message, Revision(call, positional=((1, end, code),)))
+        elif not any(isinstance(arg.value, cst.Tuple | cst.List) for arg in positional[1:end]):
+            yield CallChange(
+                codes.KERAS_1_VALUES,
+                call,
+                "if these are whole numbers, standalone Keras took them for the kernel's size where tf.keras takes the "
+                "third argument for strides: write kernel_size= and strides=",
+                action="warn",
+            )
+    elif all(size in named for size in sizes):
+        code = _tuple(facts.module, [named[size].value for size in sizes])
+        edit = Revision(call, renamed=((sizes[0], "kernel_size"),), dropped=sizes[1:], set=(("kernel_size", code),))
+        yield CallChange(codes.KERAS_1_VALUES, call, message, edit)
+    elif len(positional) == 2 and len(sizes) == 2 and sizes[1] in named:
+        code = _tuple(facts.module, [positional[1].value, named[sizes[1]].value])
+        edit = Revision(call, dropped=(sizes[1],), positional=((1, 2, code),))
+        yield CallChange(codes.KERAS_1_VALUES, call, message, edit)
+
+
+def _tuple(module: Module, values: list[cst.BaseExpression]) -> str:
+    return "(" + ", ".join(module.code(value) for value in values) + ")"
+
+
+def _literal(node: cst.BaseExpression) -> Value | None:
+    return Literal(node.evaluated_value) if isinstance(node, cst.Integer) else None
+
+
+def _is_int(value: Value | None) -> bool:
+    return value is not None and all(
+        isinstance(one, Literal) and isinstance(one.value, int) and not isinstance(one.value, bool)
+        for one in options(value)
+    )
+
+
+def _data_format(call: cst.Call) -> Iterator[CallChange]:
+    old = keywords(call).get("dim_ordering")
+    if old is None:
+        return
+    new = _FORMATS.get(text_of(old.value) or "")
+    if new is None:
+        message = "`dim_ordering` is `data_format` now: 'channels_last' for 'tf', 'channels_first' for 'th'"
+        yield CallChange(codes.KERAS_1_VALUES, old, message, action="warn")
+        return
+    edit = Revision(call, renamed=(("dim_ordering", "data_format"),), set=(("data_format", new),))
+    yield CallChange(codes.KERAS_1_VALUES, old, f"`dim_ordering` is `data_format={new}` now", edit)
+
+
+def _samples_per_epoch(facts: Facts) -> Iterator[CallChange]:
+    """Keras 2 divided by the generator's `batch_size` where it has one, else took the number as steps."""
+    seen: set[cst.Call] = set()
+    for use in facts.uses:
+        if use.method != "fit_generator" or use.call in seen or has_stars(use.call):
+            continue
+        seen.add(use.call)
+        samples = keywords(use.call).get("samples_per_epoch")
+        if samples is None:
+            continue
+        generator = use.argument(0, "generator")
+        if generator is not None and all(isinstance(o, Made) and o.kind == "generator" for o in options(generator)):
+            edit = Revision(use.call, renamed=(("samples_per_epoch", "steps_per_epoch"),))
+            message = "`samples_per_epoch` on a generator counted batches in Keras 2 already: it is `steps_per_epoch`"
+            yield CallChange(codes.KERAS_1_VALUES, samples, message, edit)
+        else:
+            yield CallChange(
+                codes.KERAS_1_VALUES,
+                samples,
+                "`samples_per_epoch` was divided by generator.batch_size where the generator has that attribute, and "
+                "counted batches where not: write steps_per_epoch= as the number of batches",
+                action="warn",
+            )

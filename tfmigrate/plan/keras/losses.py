@@ -1,0 +1,467 @@
+"""Losses of the user's own: what they return decides whether a strategy computes the same number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import has_stars, is_flag, is_none, keywords, named_arguments
+from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.paths import bound_once
+from tfmigrate.plan.edits import Replace
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import (
+    ClassValue,
+    FunctionValue,
+    Instance,
+    Items,
+    Method,
+    ModelObject,
+    Opaque,
+    Value,
+    options,
+)
+from tfmigrate.understand.values import Mapping as Known
+from tfmigrate.walk import calls_in, children, walk
+
+_REDUCTIONS = frozenset(
+    {
+        *(f"keras.backend.{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp", "std", "var")),
+        *(f"tensorflow.reduce_{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp")),
+        *(f"tensorflow.math.reduce_{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp")),
+    }
+)
+MEANS = frozenset({"keras.backend.mean", "tensorflow.reduce_mean", "tensorflow.math.reduce_mean"})
+_ELEMENTWISE = frozenset(
+    {
+        *(f"keras.backend.{name}" for name in (
+            "abs", "square", "sqrt", "exp", "log", "pow", "clip", "maximum", "minimum", "sign", "softplus", "sigmoid",
+            "tanh", "sin", "cos", "cast", "binary_crossentropy",
+        )),
+        *(f"tensorflow.{name}" for name in (
+            "abs", "square", "sqrt", "exp", "pow", "clip_by_value", "maximum", "minimum", "sign", "sigmoid", "tanh",
+            "cast", "math.log", "math.abs", "math.square", "math.squared_difference", "math.pow", "math.exp",
+        )),
+    }
+)  # fmt: skip
+"""Functions whose result has the shape of their first argument."""
+
+
+def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
+    """Losses and metrics that relate the samples of a batch, which multi_gpu_model computed once on the whole batch.
+
+    `return K.mean(x)` becomes `return K.mean(x, axis=-1)` where x surely has one row a sample, because Keras takes the
+    mean of what a loss returns. Any other is given the whole batch; where compile() does not show it, it is told.
+    `modules`: the facts of every module of the program.
+    """
+    reader = Reader(modules)
+    uses = [use for known in modules.values() for use in known.uses]
+    trained_by_hand = {model for use in uses if use.method in _ON_BATCH for model in use.models}
+    whole: dict[cst.BaseExpression, FunctionValue] = {}
+    rows: dict[cst.CSTNode, CallChange] = {}
+    for shown in compiled(facts, scopes):
+        mixing = [one for one in shown.values if isinstance(one, FunctionValue) and reader.mixes_samples(one)]
+        means = [_as_rows(facts, function) for function in mixing]
+        if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
+            continue
+        if None not in means:
+            rows.update((change.node, change) for change in means if change is not None)
+        elif len(mixing) < len(shown.values):
+            yield _told(shown.call, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
+        elif shown.models & trained_by_hand:
+            yield _told(
+                shown.call, mixing[0], "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()"
+            )
+        else:
+            whole[shown.node] = mixing[0]
+    whole.update(_loaded(facts, set(whole.values())))
+    yield from rows.values()
+    helper = scopes.fresh(_HELPER, scopes.module)
+    changes = (
+        CallChange(
+            codes.BATCH_LOSS,
+            node,
+            f"{called(function)} computes over the whole batch, of which each replica would have its own part, and "
+            "Keras 3 multiplies a loss that is one number by their number: it is given the whole batch",
+            Replace(node, (f"{helper}(", node, ")")),
+        )
+        for node, function in whole.items()
+    )
+    yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), whole, changes)
+
+
+def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject]) -> Iterator[CallChange]:
+    """Lambda layers that make one loss of the batch, for a compile() whose loss is the prediction itself.
+
+    `modules`: the facts of every module of the program; `single`: models that no strategy has to do with.
+    """
+    calls = [call for call in facts.module.calls if name_of(call.func, facts) == "keras.layers.Lambda" and call.args]
+    shown = (one for known in modules.values() for one in compiled(known) if not one.models or one.models - single)
+    losses = (value for one in shown for value in one.values)
+    if not calls or not any(isinstance(one, FunctionValue) and _is_prediction(one) for one in losses):
+        return
+    reader = Reader(modules)
+    for call in calls:
+        function = keywords(call).get("function", call.args[0]).value
+        for one in facts.options(function):
+            if isinstance(one, FunctionValue) and reader.mixes_samples(one, cut=False):
+                yield CallChange(
+                    codes.BATCH_LOSS,
+                    call,
+                    f"{called(one)} relates the samples of a batch to each other in a layer, which each replica does "
+                    "within its own part, and Keras 3 multiplies a loss that is one number by their number: "
+                    "`tfmigrate explain TFM403` shows how to give the layer the whole batch",
+                    action="warn",
+                )
+                break
+
+
+def _is_prediction(function: FunctionValue) -> bool:
+    """`lambda y_true, y_pred: y_pred`: the loss is made in the model."""
+    node, parameters = function.node, parameters_of(function)
+    returned = list(returned_by(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
+    return len(parameters) == 2 and all(isinstance(one, cst.Name) and one.value == parameters[1] for one in returned)
+
+
+def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+    """Losses of models already under a strategy that return one number for their part of the batch.
+
+    What Keras 2 took for the mean of the parts Keras 3 multiplies by the number of replicas.
+    `modules`: the facts of every module of the program. A loss of another one is told, where compile() is given it.
+    """
+    for shown in compiled(facts):
+        if shown.is_metric or not shown.models & models:
+            continue
+        for one in shown.values:
+            home = modules.get(one.module) if isinstance(one, FunctionValue) else None
+            if isinstance(one, FunctionValue) and home is not None and _is_scalar_loss(one, home):
+                yield _as_rows(facts, one) or CallChange(
+                    codes.BATCH_LOSS,
+                    shown.node,
+                    f"{called(one)} returns one number for the batch, and Keras 3 multiplies it by the number of "
+                    "replicas, in the gradient and in the report: return one value a sample",
+                    action="warn",
+                )
+
+
+def _is_scalar_loss(function: FunctionValue, facts: Facts) -> bool:
+    node = function.node
+    returned = list(returned_by(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
+    return bool(returned) and all(one is not None and _is_scalar(one, node, facts) for one in returned)
+
+
+def _is_scalar(node: cst.BaseExpression, function: cst.FunctionDef | cst.Lambda, facts: Facts, depth: int = 0) -> bool:
+    """Whether an expression is surely one number for the batch: made of whole reductions, and of nothing else."""
+    if isinstance(node, cst.Call):
+        return _is_whole_reduction(node, facts)
+    if isinstance(node, cst.UnaryOperation):
+        return _is_scalar(node.expression, function, facts, depth)
+    if isinstance(node, cst.BinaryOperation):
+        sides = [side for side in (node.left, node.right) if not isinstance(side, cst.Integer | cst.Float)]
+        return bool(sides) and all(_is_scalar(side, function, facts, depth) for side in sides)
+    if isinstance(node, cst.Name) and depth < 8:
+        values = [
+            part.value
+            for part in walk(function.body)
+            if isinstance(part, cst.Assign)
+            and any(
+                isinstance(target.target, cst.Name) and target.target.value == node.value for target in part.targets
+            )
+        ]
+        return len(values) == 1 and _is_scalar(values[0], function, facts, depth + 1)
+    return False
+
+
+_HELPER = "whole_batch"
+_ON_BATCH = ("train_on_batch", "test_on_batch")
+
+
+def _helper(name: str, tf: str, indent: str) -> str:
+    # Data has no device of its own, and all_gather refuses that where a process has one replica: hence the identity.
+    lines = [
+        f"def {name}(function):",
+        f'{indent}"""`function` of the batches of all replicas together, once for each sample."""',
+        "",
+        f"{indent}def of_all_replicas(y_true, y_pred):",
+        f"{indent * 2}rows = {tf}.shape(y_pred)[:1]",
+        f"{indent * 2}floats = {tf}.keras.backend.floatx()",
+        f"{indent * 2}y_true, y_pred = {tf}.cast(y_true, floats), {tf}.cast(y_pred, floats)",
+        f"{indent * 2}replica = {tf}.distribute.get_replica_context()",
+        f"{indent * 2}if replica is not None:",
+        f"{indent * 3}y_true = replica.all_gather({tf}.identity(y_true), axis=0)",
+        f"{indent * 3}y_pred = replica.all_gather({tf}.identity(y_pred), axis=0)",
+        f"{indent * 2}return {tf}.fill(rows, {tf}.reduce_mean(function(y_true, y_pred)))",
+        "",
+        f"{indent}of_all_replicas.__name__ = function.__name__",
+        f"{indent}return of_all_replicas",
+    ]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A loss or metric that a compile() shows: its expression, and all that it can stand for."""
+
+    call: cst.Call
+    node: cst.BaseExpression
+    values: frozenset[Value]
+    is_metric: bool
+    models: frozenset[ModelObject]
+
+
+def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
+    """The losses and metrics of a module's compile() calls, each once for all it can stand for.
+
+    `scopes`: where given, a list or dict that has a name is looked into, if nothing but compile() is given it.
+    """
+    found: dict[cst.BaseExpression, Shown] = {}
+    given = []
+    for use in facts.uses:
+        named = named_arguments(use.call, ("optimizer", "loss", "metrics")) if use.method == "compile" else None
+        for position, name in ((1, "loss"), (2, "metrics")):
+            value = use.argument(position, name)
+            if value is not None and named is not None and name in named:
+                given.append((use, name, named[name].value, value))
+    arguments = {node for _, _, node, _ in given}
+    for use, name, argument, value in given:
+        display = _display_of(argument, arguments, scopes) if scopes is not None else None
+        for node, values in _parts(display or argument, value, facts):
+            known = found.get(node, Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
+            found[node] = replace(known, values=known.values | values, models=known.models | use.models)
+    return list(found.values())
+
+
+def _display_of(node: cst.BaseExpression, arguments: Set[cst.CSTNode], scopes: Scopes) -> cst.BaseExpression | None:
+    """The list or dict that is written out where the only value of a name is, if only these arguments read it."""
+    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
+    value = bound_once(node, scopes) if isinstance(node, cst.Name) else None
+    displays = (cst.List, cst.Tuple, cst.Dict, cst.BinaryOperation)
+    if not isinstance(node, cst.Name) or scope is None or not isinstance(value, displays):
+        return None
+    mentions = scopes.of_variable(node.value, scope)
+    return value if all(mention.binds or mention.node in arguments for mention in mentions) else None
+
+
+def _parts(
+    node: cst.BaseExpression, value: Value, facts: Facts
+) -> Iterator[tuple[cst.BaseExpression, frozenset[Value]]]:
+    """The elements of a list or dict that is written out; one that is not, with all that its elements can be."""
+    elements: list[cst.BaseExpression] = []
+    if isinstance(node, cst.BinaryOperation) and isinstance(value, Items):  # [dice] * 3, [dice] + ["mse"]
+        for side in (node.left, node.right):
+            if isinstance(side, cst.List | cst.Tuple):
+                for one in (element.value for element in side.elements):
+                    if not isinstance(one, cst.BaseNumber | cst.BaseString):
+                        yield from _parts(one, facts.values.get(one, value), facts)
+            elif isinstance(side, cst.BinaryOperation) or isinstance(facts.values.get(side), Items):
+                yield from _parts(side, facts.values.get(side, value), facts)
+        return
+    if isinstance(node, cst.List | cst.Tuple | cst.Dict):
+        elements = [element.value for element in node.elements]
+    if isinstance(value, Items | Known) and len(elements) == len(value.values):
+        for element, part in zip(elements, value.values):
+            yield from _parts(element, part, facts)
+    else:
+        found = options(value) | {part for one in options(value) for part in _inner(one)}
+        yield node, frozenset(called for one in found for called in _called_by(one, facts))
+
+
+def _called_by(value: Value, facts: Facts) -> Iterator[Value]:
+    """What is run where a value is called: the function of a method, of a partial(), and of an object beside itself."""
+    if isinstance(value, Method):
+        yield value.function or value
+    elif isinstance(value, Instance):
+        own = value.cls.lookup("call" if _is_loss_class(value.cls) else "__call__")
+        yield from (value, own) if own is not None else (value,)
+    elif isinstance(value, Opaque) and isinstance(value.node, cst.Call) and value.node.args:
+        made = facts.symbols.get(value.node.func, "") == "functools.partial"
+        inner = facts.options(value.node.args[0].value) if made else ()
+        functions = [one for one in inner if isinstance(one, FunctionValue)]
+        yield from functions or (value,)
+    else:
+        yield value
+
+
+def _is_loss_class(cls: ClassValue) -> bool:
+    return any(names.canonical(base).startswith(("keras.losses.", "keras.metrics.")) for base in cls.outside_bases())
+
+
+def _inner(value: Value) -> Iterator[Value]:
+    if isinstance(value, Items | Known):
+        for part in value.values:
+            yield from options(part)
+
+
+def parameters_of(function: FunctionValue) -> list[str]:
+    """The names of what a loss is called with, its object left out."""
+    declared = [param.name.value for param in function.node.params.params]
+    decorated = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
+    static = any(isinstance(one.decorator, cst.Name) and one.decorator.value == "staticmethod" for one in decorated)
+    return declared[1:] if function.owner is not None and not static else declared
+
+
+def _told(call: cst.Call, function: FunctionValue, by_hand: str) -> CallChange:
+    return CallChange(
+        codes.BATCH_LOSS,
+        call,
+        f"{called(function)} relates the samples of a batch to each other, which each replica does within its own "
+        f"part, and Keras 3 multiplies a loss that is one number by their number: {by_hand}",
+        action="warn",
+    )
+
+
+def _loaded(facts: Facts, wrapped: Set[FunctionValue]) -> Iterator[tuple[cst.BaseExpression, FunctionValue]]:
+    """`load_model(..., custom_objects={"dice": dice})` of wrapped losses: training goes on with the same loss."""
+    own = {function.node.name.value: function for function in wrapped if isinstance(function.node, cst.FunctionDef)}
+    for call in facts.module.calls if own else ():
+        if names.canonical(facts.symbols.get(call.func, "")) != "keras.models.load_model":
+            continue
+        given = keywords(call).get("custom_objects")
+        for element in given.value.elements if given is not None and isinstance(given.value, cst.Dict) else ():
+            if isinstance(element.value, cst.Name) and element.value.value in own:
+                yield element.value, own[element.value.value]
+
+
+def called(function: FunctionValue) -> str:
+    """What a message calls a function."""
+    return f"{function.node.name.value}()" if isinstance(function.node, cst.FunctionDef) else "this lambda"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads what a loss does with its batch, through the functions of the program that it calls."""
+
+    modules: Mapping[Module, Facts]
+
+    def is_one_mean(self, function: FunctionValue) -> bool:
+        """Whether it returns one mean over everything, which is the mean of those of equal parts."""
+        facts, node = self.modules[function.module], function.node
+        returned = list(returned_by(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
+        over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
+        return over == returned and name_of(over[0].func, facts) in MEANS and not any(_cuts_batch(function))
+
+    def mixes_samples(self, function: FunctionValue, depth: int = 0, *, cut: bool = True) -> bool:
+        """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls.
+
+        `cut`: whether cutting counts; what a layer is given may be a list of tensors.
+        """
+        facts = self.modules.get(function.module)
+        if facts is None or function.is_generator or depth > 4:
+            return False
+        calls = calls_in(function.node.body)
+        if any(_is_over_batch(call, facts) for call in calls) or (cut and any(_cuts_batch(function))):
+            return True
+        called = [option for call in calls for option in facts.options(call.func)]
+        return any(self.mixes_samples(one, depth + 1, cut=cut) for one in called if isinstance(one, FunctionValue))
+
+
+def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
+    """A reduction over the batch's axis, alone or among others."""
+    if _is_whole_reduction(call, facts):
+        return True
+    if name_of(call.func, facts) not in _REDUCTIONS or has_stars(call) or not call.args:
+        return False
+    axis = keywords(call).get("axis") or (call.args[1] if len(call.args) > 1 and call.args[1].keyword is None else None)
+    axes = [axis.value] if axis is not None else []
+    if axis is not None and isinstance(axis.value, cst.Tuple | cst.List):
+        axes = [element.value for element in axis.value.elements]
+    return any(isinstance(one, cst.Integer) and one.evaluated_value == 0 for one in axes)
+
+
+def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
+    """`y_pred[:8]`, `y_pred[::3]`: some samples of a loss's argument."""
+    parameters = set(parameters_of(function)[:2])
+    for node in walk(function.node.body):
+        if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and node.value.value in parameters:
+            first = node.slice[0].slice
+            yield isinstance(first, cst.Slice) and any((first.lower, first.upper, first.step))
+
+
+def _as_rows(facts: Facts, value: FunctionValue) -> CallChange | None:
+    """A loss that is nothing but the mean of a value for each element, as the mean of each sample's."""
+    function = value.node
+    if value.module is not facts.module or not isinstance(function, cst.FunctionDef):
+        return None
+    reductions = [call for call in calls_in(function.body) if _is_whole_reduction(call, facts)]
+    returned = list(returned_by(function.body))
+    if len(reductions) != 1 or returned != reductions or not _is_mean_of_rows(reductions[0], facts, value):
+        return None
+    call = reductions[0]
+    return CallChange(
+        codes.BATCH_LOSS,
+        call,
+        f"{function.name.value}() returned one mean for the batch, which Keras 3 multiplies by the number of "
+        "replicas: it returns one value a sample, whose mean Keras takes itself",
+        Replace(call, (call.func, "(", call.args[0].value, ", axis=-1)")),
+    )
+
+
+def _is_whole_reduction(call: cst.Call, facts: Facts) -> bool:
+    """A reduction over all axes, the batch included."""
+    if name_of(call.func, facts) not in _REDUCTIONS or has_stars(call) or not call.args:
+        return False
+    axis = keywords(call).get("axis") or (call.args[1] if len(call.args) > 1 and call.args[1].keyword is None else None)
+    return axis is None or is_none(axis.value)
+
+
+def name_of(node: cst.BaseExpression, facts: Facts) -> str:
+    """The qualified name of what an expression names in a library, that of Keras the same for all of its flavours."""
+    name = facts.symbols.get(node, "")
+    return names.canonical(name) if names.flavour(name) else name
+
+
+def _is_mean_of_rows(call: cst.Call, facts: Facts, function: FunctionValue) -> bool:
+    """`K.mean(x)` with nothing else, of an x that is computed element by element from the loss's two arguments."""
+    parameters = parameters_of(function)
+    if name_of(call.func, facts) not in MEANS or len(call.args) != 1 or len(parameters) != 2:
+        return False
+    return _Elementwise(facts, frozenset(parameters)).is_rows(call.args[0].value)
+
+
+@dataclass(frozen=True)
+class _Elementwise:
+    facts: Facts
+    parameters: frozenset[str]
+
+    def is_rows(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression has the shape of the predictions."""
+        if isinstance(node, cst.Name):
+            return node.value in self.parameters
+        if isinstance(node, cst.UnaryOperation):
+            return self.is_rows(node.expression)
+        if isinstance(node, cst.BinaryOperation):
+            sides = (node.left, node.right)
+            return any(self.is_rows(side) for side in sides) and all(self._fits(side) for side in sides)
+        if isinstance(node, cst.Call) and name_of(node.func, self.facts) in _ELEMENTWISE and not has_stars(node):
+            first, *rest = node.args
+            return self.is_rows(first.value) and all(self._fits(arg.value) or self._is_word(arg.value) for arg in rest)
+        return False
+
+    def _fits(self, node: cst.BaseExpression) -> bool:
+        """Rows, or a plain number that goes with every row."""
+        if isinstance(node, cst.UnaryOperation):
+            return self._fits(node.expression)
+        if isinstance(node, cst.Call) and name_of(node.func, self.facts) == "keras.backend.epsilon":
+            return True
+        return isinstance(node, cst.Integer | cst.Float) or self.is_rows(node)
+
+    @staticmethod
+    def _is_word(node: cst.BaseExpression) -> bool:
+        """A type, or a flag."""
+        return isinstance(node, cst.SimpleString | cst.Attribute) or is_flag(node)
+
+
+def returned_by(node: cst.CSTNode) -> Iterator[cst.BaseExpression | None]:
+    """What a function returns itself, functions inside it left out."""
+    for part in children(node):
+        if isinstance(part, cst.Return):
+            yield part.value
+        elif not isinstance(part, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+            yield from returned_by(part)

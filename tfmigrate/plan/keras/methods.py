@@ -1,0 +1,166 @@
+"""Methods of models under other names, with their arguments in other places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, named_arguments, text_of, unchanged
+from tfmigrate.plan.change.expressions import assigned
+from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import Literal, ModelObject, Parallel, options
+
+_CATEGORICAL = frozenset({"categorical_crossentropy", "sparse_categorical_crossentropy", "kullback_leibler_divergence"})
+"""Losses of models with one output a class, of which there are two at least."""
+COMPILE = ("optimizer", "loss", "metrics", "loss_weights", "sample_weight_mode")
+"""Parameters of compile() in order, in every Keras 2."""
+
+
+def predicted_classes(facts: Facts) -> Iterator[CallChange]:
+    """`predict_classes(x)` is `predict(x).argmax(axis=-1)`, and `predict_proba` is `predict`.
+
+    Keras's own `predict_classes` compares with 0.5 where a model has one output; which it is, the loss tells.
+    """
+    for use in keras_calls(facts, "predict_classes", "predict_proba"):
+        predict = Arguments(use.call, unchanged(use.call.args), "predict")
+        if use.method == "predict_proba":
+            message = "predict_proba() was another name for predict(), and is gone"
+            yield CallChange(codes.PREDICT_CLASSES, use.call, message, predict)
+        elif _is_categorical(use, facts):
+            largest: tuple[Edit, ...] = (Replace(use.call, (use.call, ".argmax(axis=-1)")),)
+            message = "predict_classes() is gone: it was the index of the largest output"
+            yield CallChange(codes.PREDICT_CLASSES, use.call, message, predict, more=largest)
+        else:
+            yield CallChange(
+                codes.PREDICT_CLASSES,
+                use.call,
+                "predict_classes() is gone: write predict(x).argmax(axis=-1), or for a model with one output "
+                '(predict(x) > 0.5).astype("int32"), which nothing here tells',
+                action="warn",
+            )
+
+
+def predictions_on_batch(facts: Facts) -> Iterator[CallChange]:
+    """`predict_on_batch(x)` of a model under a strategy answers once per replica on Keras 3; `predict` does not."""
+    for use in keras_calls(facts, "predict_on_batch"):
+        message = "predict_on_batch() under a strategy returns each row once per replica on Keras 3; predict() does not"
+        predict = Arguments(use.call, (*unchanged(use.call.args), Argument("0", "verbose")), "predict")
+        yield CallChange(codes.PREDICT_ON_BATCH, use.call, message, predict)
+
+
+def metrics_names(facts: Facts) -> Iterator[CallChange]:
+    """`model.metrics_names` of Keras 3 does not name what `evaluate` answers."""
+    for node in facts.module.nodes:
+        if not isinstance(node, cst.Attribute) or node.attr.value != "metrics_names":
+            continue
+        if any(isinstance(option, ModelObject | Parallel) for option in facts.options(node.value)):
+            message = (
+                "metrics_names is ['loss', 'compile_metrics'] in Keras 3, whatever compile() was given, so that names "
+                "and numbers no longer belong together: evaluate(..., return_dict=True) answers both"
+            )
+            yield CallChange(codes.METRICS_NAMES, node, message, action="warn")
+
+
+def keras_calls(facts: Facts, *methods: str) -> Iterator[Use]:
+    """A use for each call of these methods of Keras's models."""
+    seen: set[cst.Call] = set()
+    for use in facts.uses:
+        if use.method in methods and use.call not in seen and _is_keras(use):
+            seen.add(use.call)
+            yield use
+
+
+def _is_keras(use: Use) -> bool:
+    """Whether the method is Keras's, not one of the program's own class."""
+    return bool(use.models) and not any(model.instance is not None for model in use.models)
+
+
+def _is_categorical(use: Use, facts: Facts) -> bool:
+    """Whether every compile() of each model in question, or of one built on it, names such a loss."""
+    losses = [_loss(other) for other in facts.uses if other.method == "compile" and _shared(other, use.models)]
+    return bool(losses) and all(loss in _CATEGORICAL for loss in losses)
+
+
+def _shared(other: Use, models: frozenset[ModelObject]) -> bool:
+    return bool(other.models & models)
+
+
+def _loss(use: Use) -> str | None:
+    named = named_arguments(use.call, COMPILE)
+    return text_of(named["loss"].value) if named is not None and "loss" in named else None
+
+
+def positional_arguments(facts: Facts) -> Iterator[CallChange]:
+    """`compile(optimizer, loss, metrics)`: the third argument is `loss_weights` in Keras 3."""
+    for use in keras_calls(facts, "compile"):
+        if has_stars(use.call):
+            continue
+        count = sum(arg.keyword is None for arg in use.call.args)
+        if 2 < count <= len(COMPILE):
+            edit = Revision(use.call, named=tuple((position, COMPILE[position]) for position in range(2, count)))
+            message = "the third argument of compile() is `loss_weights` in Keras 3: `metrics` is written with its name"
+            yield CallChange(codes.COMPILE_ARGUMENTS, use.call.args[2], message, edit)
+
+
+def class_weight_words(facts: Facts) -> Iterator[CallChange]:
+    """`fit(class_weight='auto')`: a word where a dict belongs was passed over, and is an error from TensorFlow 2.2."""
+    for use in keras_calls(facts, "fit", "fit_generator", "train_on_batch"):
+        argument = keywords(use.call).get("class_weight")
+        value = next((value for keyword, value in use.arguments if keyword == "class_weight"), None)
+        if argument is None or value is None:
+            continue
+        if all(isinstance(one, Literal) and isinstance(one.value, str) for one in options(value)):
+            message = (
+                f"`class_weight={facts.module.code(argument.value)}` did nothing: weights are a dict, class by class"
+            )
+            yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))
+
+
+def target_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`compile(target_tensors=[placeholder])`: the targets are what the data brings; the placeholder goes with it."""
+    found: dict[cst.Call, list[cst.BaseExpression]] = {}
+    for use in keras_calls(facts, "compile"):
+        argument = keywords(use.call).get("target_tensors")
+        if argument is not None:
+            value = argument.value
+            found[use.call] = [e.value for e in value.elements] if isinstance(value, cst.List | cst.Tuple) else [value]
+    mentioned = [node for targets in found.values() for node in targets]
+    removed: set[cst.CSTNode] = set()
+    for call, targets in found.items():
+        made = [_placeholder(node, facts, scopes, mentioned) for node in targets if not is_none(node)]
+        if all(made):
+            gone = tuple(Remove(statement) for statement in made if statement is not None and statement not in removed)
+            removed.update(edit.node for edit in gone)
+            message = (
+                "target_tensors is gone: the targets come as the data has them, and to a loss function as floats on "
+                "Keras 3, no longer cast to the placeholder's type: cast them in a loss that wants integers"
+            )
+            edit = Revision(call, dropped=("target_tensors",))
+            yield CallChange(codes.COMPILE_ARGUMENTS, keywords(call)["target_tensors"], message, edit, more=gone)
+
+
+def _placeholder(
+    node: cst.BaseExpression, facts: Facts, scopes: Scopes, mentioned: list[cst.BaseExpression]
+) -> cst.Assign | None:
+    """The assignment that makes a placeholder which nothing but `target_tensors` reads."""
+    if not isinstance(node, cst.Name):
+        return None
+    scope = scopes.holding(node)
+    if scope is None:
+        return None
+    variable = scopes.of_variable(node.value, scope)
+    bindings = [mention for mention in variable if mention.binds]
+    if len(bindings) != 1 or any(not m.binds and m.node not in mentioned for m in variable):
+        return None
+    value = assigned(bindings[0])
+    name = names.canonical(facts.symbols.get(value.func, "")) if isinstance(value, cst.Call) else ""
+    if name.rsplit(".", 1)[-1] != "placeholder" or not name.startswith(("tensorflow.", "keras.backend.")):
+        return None
+    small = getattr(bindings[0].unit, "body", ())
+    return next((one for one in small if isinstance(one, cst.Assign) and one.value is value), None)

@@ -1,0 +1,59 @@
+"""`batches.next()`: iterators of Python 3 and of Keras 3 have no such method."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Replace
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Made, Opaque, Value, options
+
+_MAKER = "keras.preprocessing.image.ImageDataGenerator"
+_ITERATORS = frozenset(
+    f"keras.preprocessing.image.{name}" for name in ("Iterator", "NumpyArrayIterator", "DirectoryIterator")
+)
+
+
+def next_methods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+    """`generator.next()` of a generator of the program, or of what ImageDataGenerator makes, is `next(generator)`.
+
+    `modules`: the facts of every module of the program.
+    """
+    for call in facts.module.calls:
+        func = call.func
+        if not isinstance(func, cst.Attribute) or func.attr.value != "next" or call.args:
+            continue
+        made = facts.options(func.value)
+        if made and all(_is_iterator(one, modules.values()) for one in made):
+            message = "iterators have no next() any more, the builtin function asks them"
+            yield CallChange(codes.NEXT_METHOD, call, message, Replace(call, ("next(", func.value, ")")))
+
+
+def _is_iterator(value: Value, known: Collection[Facts]) -> bool:
+    if isinstance(value, Made):
+        return value.kind == "generator"
+    call = value.node if isinstance(value, Opaque) else None
+    if not isinstance(call, cst.Call):
+        return False
+    name = next((names.canonical(facts.symbols[call.func]) for facts in known if call.func in facts.symbols), "")
+    if name in _ITERATORS:
+        return True
+    if not isinstance(call.func, cst.Attribute) or not call.func.attr.value.startswith("flow"):
+        return False
+    owner = call.func.value
+    return any(_is_maker(one, facts) for facts in known for one in facts.options(owner))
+
+
+def _is_maker(value: Value, facts: Facts) -> bool:
+    return any(
+        isinstance(one, Opaque)
+        and isinstance(one.node, cst.Call)
+        and names.canonical(facts.symbols.get(one.node.func, "")) == _MAKER
+        for one in options(value)
+    )

@@ -1,0 +1,59 @@
+"""Numbers of NumPy where Keras 3 wants one of Python: `Dense(np.prod(shape))`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.change.paths import bound_once
+from tfmigrate.plan.edits import Replace
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.scopes import Scopes
+
+_NUMBERS = frozenset(
+    f"numpy.{name}"
+    for name in (
+        "prod", "product", "sum", "max", "amax", "min", "amin", "ceil", "floor", "rint", "round", "round_", "around",
+        "trunc", "fix", "int32", "int64", "argmax", "power", "log2", "sqrt",
+    )
+)  # fmt: skip
+"""Functions of NumPy that give one of its numbers, when they are given numbers."""
+_COUNTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("Dense", "LSTM", "GRU", "SimpleRNN", "LSTMCell", "GRUCell", "SimpleRNNCell"), ("units",)),
+    "CuDNNLSTM": ("units",),
+    "CuDNNGRU": ("units",),
+    "Embedding": ("input_dim", "output_dim"),
+    "RepeatVector": ("n",),
+}
+"""The first parameters of the layers whose sizes must be of Python's type; those of convolutions need not."""
+
+
+def numpy_integers(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """A size of a layer that NumPy computed, or a quotient: `int(...)` goes round it."""
+    for call in facts.module.calls:
+        name = facts.symbols.get(call.func, "")
+        parameters = _COUNTS.get(name.rpartition(".")[2], ()) if names.is_layer(name) else ()
+        places = dict(zip(parameters, (arg for arg in call.args if arg.keyword is None and not arg.star), strict=False))
+        given = {**places, **{word: arg for word, arg in keywords(call).items() if word in parameters}}
+        for node in (arg.value for arg in given.values()):
+            if _is_no_integer(node, facts, scopes):
+                message = "Keras 3 takes no number of NumPy and no float for the size of a layer: it is made an int"
+                edit = Replace(node, ("int(", node, ")"))
+                yield CallChange(codes.NUMPY_INTEGERS, node, message, edit)
+
+
+def _is_no_integer(node: cst.BaseExpression, facts: Facts, scopes: Scopes, depth: int = 0) -> bool:
+    if isinstance(node, cst.Call):
+        return facts.symbols.get(node.func) in _NUMBERS
+    if isinstance(node, cst.BinaryOperation):
+        parts = (node.left, node.right)
+        return isinstance(node.operator, cst.Divide) or any(_is_no_integer(one, facts, scopes, depth) for one in parts)
+    if isinstance(node, cst.Name) and depth < 4:
+        value = bound_once(node, scopes)
+        return value is not None and _is_no_integer(value, facts, scopes, depth + 1)
+    return False

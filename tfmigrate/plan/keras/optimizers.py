@@ -1,0 +1,437 @@
+"""Optimizers: arguments that are called otherwise or gone, and old values that must be written out."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
+
+import libcst as cst
+
+from tfmigrate import places
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, named_arguments, text_of, unchanged
+from tfmigrate.plan.edits import Argument, Arguments, Remark, Replace
+from tfmigrate.plan.keras import positions
+from tfmigrate.plan.names.tables import Tables
+from tfmigrate.rules import Default
+from tfmigrate.settings import Settings
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import dotted, import_statements, imports_of
+from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_order, options, unbound
+
+
+def optimizer_calls(
+    facts: Facts, settings: Settings, tables: Tables, tf: str, divided: Container[cst.Call]
+) -> Iterator[CallChange]:
+    """`Adam(lr=...)`, `decay=`, and old default values that must be written out.
+
+    `divided`: the optimizers whose `decay=` becomes a callback.
+    """
+    for call in facts.module.calls:
+        classes = _optimizer_classes(facts, call)
+        if not classes:
+            if _is_looked_up(call, facts) and not has_stars(call):
+                yield from _one_of_several(call, tables)
+            continue
+        if has_stars(call):
+            yield from _passed_by_stars(facts, call, tables)
+        elif len(classes) == 1:
+            yield from _optimizer_call(facts, call, classes[0], settings, tables, tf, call in divided)
+        else:
+            yield from _one_of_several(call, tables)
+
+
+def _is_looked_up(call: cst.Call, facts: Facts) -> bool:
+    """`getattr(optimizers, name)(...)`"""
+    lookup = call.func
+    return (
+        isinstance(lookup, cst.Call)
+        and len(lookup.args) == 2
+        and facts.values.get(lookup.func) == unbound("getattr")
+        and names.canonical(facts.symbols.get(lookup.args[0].value, "")) == "keras.optimizers"
+    )
+
+
+def _optimizer_classes(facts: Facts, call: cst.Call) -> list[str]:
+    """The classes of Keras that a call may make an optimizer of: `Adam(...)`, `OPTIMIZERS[name](...)`."""
+    named = facts.symbols.get(call.func)
+    value = facts.values.get(call.func)
+    found = [option.name for option in in_order(value) if isinstance(option, Symbol)] if value is not None else []
+    if named is not None and len({names.canonical(name) for name in found}) < 2:
+        return [named] if names.is_optimizer(named) else []
+    surely = value is not None and len(found) == len(options(value))
+    return found if surely and all(map(names.is_optimizer, found)) else []
+
+
+def _passed_by_stars(facts: Facts, call: cst.Call, tables: Tables) -> Iterator[CallChange]:
+    """`Adam(**settings)`, where the module says `settings["lr"]`: told, since the dict may serve others."""
+    renamed = tables.of_optimizers
+    given = [arg.value for arg in call.args if arg.star == "**"]
+    keys = {key for node in given for key in _keys_of(node, facts)}
+    for old in sorted(keys & renamed.keys()):
+        message = f"`{old}` is `{renamed[old]}` now, and comes here through `**`: rename it where it is passed"
+        yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
+
+
+def _keys_of(node: cst.BaseExpression, facts: Facts) -> Iterator[str]:
+    """The keys that a dict is seen to have: those it was written with, and those that are set by subscript."""
+    for option in facts.options(node):
+        if isinstance(option, Mapping):
+            yield from (key for key in option.keys if key is not None)
+    name = dotted(node)
+    for target in facts.module.nodes if name else ():
+        if isinstance(target, cst.AssignTarget) and isinstance(target.target, cst.Subscript):
+            index = target.target.slice[0].slice
+            if dotted(target.target.value) == name and isinstance(index, cst.Index):
+                text = text_of(index.value)
+                if text is not None:
+                    yield text
+
+
+def _one_of_several(call: cst.Call, tables: Tables) -> Iterator[CallChange]:
+    """What every optimizer's arguments are called now; old defaults differ from one to the next and are not written."""
+    renamed = tables.of_optimizers
+    present = keywords(call)
+    for old, new in renamed.items():
+        if old in present and new not in present:
+            message = f"the argument `{old}` is `{new}` now"
+            yield CallChange(codes.RENAMED_ARGUMENTS, call, message, Revision(call, renamed=((old, new),)))
+    if "decay" in present and codes.OPTIMIZER_DECAY in tables.wanted:
+        message = (
+            "`decay` is ignored by Keras 3, and an error on Keras 2: give the rate as an InverseTimeDecay schedule"
+        )
+        yield CallChange(codes.OPTIMIZER_DECAY, call, message, action="warn")
+
+
+def _optimizer_call(
+    facts: Facts, call: cst.Call, real: str, settings: Settings, tables: Tables, tf: str, divided: bool
+) -> Iterator[CallChange]:
+    known, flavour = names.canonical(tables.moves.moved(real)), names.flavour(real)
+    arguments = list(unchanged(call.args))
+    renamed = tables.of_optimizers
+    changes: list[CallChange] = []
+    for position, argument in enumerate(arguments):
+        if argument.keyword in renamed:
+            new = renamed[argument.keyword]
+            arguments[position] = replace(argument, keyword=new)
+            changes.append(
+                CallChange(codes.RENAMED_ARGUMENTS, call, f"the argument `{argument.keyword}` is `{new}` now")
+            )
+    taken = positions.meanings(
+        known.rsplit(".", 1)[-1].lower(), flavour, settings.written_for(_PACKAGE.get(flavour, "")), arguments, facts
+    )
+    changes.extend(_moved_places(call, known, flavour, taken, arguments, tables))
+    for argument in list(arguments):
+        if argument.keyword == "epsilon" and not isinstance(argument.value, str) and is_none(argument.value):
+            if codes.EPSILON_NONE in tables.wanted:
+                arguments.remove(argument)
+                message = "`epsilon=None` meant Keras's epsilon, 1e-7, which is the default now; Keras 3 fails on None"
+                changes.append(CallChange(codes.EPSILON_NONE, call, message))
+    present = {argument.keyword for argument in arguments if argument.keyword is not None}.union(*taken)
+    rates = ("learning_rate", "lr")
+    if arguments and arguments[0].keyword is None:
+        present.add("learning_rate")
+    if codes.OPTIMIZER_DECAY in tables.wanted:
+        changes.extend(_without_decay(facts, call, known, arguments, tables, tf, divided))
+        present = present | {argument.keyword for argument in arguments if argument.keyword is not None}
+    under_root = _epsilon_was_under_root(facts, known, flavour, arguments)
+    if codes.OPTIMIZER_EPSILON in tables.wanted and not under_root:
+        changes.extend(_squared_epsilon(facts, call, known, flavour, arguments))
+    if codes.GRADIENT_CLIPPING in tables.wanted:
+        changes.extend(_clipping(call, flavour, arguments, settings))
+    for default in tables.defaults:
+        missing = default.argument not in present and not (default.argument in rates and present & set(rates))
+        missing = missing and not (default.argument == "epsilon" and under_root)
+        if default.of == known and missing and _concerns(default, flavour, settings):
+            arguments.append(Argument(repr(default.old), default.argument))
+            why = (Remark(call, _WHY_SQUARED),) if default.argument == "epsilon" else ()
+            changes.append(CallChange(tables.codes[default], call, f"{_story(default)}: written out", more=why))
+    if known in ("keras.optimizers.Nadam", "keras.optimizers.nadam") and codes.NADAM_MOMENTUM in tables.wanted:
+        if "schedule_decay" in present:
+            arguments[:] = [argument for argument in arguments if argument.keyword != "schedule_decay"]
+            changes.append(CallChange(codes.NADAM_MOMENTUM, call, "the argument `schedule_decay` no longer exists"))
+        changes.append(CallChange(codes.NADAM_MOMENTUM, call, _NADAM, action="warn"))
+    if any(default.of == known and default.argument not in present for default in tables.defaults):
+        changes.extend(_unknown_version(call, known, flavour, present, tables, settings))
+    if changes:
+        edit = Arguments(call, tuple(arguments))
+        yield from (change for change in changes if change.action == "warn")
+        done = [change for change in changes if change.action != "warn"]
+        if done:
+            yield replace(done[0], edit=edit)
+            yield from done[1:]
+
+
+_UNDER_ROOT = "epsilon is under the root now"
+_WHY_SQUARED = f"1e-7 squared: {_UNDER_ROOT}"
+
+
+def _moved_places(
+    call: cst.Call,
+    known: str,
+    flavour: str,
+    taken: Sequence[tuple[str, ...]],
+    arguments: list[Argument],
+    tables: Tables,
+) -> Iterator[CallChange]:
+    """Positional arguments that have another place today get their names, and so does an epsilon that may change."""
+    if codes.MOVED_PLACES not in tables.wanted or not taken:
+        return
+    optimizer = known.rsplit(".", 1)[-1]
+    today = places.TODAY[optimizer.lower()]
+    if len(taken) > 1:
+        place = positions.disputed(taken)[0]
+        package, since = _PACKAGE[flavour], ".".join(map(str, places.CHANGED[flavour]))
+        message = (
+            f"the {_ORDINALS[place]} argument of {optimizer} was `{taken[0][place]}` before {package} {since} and is "
+            f"`{taken[1][place]}` from there on, and nothing tells which version this was written for: say --from "
+            f"{package}==VERSION, or give it by name"
+        )
+        yield CallChange(codes.MOVED_PLACES, call.args[place], message, action="warn")
+        return
+    (parameters,) = taken
+    moved = next((n for n, name in enumerate(parameters) if today[n : n + 1] != (name,)), len(parameters))
+    epsilon = parameters.index("epsilon") if "epsilon" in parameters else len(parameters)
+    for place in range(min(moved, epsilon), len(parameters)):
+        arguments[place] = replace(arguments[place], keyword=parameters[place])
+    if moved < len(parameters):
+        now = f"`{today[moved]}` is" if moved < len(today) else "none is"
+        message = f"the {_ORDINALS[moved]} argument of {optimizer} was `{parameters[moved]}`, where {now} now"
+        yield CallChange(codes.MOVED_PLACES, call, message)
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def _clipping(call: cst.Call, flavour: str, arguments: list[Argument], settings: Settings) -> Iterator[CallChange]:
+    """`clipnorm` was the norm of all gradients together, and became that of each one by itself."""
+    version = settings.written_for(_PACKAGE[flavour])
+    together = flavour == "keras" or (version is not None and version < _version("1.14"))
+    for position, argument in enumerate(arguments):
+        if argument.keyword == "clipnorm" and together:
+            arguments[position] = replace(argument, keyword="global_clipnorm")
+            message = "`clipnorm` bounded all gradients together, which `global_clipnorm` does now"
+            yield CallChange(codes.GRADIENT_CLIPPING, call, message)
+    clipped = [argument.keyword for argument in arguments if argument.keyword in _CLIPS]
+    if clipped:
+        yield CallChange(codes.GRADIENT_CLIPPING, call, _CLIPPING if len(clipped) == 1 else _TWO_CLIPS, action="warn")
+
+
+_CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
+_CLIPPING = (
+    "Keras 3 clips the gradients of each replica, and adds them up after: under a strategy they are clipped less than "
+    "those of one model were; Keras 2 adds them up first"
+)
+_TWO_CLIPS = (
+    "Keras 3 raises ValueError where more than one of clipnorm, clipvalue and global_clipnorm is given, even as 0: "
+    "keep one; it clips the gradients of each replica, which Keras 2 adds up first"
+)
+_NADAM = (
+    "Nadam's momentum warms up in about fifty steps now, where it took hundreds, and no argument sets it: losses "
+    "differ by about one per cent"
+)
+
+
+def _concerns(default: Default, flavour: str, settings: Settings) -> bool:
+    """Whether an old default held for this code, and is another today."""
+    if default.flavour != flavour or default.new is None or default.old == default.new:
+        return False
+    if default.until is None:
+        return True
+    version = settings.written_for(_PACKAGE[flavour])
+    return version is not None and version < _version(default.until)
+
+
+def _unknown_version(
+    call: cst.Call, known: str, flavour: str, present: set[str], tables: Tables, settings: Settings
+) -> Iterator[CallChange]:
+    """A default that depends on the version the code was written for, which nothing tells."""
+    for default in tables.defaults:
+        if (default.of, default.flavour) != (known, flavour) or default.until is None or default.argument in present:
+            continue
+        if default.argument == "learning_rate" and "lr" in present:
+            continue
+        if settings.written_for(_PACKAGE[flavour]) is None:
+            package = _PACKAGE[flavour]
+            yield CallChange(
+                tables.codes[default],
+                call,
+                f"{default.argument} was {default.old} by default before {package} {default.until} and is "
+                f"{default.new} now, and nothing tells which version this was written for: say --from "
+                f"{package}==VERSION, or write it out",
+                action="warn",
+            )
+
+
+_PACKAGE = {"keras": "keras", "tf.keras": "tensorflow"}
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _story(default: Default) -> str:
+    if default.argument == "epsilon":
+        name = default.of.rsplit(".", 1)[-1]
+        return f"{name} added epsilon 1e-7 to the square root and adds it under the root now, so it takes its square"
+    return f"{default.argument} was {default.old} by default and is {default.new} now"
+
+
+def _epsilon_was_under_root(facts: Facts, known: str, flavour: str, arguments: list[Argument]) -> bool:
+    """RMSprop of tf.keras with momentum: its kernel had epsilon where it is now (ResourceApplyRMSProp)."""
+    if known not in _RMSPROP or flavour != "tf.keras":
+        return False
+    given = next((argument.value for argument in arguments if argument.keyword == "momentum"), None)
+    positional = [argument.value for argument in arguments if argument.keyword is None]
+    value = positional[2] if len(positional) > 2 else given
+    if value is None or isinstance(value, str):
+        return False
+    return not (isinstance(value, cst.Float | cst.Integer) and value.evaluated_value == 0)
+
+
+_RMSPROP = ("keras.optimizers.RMSprop", "keras.optimizers.rmsprop")
+_ADAGRAD = ("keras.optimizers.Adagrad", "keras.optimizers.adagrad")
+
+
+def _squared_epsilon(
+    facts: Facts, call: cst.Call, known: str, flavour: str, arguments: list[Argument]
+) -> Iterator[CallChange]:
+    """An epsilon written out for RMSprop, or for standalone Keras's Adagrad, whose sum of squares started at 0: under
+    the root its square does what it did beside the root."""
+    if known not in _RMSPROP and not (known in _ADAGRAD and flavour == "keras"):
+        return
+    for position, argument in enumerate(arguments):
+        if argument.keyword == "epsilon" and not isinstance(argument.value, str):
+            text = facts.module.code(argument.value)
+            number = isinstance(argument.value, cst.Float)
+            code = repr(float(f"{float(text) ** 2:.12g}")) if number else f"({text}) ** 2"
+            arguments[position] = replace(argument, value=code)
+            name = known.rsplit(".", 1)[-1]
+            name = {"rmsprop": "RMSprop", "adagrad": "Adagrad"}.get(name, name)
+            message = f"{name} added epsilon to the square root and adds it under the root now: it takes its square"
+            why = Remark(call, f"{text} squared: {_UNDER_ROOT}")
+            yield CallChange(codes.OPTIMIZER_EPSILON, call, message, more=(why,))
+            if number and float(text) >= _LARGE_EPSILON:
+                message = (
+                    f"an epsilon of {text} is of the size of many gradients' roots, where its square does only about "
+                    f"what it did: losses may differ by some per cent from those of old runs"
+                )
+                yield CallChange(codes.OPTIMIZER_EPSILON, call, message, action="warn")
+
+
+_LARGE_EPSILON = 1e-5
+"""With 1e-3 losses were 0.04 to 0.4 off after 190 steps, with 1e-7 1e-5 to 1e-4 (TFM304)."""
+
+
+def _without_decay(
+    facts: Facts, call: cst.Call, known: str, arguments: list[Argument], tables: Tables, tf: str, divided: bool
+) -> Iterator[CallChange]:
+    """`decay=d` divided the rate by 1 + d * step, as InverseTimeDecay(rate, 1, d) does, or a callback of fit()."""
+    decay = next((argument for argument in arguments if argument.keyword == "decay"), None)
+    if decay is None or isinstance(decay.value, str):
+        return
+    arguments.remove(decay)
+    value = decay.value
+    if isinstance(value, cst.Float | cst.Integer) and value.evaluated_value == 0:
+        yield CallChange(codes.OPTIMIZER_DECAY, call, "`decay=0` no longer exists and did nothing")
+        return
+    if divided:
+        message = "`decay` is ignored by Keras 3: a callback of fit() divides the rate, which stays one that can be set"
+        yield CallChange(codes.OPTIMIZER_DECAY, call, message)
+        return
+    rate = next((a for a in arguments if a.keyword in ("learning_rate", "lr")), None)
+    if rate is None and arguments and arguments[0].keyword is None:
+        rate = arguments[0]
+    default = next((d for d in tables.defaults if d.of == known and d.argument == "learning_rate"), None)
+    if rate is not None and not isinstance(rate.value, str):
+        base = facts.module.code(rate.value)
+    elif default is not None:
+        base = repr(default.old)
+    else:
+        arguments.append(decay)
+        return
+    schedule = f"{tf}.keras.optimizers.schedules.InverseTimeDecay({base}, 1, {facts.module.code(value)})"
+    message = "`decay` is ignored by Keras 3: written out as the schedule it was"
+    if rate is None:
+        arguments.append(Argument(schedule, "learning_rate", decay.source))
+    else:
+        position = arguments.index(rate)
+        arguments[position] = replace(rate, value=schedule)
+    yield CallChange(codes.OPTIMIZER_DECAY, call, message)
+
+
+def string_optimizers(facts: Facts, settings: Settings, tables: Tables, tf: str) -> Iterator[CallChange]:
+    """`compile(optimizer='adadelta')` took the defaults of its time."""
+    seen: set[cst.CSTNode] = set()
+    named: dict[object, CallChange] = {}
+    for use in facts.uses:
+        if use.method != "compile" or use.call in seen:
+            continue
+        arguments = named_arguments(use.call, ("optimizer", "loss", "metrics"))
+        argument = arguments.get("optimizer") if arguments is not None else None
+        if argument is None:
+            continue
+        if not isinstance(argument.value, cst.SimpleString):
+            changes = _named_elsewhere(use, argument.value, facts, settings, tables)
+            named.update(((change.code, change.node, change.message), change) for change in changes)
+            continue
+        seen.add(use.call)
+        text = str(argument.value.evaluated_value)
+        if text.lower() == "nadam" and codes.NADAM_MOMENTUM in tables.wanted:
+            yield CallChange(codes.NADAM_MOMENTUM, argument.value, _NADAM, action="warn")
+        rows = _changed_defaults(text, use, facts, settings, tables)
+        if not rows:
+            continue
+        written = ", ".join(f"{row.argument}={row.old!r}" for row in rows)
+        was = "; ".join(map(_story, rows))
+        code = f"{tf}.keras.optimizers.{rows[0].of.rsplit('.', 1)[-1]}({written})"
+        message = f"the optimizer {text!r} took the defaults of its time, written out here: {was}"
+        for number, rule in enumerate(dict.fromkeys(tables.codes[row] for row in rows)):
+            squared = number == 0 and any(row.argument == "epsilon" for row in rows)
+            why = (Remark(argument.value, _WHY_SQUARED),) if squared else ()
+            edit = Replace(argument.value, code) if number == 0 else None
+            yield CallChange(rule, argument.value, message, edit, more=why)
+    yield from named.values()
+
+
+def _changed_defaults(optimizer: str, use: Use, facts: Facts, settings: Settings, tables: Tables) -> list[Default]:
+    return [
+        default
+        for default in tables.defaults
+        if default.of.rsplit(".", 1)[-1].lower() == optimizer.lower()
+        and _concerns(default, flavour_of(use, facts), settings)
+    ]
+
+
+def _named_elsewhere(
+    use: Use, argument: cst.BaseExpression, facts: Facts, settings: Settings, tables: Tables
+) -> Iterator[CallChange]:
+    """`compile(optimizer=name)`: the name comes from elsewhere and may serve others too, so it is told."""
+    given = use.argument(0, "optimizer")
+    for option in options(given) if given is not None else ():
+        if isinstance(option, Literal) and isinstance(option.value, str):
+            rows = _changed_defaults(option.value, use, facts, settings, tables)
+            for rule in dict.fromkeys(tables.codes[row] for row in rows):
+                was = "; ".join(_story(row) for row in rows if tables.codes[row] == rule)
+                message = (
+                    f"the optimizer may be {option.value!r}, by a name from elsewhere: {was}; make the optimizer where "
+                    "its name is, and write the old values out"
+                )
+                yield CallChange(rule, argument, message, action="warn")
+
+
+def flavour_of(use: Use, facts: Facts) -> str:
+    """Which Keras the compiled model came from."""
+    found = set()
+    for option in options(use.receiver):
+        if isinstance(option, Parallel):
+            found.add(names.flavour(facts.symbols.get(option.wrap.call.func, "")))
+    found.update(names.flavour(model.maker) for model in use.models)
+    if not any(found):
+        # A model out of nowhere: then by the Keras that is imported beside the call.
+        imported = [full for statement, _ in import_statements(facts.module) for _, _, full in imports_of(statement)]
+        found.update(map(names.flavour, imported))
+    found.discard("")
+    return "keras" if "keras" in found else (found.pop() if found else "")

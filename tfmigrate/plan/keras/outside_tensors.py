@@ -1,0 +1,70 @@
+"""Losses and metrics that read tensors of the model from outside, which only a graph of TensorFlow 1 let them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.keras.losses import called, compiled
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, root_name
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import FunctionValue, Made, Value
+from tfmigrate.walk import walk
+
+
+def outside_tensors(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes) -> Iterator[CallChange]:
+    """`def vae_loss(y_true, y_pred): ... z_mean ...`: told where compile() names the loss or metric.
+
+    `modules`: the facts of every module of the program; `scopes`: those of this one.
+    """
+    scopes_of = {facts.module: scopes}
+    for shown in compiled(facts):
+        for function in _functions(shown.values):
+            known = modules.get(function.module)
+            if known is None:
+                continue
+            if function.module not in scopes_of:
+                scopes_of[function.module] = Scopes(function.module)
+            read = _reads(function, known, scopes_of[function.module])
+            if read is not None:
+                message = (
+                    f"{called(function)} reads `{read}`, a tensor of the model, which a graph of TensorFlow 1 allowed: "
+                    "TensorFlow 2 fails at the first step; compute it in a layer that calls add_loss(), or make the "
+                    "tensor an output of the model"
+                )
+                yield CallChange(codes.OUTSIDE_TENSORS, shown.node, message, action="warn")
+                break
+
+
+def _functions(values: frozenset[Value]) -> list[FunctionValue]:
+    """The functions of the program among values, by their place."""
+    functions = [value for value in values if isinstance(value, FunctionValue)]
+    return sorted(functions, key=lambda one: (one.module.path, one.module.position(one.node)))
+
+
+def _reads(function: FunctionValue, facts: Facts, scopes: Scopes) -> str | None:
+    """The first tensor of Keras that a function reads without being given it."""
+    node = function.node
+    scope = scopes.by_node[node]
+    parameters = [param.name.value for param in node.params.params]
+    own = parameters[0] if function.owner is not None and parameters else None
+    for part in walk(node.body):
+        if not isinstance(part, cst.Name | cst.Attribute) or not _is_tensor(part, facts):
+            continue
+        root = root_name(part)
+        if root is None:
+            continue
+        owner = scopes.owner(root.value, scopes.holding(root) or scope)
+        outside = owner is not None and owner.node is not node and not any(one is owner.node for one in walk(node.body))
+        if outside or (isinstance(part, cst.Attribute) and root.value == own):
+            return facts.module.code(part)
+    return None
+
+
+def _is_tensor(node: cst.BaseExpression, facts: Facts) -> bool:
+    found = [one for one in facts.options(node) if isinstance(one, Made)]
+    return bool(found) and all(one.kind == "tensor" for one in found)

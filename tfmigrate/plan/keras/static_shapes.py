@@ -1,0 +1,74 @@
+"""Shapes of tensors as TensorFlow 1 gave them: a tensor of Keras 3 has a tuple of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.paths import bound_once
+from tfmigrate.plan.edits import Code, Replace
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import Made, Opaque, Parameter
+
+_OLD = ("_keras_shape", "_shape_tuple")
+_COUNTS = ("ndims", "rank")
+
+
+def static_shapes(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`x.get_shape().as_list()` is `list(x.shape)`, and `x.shape[1].value` is `x.shape[1]`."""
+    reader = _Reader(facts, scopes)
+    for node in facts.module.nodes:
+        found = reader.change_of(node) if isinstance(node, cst.Call | cst.Attribute) else None
+        if found is not None:
+            assert isinstance(node, cst.BaseExpression)
+            yield CallChange(codes.STATIC_SHAPES, node, _MESSAGE, Replace(node, found))
+
+
+_MESSAGE = "the shape of a symbolic tensor is a plain tuple on Keras 3: written is what every version takes"
+
+
+class _Reader:
+    def __init__(self, facts: Facts, scopes: Scopes) -> None:
+        self._facts, self._scopes = facts, scopes
+
+    def change_of(self, node: cst.Call | cst.Attribute) -> Code | None:
+        """What stands in an expression's place."""
+        if isinstance(node, cst.Call):
+            if not isinstance(node.func, cst.Attribute) or node.args:
+                return None
+            receiver, method = node.func.value, node.func.attr.value
+            if method == "get_shape" and self._is_tensor(receiver):
+                return receiver, ".shape"
+            return ("list(", receiver, ")") if method == "as_list" and self._is_shape(receiver) else None
+        owner, name = node.value, node.attr.value
+        if name in _COUNTS and self._is_shape(owner):
+            return "len(", owner, ")"
+        if name == "value" and isinstance(owner, cst.Subscript) and self._is_shape(owner.value):
+            return (owner,)
+        if name in _OLD and any(_is_symbolic(one) for one in self._facts.options(owner)):
+            return owner, ".shape"
+        return None
+
+    def _is_shape(self, node: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether an expression is the static shape of what may be a tensor, also through a variable."""
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            return not node.args and node.func.attr.value == "get_shape" and self._is_tensor(node.func.value)
+        if isinstance(node, cst.Attribute):
+            return node.attr.value == "shape" and self._is_tensor(node.value)
+        if isinstance(node, cst.Name) and depth < 4:
+            value = bound_once(node, self._scopes)
+            return value is not None and self._is_shape(value, depth + 1)
+        return False
+
+    def _is_tensor(self, node: cst.BaseExpression) -> bool:
+        """Whether a value may be a tensor, and is nothing that the program says what it is."""
+        known = self._facts.options(node)
+        return bool(known) and all(_is_symbolic(one) or isinstance(one, Opaque | Parameter) for one in known)
+
+
+def _is_symbolic(value: object) -> bool:
+    return isinstance(value, Made) and value.kind == "tensor"

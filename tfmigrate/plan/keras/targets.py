@@ -1,0 +1,131 @@
+"""Targets of another type than they were: Keras 3 makes floats of a loss's, and leaves a metric's as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.edits import Insert, Replace
+from tfmigrate.plan.keras.losses import Reader, called, compiled, name_of, parameters_of
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, is_docstring, only_statement
+from tfmigrate.understand.values import FunctionValue, Items, Method, ModelObject, Value, options
+from tfmigrate.understand.values import Mapping as Known
+from tfmigrate.walk import calls_in, walk
+
+_INTEGERS = {
+    "tensorflow.nn.sparse_softmax_cross_entropy_with_logits": "labels",
+    "tensorflow.compat.v1.nn.sparse_softmax_cross_entropy_with_logits": "labels",
+    "tensorflow.one_hot": "indices",
+    "keras.backend.one_hot": "indices",
+}
+"""Functions that take integers alone, and the argument that is one."""
+
+
+def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> Iterator[CallChange]:
+    """`labels=y_true` of a loss, whose targets a placeholder held as integers: Keras 3 makes floats of all targets.
+
+    `modules`: the facts of every module of the program.
+    """
+    uses = [use for known in modules.values() for use in known.uses if use.method == "compile"]
+    losses = {one for use in uses for one in _functions(use.argument(1, "loss")) if one.module is facts.module}
+    for loss in sorted(losses, key=lambda one: facts.module.position(one.node)):
+        parameters = parameters_of(loss)
+        if not parameters or _is_bound_again(parameters[0], loss.node):
+            continue
+        for call in calls_in(loss.node.body):
+            argument = _INTEGERS.get(name_of(call.func, facts))
+            given = keywords(call).get(argument or "") or next((arg for arg in call.args if arg.keyword is None), None)
+            if argument is None or given is None or not isinstance(given.value, cst.Name):
+                continue
+            if given.value.value == parameters[0]:
+                message = "the targets come to a loss as floats on Keras 3, and integers are wanted here: they are cast"
+                edit = Replace(given.value, (f"{tf}.cast(", given.value, f", {tf}.int32)"))
+                yield CallChange(codes.COMPILE_ARGUMENTS, call, message, edit)
+
+
+def _functions(value: Value | None) -> Iterator[FunctionValue]:
+    """The functions of the program that a loss can be, alone or for one output of several."""
+    for option in options(value) if value is not None else ():
+        if isinstance(option, FunctionValue):
+            yield option
+        elif isinstance(option, Method) and option.function is not None:
+            yield option.function
+        elif isinstance(option, Items | Known):
+            for part in option.values:
+                yield from _functions(part)
+
+
+def _is_bound_again(name: str, function: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a function assigns to its parameter, and may have cast it."""
+    return any(
+        isinstance(part, cst.AssignTarget) and isinstance(part.target, cst.Name) and part.target.value == name
+        for part in walk(function.body)
+    )
+
+
+_CAST = frozenset({"keras.backend.cast", "tensorflow.cast", "tensorflow.to_float", "tensorflow.compat.v1.to_float"})
+_OF_ANY_TYPE = _CAST | {
+    *(f"keras.backend.{name}" for name in ("argmax", "argmin", "shape", "int_shape", "ndim", "dtype", "eval")),
+    *(f"tensorflow.{name}" for name in ("argmax", "argmin", "math.argmax", "math.argmin", "shape", "rank", "size")),
+}
+"""Functions that take one tensor of any type, and give none of its type."""
+
+
+def metric_targets(
+    facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject], tf: str
+) -> Iterator[CallChange]:
+    """A metric's targets, of which the old Keras made floats: Keras 3 hands them over as the data holds them.
+
+    What is given the whole batch gets floats on the way. `modules`: the facts of every module of the program; `single`:
+    models that no strategy has to do with, whose metrics are not given the whole batch.
+    """
+    reader = Reader(modules)
+    found: dict[cst.CSTNode, FunctionValue] = {}
+    for known in modules.values():
+        for shown in compiled(known):
+            for one in shown.values if shown.is_metric else ():
+                if isinstance(one, FunctionValue) and one.module is facts.module:
+                    gathered = reader.mixes_samples(one) and not reader.is_one_mean(one) and not shown.models <= single
+                    if not gathered and _computes_with(one, facts):
+                        found[one.node] = one
+    for function in sorted(found.values(), key=lambda one: facts.module.position(one.node)):
+        targets, predictions = parameters_of(function)[:2]
+        body = function.node.body
+        line = f"{targets} = {tf}.cast({targets}, {predictions}.dtype)"
+        message = (
+            f"{called(function)} is a metric, to which Keras 3 hands the targets as the data holds them, integers and "
+            "float64 too: the old Keras made floats of them"
+        )
+        if isinstance(body, cst.IndentedBlock):
+            first = next(unit for unit in body.body if not is_docstring(only_statement(unit)))
+            yield CallChange(codes.COMPILE_ARGUMENTS, function.node, message, Insert(first, line))
+        else:
+            yield CallChange(codes.COMPILE_ARGUMENTS, function.node, f"{message}; write `{line}`", action="warn")
+
+
+def _computes_with(function: FunctionValue, facts: Facts) -> bool:
+    """Whether a metric computes with its targets together with something else, which must be of one type then."""
+    parameters = parameters_of(function)
+    if len(parameters) < 2:
+        return False
+    targets = parameters[0]
+    harmless: set[cst.CSTNode] = set()
+    for part in walk(function.node.body):
+        if isinstance(part, cst.Call):
+            name = name_of(part.func, facts)
+            given = {arg.value for arg in part.args}
+            cast = any(isinstance(node, cst.Name) and node.value == targets for node in given)
+            if cast and (name in _INTEGERS or (name in _CAST and _is_bound_again(targets, function.node))):
+                return False
+            if name in _OF_ANY_TYPE or name.startswith(("keras.metrics.", "keras.losses.")):
+                harmless |= given
+            harmless |= {arg.keyword for arg in part.args if arg.keyword is not None}
+        elif isinstance(part, cst.Attribute):
+            harmless |= {part.value, part.attr}
+    names_of = (node for node in walk(function.node.body) if isinstance(node, cst.Name) and node.value == targets)
+    return any(node not in harmless for node in names_of)

@@ -1,0 +1,114 @@
+"""Losses and metrics that compile() is given as words which Keras 3 does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import named_arguments, text_of
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.methods import COMPILE, keras_calls
+from tfmigrate.plan.keras.optimizers import flavour_of
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.values import Literal
+
+LOSSES: Mapping[str, str] = {
+    "kullback_leibler_divergence": "kl_divergence",
+    "logcosh": "log_cosh",
+    "huber_loss": "huber",
+    "cosine_proximity": "cosine_similarity",
+}
+"""Both Keras 2 of today and Keras 3 know the new ones."""
+METRICS: Mapping[str, str] = {"kullback_leibler_divergence": "KLDivergence", "logcosh": "LogCoshError"}
+"""The classes that compute them; Keras 3 knows no word, or gives the metric another name."""
+TURNED = frozenset({"cosine_proximity", "cosine"})
+"""Whose sign was one or the other: as a loss of tf.keras (1.15: positive), as a metric of Keras 2.2 (negative)."""
+
+
+ALIASES: Mapping[str, str] = {
+    "mse": "mean_squared_error",
+    "mae": "mean_absolute_error",
+    "mape": "mean_absolute_percentage_error",
+    "msle": "mean_squared_logarithmic_error",
+    "bce": "binary_crossentropy",
+    "kld": "kl_divergence",
+}
+"""Losses by their short names, in small or capital letters: Keras 3 writes them into HDF5 files and does not know them
+there (3.15.1; each of them measured, and none of the metrics of these names)."""
+
+
+def loss_aliases(facts: Facts) -> Iterator[CallChange]:
+    """`compile(loss='mse')` of a model that is saved to HDF5, from which Keras 3 could not load it."""
+    for use in keras_calls(facts, "compile"):
+        given = named_arguments(use.call, COMPILE) or {}
+        for node in _written(given["loss"].value) if "loss" in given else ():
+            word = text_of(node)
+            if word is not None and word.lower() in ALIASES and isinstance(node, cst.SimpleString):
+                new = ALIASES[word.lower()]
+                message = f"Keras 3 cannot load a model with the loss {word!r} from an HDF5 file: written as {new!r}"
+                edit = Replace(node, f"{node.prefix}{node.quote}{new}{node.quote}")
+                yield CallChange(codes.LOSS_ALIAS, node, message, edit)
+            elif word is None:
+                for option in sorted({str(one.value) for one in facts.options(node) if isinstance(one, Literal)}):
+                    if option.lower() in ALIASES:
+                        message = (
+                            f"the loss may be {option!r}, with which Keras 3 cannot load the model from an HDF5 file: "
+                            f"write {ALIASES[option.lower()]!r}"
+                        )
+                        yield CallChange(codes.LOSS_ALIAS, node, message, action="warn")
+
+
+def old_words(facts: Facts, tf: str) -> Iterator[CallChange]:
+    """`compile(loss='logcosh', metrics=['kullback_leibler_divergence'])`."""
+    for use in keras_calls(facts, "compile"):
+        given = named_arguments(use.call, COMPILE) or {}
+        if "loss" in given:
+            yield from _losses(use, given["loss"].value, facts)
+        if "metrics" in given:
+            yield from _metrics(given["metrics"].value, tf)
+
+
+def _losses(use: Use, argument: cst.BaseExpression, facts: Facts) -> Iterator[CallChange]:
+    for node in _written(argument):
+        word = text_of(node)
+        if word is None:
+            for option in sorted({str(one.value) for one in facts.options(node) if isinstance(one, Literal)}):
+                if option in LOSSES:
+                    message = f"the loss may be {option!r}, which Keras 3 does not know: it is {LOSSES[option]!r} now"
+                    yield CallChange(codes.OLD_WORDS, node, message, action="warn")
+        elif word in TURNED and flavour_of(use, facts) != "keras":
+            message = (
+                f"Keras 3 does not know the loss {word!r}, whose sign depended on the version of tf.keras: "
+                "'cosine_similarity' is -1 where both agree"
+            )
+            yield CallChange(codes.OLD_WORDS, node, message, action="warn")
+        elif word in LOSSES and isinstance(node, cst.SimpleString):
+            message = f"the loss {word!r} is called {LOSSES[word]!r} now"
+            yield CallChange(codes.OLD_WORDS, node, message, Replace(node, node.value.replace(word, LOSSES[word])))
+
+
+def _metrics(argument: cst.BaseExpression, tf: str) -> Iterator[CallChange]:
+    for node in _written(argument):
+        word = text_of(node)
+        if word is not None and word in METRICS and isinstance(node, cst.SimpleString):
+            message = f"Keras 3 knows no metric {word!r}: {METRICS[word]} computes it, under its old name"
+            code = f"{tf}.keras.metrics.{METRICS[word]}(name={node.value})"
+            yield CallChange(codes.OLD_WORDS, node, message, Replace(node, code))
+        elif word in TURNED:
+            message = (
+                f"Keras 3 knows no metric {word!r}: metrics.CosineSimilarity() computes it, with the other sign than "
+                "Keras 2.2"
+            )
+            yield CallChange(codes.OLD_WORDS, node, message, action="warn")
+
+
+def _written(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """An argument, or all that stands in its lists and dicts."""
+    if isinstance(node, cst.List | cst.Tuple | cst.Dict):
+        for element in node.elements:
+            yield from _written(element.value)
+    else:
+        yield node

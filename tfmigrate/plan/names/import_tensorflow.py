@@ -1,0 +1,87 @@
+"""`import tensorflow as tf` where the edits need it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.plan.change.expressions import is_pure
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import ImportNames, Insert, Unwrap
+from tfmigrate.plan.names.imports import in_try
+from tfmigrate.understand.program import (
+    Unit,
+    dotted,
+    import_statements,
+    imports_of,
+    is_docstring,
+    is_seam,
+    only_statement,
+    units_of,
+)
+
+
+def import_tensorflow(draft: Draft) -> None:
+    """`import tensorflow as tf` where the edits need it: beside the first import of Keras, or where imports begin."""
+    module = draft.module
+    standing = False
+    conditional: list[tuple[cst.Import | cst.ImportFrom, Unit]] = []
+    inner: list[tuple[cst.Import | cst.ImportFrom, Unit]] = []
+    for statement, unit in import_statements(module):
+        if any(bound == draft.tf for _, bound, _ in imports_of(statement)):
+            standing |= module.places[unit].owner is None
+            (conditional if draft.scope_round(unit) is draft.scopes.module else inner).append((statement, unit))
+    if not draft.reaches_into(draft.tf):
+        return
+    place = _place_for_import(draft)
+    if not standing and place is not None:
+        draft.edits.insert(0, Insert(place, f"import tensorflow as {draft.tf}"))
+        for statement, unit in conditional:
+            _drop_conditional(draft, statement, unit)
+    for statement, unit in inner:
+        # What is written above the import of a function would read a variable that has no value yet.
+        alone = len(list(imports_of(statement))) == 1 and not in_try(draft.module, unit)
+        if alone and draft.reaches_into(draft.tf, draft.scope_round(unit).node):
+            draft.edits.append(ImportNames(statement))
+
+
+def _drop_conditional(draft: Draft, statement: cst.Import | cst.ImportFrom, unit: Unit) -> None:
+    """`if K.backend() == 'tensorflow': import tensorflow as tf` has nothing left to do."""
+    owner = draft.module.places[unit].owner
+    if len(list(imports_of(statement))) != 1 or not isinstance(owner, cst.If):
+        return
+    draft.edits.append(ImportNames(statement))
+    alone = len(units_of(draft.module.places[unit].block)) == 1 and owner.orelse is None
+    if alone and is_pure(owner.test) and draft.module.places[unit].block is owner.body:
+        draft.edits.append(Unwrap(owner, None))
+
+
+def _place_for_import(draft: Draft) -> Unit | None:
+    keras, first, standing, above = None, None, None, None
+    for unit in units_of(draft.module.tree):
+        smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
+        imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
+        roots = [full.split(".")[0] for small in imports for _, _, full in imports_of(small)]
+        roots += [dotted(small.module).split(".")[0] for small in imports if isinstance(small, cst.ImportFrom)]
+        if "__future__" in roots or is_docstring(only_statement(unit)) or is_seam(unit):
+            continue
+        if _is_magic(unit, draft):  # It may install TensorFlow.
+            above, first, standing = first or standing or above, None, None
+            continue
+        standing = standing or unit
+        if imports:
+            first = first or unit
+        if any(root in ("keras", "tensorflow") for root in roots):
+            keras = keras or unit
+        # Settings stand between imports: a script sets os.environ before it imports Keras, which brings TensorFlow.
+        if keras is not None or isinstance(unit, cst.FunctionDef | cst.ClassDef | cst.With | cst.For | cst.While):
+            break
+    return keras or first or standing or above
+
+
+def _is_magic(unit: Unit, draft: Draft) -> bool:
+    """Whether a line is `name()` of a name that nothing binds, as a magic or shell line of a notebook stands here."""
+    statement = only_statement(unit)
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name) or call.args:
+        return False
+    return not any(mention.binds for mention in draft.scopes.of_variable(call.func.value, draft.scopes.module))

@@ -1,0 +1,145 @@
+"""Removed and renamed interfaces and changed defaults: what the tables of rules/ say, applied to calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import FIT_GENERATOR, Revision, keywords, named_arguments, unchanged
+from tfmigrate.plan.edits import Argument, Arguments, Replace
+from tfmigrate.plan.names.tables import Tables
+from tfmigrate.rules import Rename
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import root_name
+
+GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
+    "fit_generator": FIT_GENERATOR,
+    "evaluate_generator": (
+        "generator", "steps", "callbacks", "max_queue_size", "workers", "use_multiprocessing", "verbose",
+    ),
+    "predict_generator": (
+        "generator", "steps", "callbacks", "max_queue_size", "workers", "use_multiprocessing", "verbose",
+    ),
+}  # fmt: skip
+"""Parameters of the methods that are gone, in order."""
+
+
+def generator_calls(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+    """`fit_generator(gen, ...)` is `fit(gen, ...)`; the arguments of its worker threads are gone in Keras 3."""
+    seen: set[cst.CSTNode] = set()
+    for use in facts.uses:
+        new = tables.methods.get(use.method)
+        if new is None or use.call in seen or use.method not in GENERATOR_METHODS:
+            continue
+        seen.add(use.call)
+        yield _generator_call(use, new, tables)
+
+
+def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
+    parameters = GENERATOR_METHODS[use.method]
+    named = named_arguments(use.call, parameters)
+    if named is None:
+        edit = Arguments(use.call, unchanged(use.call.args), new)
+        return CallChange(codes.GENERATOR_METHODS, use.call, f"{use.method}() is {new}() in TensorFlow 2", edit)
+    method = f"keras.models.Model.{use.method}"
+    gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
+    arguments: list[Argument] = []
+    for name, arg in named.items():
+        if name == "generator":
+            arguments.insert(0, Argument(arg.value, None, arg))
+        elif name not in gone:
+            arguments.append(Argument(arg.value, name, arg))
+    dropped = sorted(gone & named.keys())
+    message = f"{use.method}() is {new}() in TensorFlow 2"
+    if dropped:
+        message += f"; {', '.join(dropped)} no longer exist: Keras 3 asks a Sequence for them (`data.workers = 4`)"
+    return CallChange(codes.GENERATOR_METHODS, use.call, message, Arguments(use.call, tuple(arguments), new))
+
+
+def handed_on(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+    """Arguments that are gone, or called otherwise, and reach a method through `**kwargs`: its callers pass them on."""
+    found: dict[cst.Call, set[str]] = {}
+    renamed: list[cst.Call] = []
+    for use in facts.uses:
+        if use.method in GENERATOR_METHODS or use.models:
+            method = f"keras.models.Model.{use.method}"
+            gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
+            passed = {keyword for keyword, _ in use.arguments if keyword is not None} - keywords(use.call).keys()
+            found.setdefault(use.call, set()).update(gone & passed)
+        if use.method in GENERATOR_METHODS and use.method in tables.methods and _all_but_the_data(use.call):
+            renamed.append(use.call)
+    for call, dropped in found.items():
+        if dropped:
+            listed = ", ".join(sorted(dropped))
+            message = f"{listed} no longer exists, and comes here through `**`: take it out where it is passed"
+            yield CallChange(codes.GENERATOR_METHODS, call, message, action="warn")
+    for call in dict.fromkeys(renamed):
+        message = "`generator` is `x` now, and comes here through `**`: rename it where it is passed"
+        yield CallChange(codes.GENERATOR_METHODS, call, message, action="warn")
+
+
+def _all_but_the_data(call: cst.Call) -> bool:
+    """Whether a call names no data, which must come through its `**` then."""
+    return [arg.star for arg in call.args if arg.keyword is None] == ["**"] and "generator" not in keywords(call)
+
+
+def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+    """Keywords of TensorFlow's functions, of Keras's and of model methods that have another name now, or are gone."""
+    rows: dict[str, list[Rename]] = {}
+    for row in tables.arguments:
+        if row.of is None or row.of.startswith("keras.optimizers"):
+            continue
+        if row.new or not row.of.endswith("_generator"):
+            rows.setdefault(row.of, []).append(row)
+    for call, of in _known_calls(facts):
+        present = keywords(call)
+        for row in rows.get(of, ()):
+            if row.old not in present or row.new in present:
+                continue
+            if row.new:
+                change = Revision(call, renamed=((row.old, row.new),))
+                message = f"the argument `{row.old}` is `{row.new}` now"
+            else:
+                change = Revision(call, dropped=(row.old,))
+                message = f"the argument `{row.old}` no longer exists"
+            yield CallChange(tables.codes[row], present[row.old], message, change)
+
+
+def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
+    """Each call of a name of Keras or TensorFlow, and of a method on a model of Keras, with one name for it."""
+    for call in facts.module.calls:
+        known = names.canonical(facts.symbols.get(call.func, ""))
+        if known.startswith(("keras.", "tensorflow.")):
+            yield call, known
+    seen: set[cst.Call] = set()
+    for use in facts.uses:
+        if use.call not in seen and (use.models or use.method in GENERATOR_METHODS):
+            seen.add(use.call)
+            yield use.call, f"keras.models.Model.{use.method}"
+
+
+def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChange]:
+    """`keras.utils.np_utils.to_categorical`: a moved module or name reached through an imported one."""
+    for node, name in facts.symbols.items():
+        root = root_name(node)
+        if not isinstance(node, cst.Attribute) or root is None or names.canonical(name) == names.MULTI_GPU_MODEL:
+            continue
+        old_root = facts.symbols.get(root)
+        if old_root is None or node.value not in facts.symbols or tables.moves.imported(name) == name:
+            continue
+        new, new_root = tables.moves.moved(name), tables.moves.moved(old_root)
+        whole = tables.moves.moved(facts.symbols[node.value])
+        if new == f"{whole}.{node.attr.value}":
+            continue
+        if new.startswith(new_root + "."):
+            text = root.value + new[len(new_root) :]
+        elif new == "tensorflow" or new.startswith("tensorflow."):
+            text = tf + new[len("tensorflow") :]
+        else:
+            continue
+        code = tables.moves.rule_of(name) or codes.MOVED_MODULES
+        yield CallChange(code, node, f"{name} is {new}", Replace(node, text))

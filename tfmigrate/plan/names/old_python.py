@@ -1,0 +1,53 @@
+"""Names of Python's library, NumPy and SciPy that are gone from the versions that today's TensorFlow runs with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.tables import Tables
+from tfmigrate.understand.guarded import guarded
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import dotted, import_statements, imports_of, root_name
+from tfmigrate.understand.scopes import Scopes
+
+
+def old_python_names(facts: Facts, scopes: Scopes, tables: Tables) -> Iterator[CallChange]:
+    """`np.int` is `int`, `np.Inf` is `np.inf`; what has no equal is reported where it is used, or imported."""
+    asks_first = set(guarded(facts.module))
+    inner = {node.value for node in facts.symbols if isinstance(node, cst.Attribute)}
+    for node, name in facts.symbols.items():
+        root = root_name(node)
+        if not isinstance(node, cst.Attribute) or node in asks_first or root not in facts.symbols:
+            continue
+        new = tables.builtins.get(name)
+        if new is not None and not any(new in scope.bound for scope in scopes.by_node.values()):
+            yield CallChange(codes.OLD_PYTHON, node, f"{name} was the builtin {new}, and is gone", Replace(node, new))
+        elif node not in inner and _advice(facts.symbols[root], tables) is None:
+            advice = _advice(name, tables)
+            if advice is None:
+                continue
+            yield CallChange(codes.PYTHON_NAME_IS_GONE, node, f"{name} is gone: {advice}", action="warn")
+    for statement, _ in import_statements(facts.module):
+        if statement in asks_first or (isinstance(statement, cst.ImportFrom) and statement.relative):
+            continue
+        if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
+            imported = [dotted(statement.module)]
+        else:
+            imported = [full for _, _, full in imports_of(statement)]
+        for full in imported:
+            if (advice := _advice(full, tables)) is not None:
+                yield CallChange(codes.PYTHON_NAME_IS_GONE, statement, f"{full} is gone: {advice}", action="warn")
+
+
+def _advice(name: str, tables: Tables) -> str | None:
+    """What the table of names that are gone says about a name, or about the module it stands in."""
+    parts = name.split(".")
+    heads = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
+    if name in tables.moves.table:
+        return None
+    return next((tables.gone_python[head] for head in heads if head in tables.gone_python), None)

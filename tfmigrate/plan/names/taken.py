@@ -1,0 +1,141 @@
+"""Names that the modules of a program take from each other, once the edits are made: they must still be there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Unwrap
+from tfmigrate.understand import names
+from tfmigrate.understand.program import (
+    Module,
+    Program,
+    Unit,
+    dotted,
+    import_statements,
+    imports_of,
+    is_star_import,
+    root_of,
+)
+from tfmigrate.understand.values import ModuleValue
+
+Name = tuple[Module, str]
+"""A name of a module's top level."""
+Drops = Callable[[cst.Import | cst.ImportFrom, Unit, Set[Name]], Set[cst.ImportAlias]]
+"""The aliases of an import statement that go, where others take these names."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Which module of a program an import statement means."""
+
+    program: Program
+
+    @classmethod
+    def of(cls, drafts: Mapping[Module, Draft]) -> Links:
+        return cls(Program(list(drafts)))
+
+    def source(self, statement: cst.Import | cst.ImportFrom, importer: Module) -> Module | None:
+        """The module that `from source import ...` takes names from; None where it is out of sight."""
+        if not isinstance(statement, cst.ImportFrom):
+            return None
+        return self.program.imported(dotted(statement.module), len(statement.relative), importer)
+
+
+def names_taken(drafts: Mapping[Module, Draft], drops: Mapping[Module, Drops], links: Links) -> set[Name]:
+    """Every name that some module still takes from another one. `drops`: of the modules whose imports are planned."""
+    gone = {module: draft.vanishing() for module, draft in drafts.items()}
+    taken = {name for module, draft in drafts.items() for name in _by_attribute(draft, gone[module])}
+    while True:
+        fresh: set[Name] = set()
+        for module, draft in drafts.items():
+            for statement, unit in import_statements(module):
+                source = links.source(statement, module)
+                if source is None or source is module or not isinstance(statement, cst.ImportFrom):
+                    continue
+                if isinstance(statement.names, cst.ImportStar):
+                    offered = _offered(source, drafts, links)
+                    fresh.update((source, name) for name in _through_star(draft, offered, gone[module], taken))
+                    continue
+                dropped = drops[module](statement, unit, taken) if module in drops else frozenset()
+                fresh.update((source, dotted(alias.name)) for alias in statement.names if alias not in dropped)
+        if fresh <= taken:
+            return taken
+        taken |= fresh
+
+
+def _by_attribute(draft: Draft, gone: Set[cst.CSTNode]) -> Iterator[Name]:
+    """What a module reads as `other.name`."""
+    for node in draft.facts.values:
+        if isinstance(node, cst.Attribute) and root_of(node) not in gone:
+            for option in draft.facts.options(node.value):
+                if isinstance(option, ModuleValue):
+                    yield option.module, node.attr.value
+
+
+def _through_star(draft: Draft, offered: Set[str], gone: Set[cst.CSTNode], taken: Set[Name]) -> Iterator[str]:
+    """Those of some names that reach a module by `from source import *`, and are read there or handed on."""
+    below = {name for name in offered if not name.startswith("_")}
+    for scope in draft.scopes.by_node.values():
+        for name in below.intersection(scope.mentions):
+            if any(not mention.binds and mention.node not in gone for mention in scope.mentions[name]):
+                yield name
+    yield from (name for name in below if (draft.module, name) in taken)
+
+
+def _offered(module: Module, drafts: Mapping[Module, Draft], links: Links) -> set[str]:
+    """The names of a module's top level, with those that star imports bring it from the program's own modules."""
+    found: set[str] = set()
+    pending, seen = [module], {module}
+    while pending:
+        one = pending.pop()
+        found |= drafts[one].scopes.module.bound
+        for statement, _ in import_statements(one):
+            source = links.source(statement, one) if is_star_import(statement) else None
+            if source is not None and source not in seen:
+                seen.add(source)
+                pending.append(source)
+    return found
+
+
+def names_gone(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
+    """The functions and classes that the edits take out, under every name that an import gives them."""
+    gone = {
+        (module, edit.unit.name.value)
+        for module, draft in drafts.items()
+        for edit in draft.edits
+        if isinstance(edit, Unwrap) and edit.suite is None and isinstance(edit.unit, cst.FunctionDef | cst.ClassDef)
+        if module.places[edit.unit].owner is None
+    }
+    return _passed_on(gone, drafts, links)
+
+
+def names_of_wrapper(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
+    """The names under which the program's modules import multi_gpu_model, from Keras or from each other."""
+    found = {
+        (module, bound)
+        for module in drafts
+        for statement, _ in import_statements(module)
+        for _, bound, full in imports_of(statement)
+        if names.canonical(full) == names.MULTI_GPU_MODEL
+    }
+    return _passed_on(found, drafts, links)
+
+
+def _passed_on(known: set[Name], drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
+    """Some names, and those under which other modules import them, and others from these."""
+    while known:
+        fresh = {
+            (module, bound)
+            for module in drafts
+            for statement, _ in import_statements(module)
+            for alias, bound, _ in imports_of(statement)
+            if (links.source(statement, module), dotted(alias.name)) in known
+        }
+        if fresh <= known:
+            break
+        known = known | fresh
+    return known

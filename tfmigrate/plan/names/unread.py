@@ -1,0 +1,74 @@
+"""What nothing reads any more once the edits are made: variables and imported names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+
+import libcst as cst
+
+from tfmigrate.plan.change.expressions import is_pure, sole_assignment
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Remove
+from tfmigrate.understand import names
+from tfmigrate.understand.program import import_statements, imports_of, units_of
+from tfmigrate.understand.scopes import LexicalScope, Occurrence
+from tfmigrate.understand.values import Visible
+
+SETTINGS_OF_SESSIONS = frozenset({"tensorflow.ConfigProto", "tensorflow.GPUOptions", "tensorflow.OptimizerOptions"})
+
+
+def drop_unread(draft: Draft, scopes: Iterable[LexicalScope], exported: Set[str] = frozenset()) -> None:
+    """Takes out the assignments of variables of `scopes` whose readers all go: `workers = 4`, where
+    fit_generator(workers=workers) was. `exported`: names of the module that others import."""
+    if "locals()" in draft.module.text:
+        return
+    searched = list(scopes)
+    while True:
+        gone = draft.vanishing()
+        names_gone = {node.value for node in gone if isinstance(node, cst.Name)}
+        found = [
+            Remove(assignment)
+            for scope in searched
+            for name in sorted(names_gone & (scope.bound - scope.elsewhere))
+            if not (scope is draft.scopes.module and name in exported)
+            for assignment in _idle(draft, draft.scopes.of_variable(name, scope), gone)
+        ]
+        if not found:
+            return
+        draft.edits.extend(found)
+
+
+def _idle(draft: Draft, mentions: Sequence[Occurrence], gone: Set[cst.CSTNode]) -> Sequence[cst.Assign]:
+    """The assignments of a variable whose readers are all gone; none where one of them does more than assign."""
+    reads = [mention.node for mention in mentions if not mention.binds]
+    left = [mention for mention in mentions if mention.binds and mention.node not in gone]
+    if not reads or not all(node in gone for node in reads):
+        return ()
+    assignments = []
+    for mention in left:
+        assignment = sole_assignment(mention)
+        if assignment is None or draft.writes(draft.module.code(mention.node)):
+            return ()
+        if not _has_no_effect(assignment.value, draft) and not isinstance(draft.facts.values.get(assignment), Visible):
+            return ()
+        if len(units_of(draft.module.places[mention.unit].block)) == 1:
+            return ()
+        assignments.append(assignment)
+    return assignments
+
+
+def _has_no_effect(node: cst.BaseExpression, draft: Draft) -> bool:
+    if isinstance(node, cst.Call) and names.plain(draft.facts.symbols.get(node.func, "")) in SETTINGS_OF_SESSIONS:
+        return all(_has_no_effect(arg.value, draft) for arg in node.args)
+    return is_pure(node)
+
+
+def unread_imports(draft: Draft, exported: Set[str]) -> Iterator[cst.ImportAlias]:
+    """What `from` imports bring that nothing reads, here or in another module of the program."""
+    if draft.module.path.endswith("__init__.py") or "__all__" in draft.module.text:
+        return
+    for statement, unit in import_statements(draft.module):
+        for alias, bound, _ in imports_of(statement) if isinstance(statement, cst.ImportFrom) else ():
+            mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
+            if bound not in exported and all(mention.binds for mention in mentions):
+                yield alias

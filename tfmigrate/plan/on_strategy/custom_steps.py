@@ -1,0 +1,242 @@
+"""Training loops of one's own: what a function does that `strategy.run` starts on every replica.
+
+Measured with two replicas on TensorFlow 2.21, Keras 2 and 3: apply_gradients() adds up the gradients of the replicas,
+so that of a mean over each replica's part becomes N times that of the mean over the batch. An optimizer with slots, or
+a metric, made outside the scope fails on Keras 3 and works on Keras 2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.keras.losses import MEANS, returned_by
+from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping, is_plain_sgd
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import OF_DATASET, FunctionValue, Made, Method, Opaque, StrategyObject, Value
+from tfmigrate.walk import calls_in, walk
+
+_RUN = frozenset({"run", "experimental_run_v2"})
+_BY_HAND = frozenset({"all_reduce", "merge_call"})
+"""Methods with which a step adds up, or averages, the gradients itself."""
+_WEIGHTS = re.compile(r"weight|alpha|beta|gamma|lambda|coef")
+_BINDERS = frozenset({"staticmethod", "classmethod"})
+_DEEP = 3
+"""Functions that are followed into each other."""
+
+
+def misuses(modules: Mapping[Module, Facts], scoping: Scoping) -> Iterator[tuple[Module, CallChange]]:
+    """What goes wrong in the steps of custom loops."""
+    for facts in modules.values():
+        for call in facts.module.calls:
+            strategies = _runners(facts, call)
+            if not strategies or not call.args or call.args[0].star:
+                continue
+            yield from ((facts.module, change) for change in _whole_batches(facts, call))
+            for step in _functions(facts.options(call.args[0].value)):
+                if isinstance(step.node, cst.FunctionDef):
+                    module = step.closure.module
+                    yield from ((module, change) for change in _own_means(modules, step))
+                    yield from _made_outside(modules[module], step.node, strategies, scoping)
+
+
+def _whole_batches(facts: Facts, call: cst.Call) -> Iterator[CallChange]:
+    """A batch of a dataset that was not distributed, handed to run(): every replica computes all of it."""
+    given = keywords(call).get("args") or (call.args[1] if len(call.args) > 1 and not call.args[1].keyword else None)
+    if given is None or not isinstance(given.value, cst.Tuple | cst.List):
+        return
+    for element in given.value.elements:
+        found = facts.options(element.value)
+        if found and all(isinstance(one, Opaque) and one.origin == OF_DATASET for one in found):
+            message = (
+                "this batch comes of a dataset that was not distributed: every replica computes all of it, which is no "
+                "faster, and the gradients of all are added up; loop over strategy.experimental_distribute_dataset(...)"
+            )
+            yield CallChange(codes.WHOLE_BATCH, element.value, message, action="warn")
+            return
+
+
+def _functions(found: Iterable[Value]) -> Iterator[FunctionValue]:
+    """The functions of the program among some values, those of methods too."""
+    for one in found:
+        function = one.function if isinstance(one, Method) else one
+        if isinstance(function, FunctionValue):
+            yield function
+
+
+def _runners(facts: Facts, call: cst.Call) -> frozenset[StrategyObject]:
+    """The strategies whose run() a call is, if it is nothing else."""
+    found = facts.options(call.func)
+    runs = [
+        one.receiver
+        for one in found
+        if isinstance(one, Method) and one.name in _RUN and isinstance(one.receiver, StrategyObject)
+    ]
+    synchronous = len(runs) == len(found) and all(strategy.name in SYNCHRONOUS for strategy in runs)
+    return frozenset(runs) if synchronous else frozenset()
+
+
+def _own_means(modules: Mapping[Module, Facts], step: FunctionValue) -> Iterator[CallChange]:
+    """Gradients of a loss that is the mean of each replica's own part, applied as they are."""
+    body = _Body.of(modules, step)
+    calls = list(calls_in(step.node))
+    methods = {call: call.func.attr.value for call in calls if isinstance(call.func, cst.Attribute)}
+    if body is None or _BY_HAND.intersection(methods.values()):
+        return
+    for call, method in methods.items():
+        # With a keyword (`experimental_aggregate_gradients=False`) it may add up nothing.
+        if method != "apply_gradients" or len(call.args) != 1 or call.args[0].keyword is not None:
+            continue
+        for gradient in body.gradients(call.args[0].value):
+            loss = gradient.args[0].value if gradient.args else None
+            if loss is not None and body.is_mean(loss):
+                message = (
+                    "each replica takes the gradient of its own mean here, and apply_gradients() adds up those of all "
+                    "replicas: with N replicas it is N times that of the mean over the batch; divide the loss by "
+                    "num_replicas_in_sync, or take tf.nn.compute_average_loss(...) of one value a sample"
+                )
+                yield CallChange(codes.MEAN_OF_REPLICA, next(body.values_of(loss), loss), message, action="warn")
+
+
+@dataclass(frozen=True)
+class _Body:
+    """What a function computes, as far as its plain assignments tell."""
+
+    modules: Mapping[Module, Facts]
+    facts: Facts
+    assigned: Mapping[str, tuple[cst.BaseExpression, ...]]
+    """What a name is bound to, or has added to it; only names that nothing else binds."""
+    depth: int = 0
+
+    @classmethod
+    def of(cls, modules: Mapping[Module, Facts], function: FunctionValue, depth: int = 0) -> _Body | None:
+        facts = modules.get(function.module)
+        if facts is None or not isinstance(function.node, cst.FunctionDef) or function.is_generator:
+            return None
+        return cls(modules, facts, _assigned(function.node), depth)
+
+    def values_of(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """What a name is bound to and has added to it, in the order of the text."""
+        yield from self.assigned.get(node.value, ()) if isinstance(node, cst.Name) else ()
+
+    def only_value(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """What a name is, where it is bound in one place."""
+        values = tuple(self.values_of(node))
+        return values[0] if len(values) == 1 else None
+
+    def gradients(self, applied: cst.BaseExpression) -> Iterator[cst.Call]:
+        """The `tape.gradient(loss, ...)` that apply_gradients() is given as it is: `zip(gradients, variables)`."""
+        listed = isinstance(applied, cst.Call) and isinstance(applied.func, cst.Name) and applied.func.value == "list"
+        if listed and isinstance(applied, cst.Call) and len(applied.args) == 1:
+            applied = applied.args[0].value
+        is_zip = isinstance(applied, cst.Call) and isinstance(applied.func, cst.Name) and applied.func.value == "zip"
+        if isinstance(applied, cst.Call) and is_zip and applied.args:
+            value = applied.args[0].value
+            given = self.only_value(value) if isinstance(value, cst.Name) else value
+            if (
+                isinstance(given, cst.Call)
+                and isinstance(given.func, cst.Attribute)
+                and given.func.attr.value == "gradient"
+            ):
+                yield given
+
+    def is_mean(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a mean over all of what the replica has, or a weighted sum of such."""
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+            return self.is_mean(node.left) and self.is_mean(node.right)
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+            sides = ((node.left, node.right), (node.right, node.left))
+            return any(_is_weight(one) and self.is_mean(other) for one, other in sides)
+        if isinstance(node, cst.Name):
+            values = tuple(self.values_of(node))
+            others = {name: known for name, known in self.assigned.items() if name != node.value}
+            inner = replace(self, assigned=others)
+            return bool(values) and all(map(inner.is_mean, values))
+        return isinstance(node, cst.Call) and (self._takes_mean(node) or self._returns_mean(node))
+
+    def _takes_mean(self, call: cst.Call) -> bool:
+        if self.facts.symbols.get(call.func) not in MEANS or len(call.args) != 1:
+            return False
+        argument = call.args[0].value
+        divides = any(isinstance(inner, cst.Divide | cst.Multiply) for inner in walk(argument))
+        return not (divides and any(_names_a_number_of_replicas(inner) for inner in walk(argument)))
+
+    def _returns_mean(self, call: cst.Call) -> bool:
+        """Whether a function of the program is called that returns such a mean, whichever of its returns is taken."""
+        found = self.facts.options(call.func)
+        plain = (one for one in _functions(found) if self._is_plain(one))
+        bodies = [(one, _Body.of(self.modules, one, self.depth + 1)) for one in plain]
+        return (
+            self.depth < _DEEP
+            and len(bodies) == len(found) > 0
+            and all(body is not None and body.returns_mean(one) for one, body in bodies)
+        )
+
+    def _is_plain(self, function: FunctionValue) -> bool:
+        """Whether no decorator changes what a function returns."""
+        facts = self.modules.get(function.module)
+        decorators = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
+        made_by = [one.decorator.func if isinstance(one.decorator, cst.Call) else one.decorator for one in decorators]
+        return facts is not None and all(
+            facts.symbols.get(one) == "tensorflow.function" or (isinstance(one, cst.Name) and one.value in _BINDERS)
+            for one in made_by
+        )
+
+    def returns_mean(self, function: FunctionValue) -> bool:
+        returned = list(returned_by(function.node.body))
+        return bool(returned) and all(value is not None and self.is_mean(value) for value in returned)
+
+
+def _assigned(step: cst.FunctionDef) -> dict[str, tuple[cst.BaseExpression, ...]]:
+    """Names that a function binds by plain assignments, and adds to, and what of."""
+    found: dict[str, list[cst.BaseExpression]] = defaultdict(list)
+    bound: list[str] = []
+    for node in walk(step.body):
+        if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.For | cst.NamedExpr):
+            bound.extend(name.value for name in walk(node.target) if isinstance(name, cst.Name))
+        if isinstance(node, cst.Assign) and len(node.targets) == 1 and isinstance(node.targets[0].target, cst.Name):
+            found[node.targets[0].target.value].append(node.value)
+        if isinstance(node, cst.AugAssign) and isinstance(node.target, cst.Name):
+            if isinstance(node.operator, cst.AddAssign):
+                found[node.target.value].append(node.value)
+    return {name: tuple(values) for name, values in found.items() if bound.count(name) == len(values)}
+
+
+def _is_weight(node: cst.BaseExpression) -> bool:
+    """What one part of a loss counts more than another by, and no share of the batch."""
+    if isinstance(node, cst.Integer):
+        return True
+    name = node.attr if isinstance(node, cst.Attribute) else node
+    return isinstance(name, cst.Name) and _WEIGHTS.search(name.value.lower()) is not None
+
+
+def _names_a_number_of_replicas(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Name) and any(word in node.value.lower() for word in ("replica", "gpu", "batch"))
+
+
+def _made_outside(
+    facts: Facts, step: cst.FunctionDef, strategies: frozenset[StrategyObject], scoping: Scoping
+) -> Iterator[tuple[Module, CallChange]]:
+    """Optimizers that the step applies, and metrics that it updates, made in no scope."""
+    for call in calls_in(step):
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in ("apply_gradients", "update_state"):
+            continue
+        for made in facts.options(call.func.value):
+            if not isinstance(made, Made) or made.kind not in ("optimizer", "metric") or is_plain_sgd(made):
+                continue
+            for site in made.sites:
+                if scoping.outside(site, strategies):
+                    message = (
+                        f"this {made.kind} is made outside the scope of the strategy whose run() uses it: Keras 3 "
+                        "fails, Keras 2 does not; make it in the scope"
+                    )
+                    node = made.config if made.config is not None else site.unit
+                    yield site.frame.module, CallChange(codes.COMPILE_OUTSIDE, node, message, action="warn")

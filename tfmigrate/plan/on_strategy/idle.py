@@ -1,0 +1,136 @@
+"""Strategies that nothing enters: what is built and trained beside them runs on one device.
+
+Measured with two replicas on TensorFlow 2.9 (Keras 2) and 2.21 (Keras 2 and 3): a model that is built, compiled and
+trained outside every scope has the default strategy and one replica, without an error or a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Outside, Scoping, is_conditional, sites_of
+from tfmigrate.understand.lifecycle import ProgramFacts, Use
+from tfmigrate.understand.program import Module, only_statement, units_of
+from tfmigrate.understand.values import Dataset, Frame, ModelObject, StrategyObject
+from tfmigrate.walk import walk
+
+_COUNT = "num_replicas_in_sync"
+_TALKS = frozenset({"print", "info", "debug", "warning", "log", "format"})
+"""What writes something down: print, and the methods of loggers."""
+
+
+def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Container[ModelObject]) -> Iterator[Outside]:
+    """The models trained beside a strategy that the program makes and does nothing else with.
+
+    `apart`: models that are not asked about. Unknown counts as a use: a strategy that is passed on, kept in an object,
+    imported elsewhere, or made under a condition is not idle.
+    """
+    idle = [one for one in facts.strategies if one.name in SYNCHRONOUS and _is_idle(one, facts, drafts)]
+    if len(idle) != 1 or len({one.node for one in facts.strategies}) != 1:
+        return
+    (strategy,) = idle
+    scoping = Scoping(facts)
+    for use in facts.uses:
+        if use.method != "fit" or not use.models or any(model in apart for model in use.models):
+            continue
+        sites = frozenset().union(*(sites_of(model) for model in use.models))
+        compiles = [one for one in facts.uses if one.method == "compile" and one.models & use.models]
+        sites |= {site for one in compiles for site in (one.site, *one.parts)}
+        if all(scoping.outside(site, idle) for site in (*sites, use.site)) and _is_made_before(strategy, use):
+            first = min((model.site for model in use.models), key=lambda site: site.frame.module.order[site.unit])
+            made = strategy.site.frame.module.position(strategy.node)[0]
+            message = (
+                f"nothing enters the scope of the strategy of line {made}: this model trains (line {use.line}) on one "
+                "device, with the batch that is meant for all"
+            )
+            yield Outside(codes.IDLE_STRATEGY, message, first, sites, frozenset(idle), use)
+
+
+def _is_made_before(strategy: StrategyObject, use: Use) -> bool:
+    """Whether the strategy is there when a model is trained."""
+    for site in use.site.chain():
+        made = strategy.site.lifted(site.frame)
+        if made is not None:
+            return site.frame.module.order[made.unit] < site.frame.module.order[site.unit]
+    return False
+
+
+def _is_idle(strategy: StrategyObject, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> bool:
+    """Whether every mention of a strategy is in sight and enters no scope that holds anything."""
+    module, frame = strategy.site.frame.module, strategy.site.frame
+    small = only_statement(strategy.site.unit)
+    if not isinstance(small, cst.Assign) or small.value is not strategy.node or len(small.targets) != 1:
+        return False
+    name = small.targets[0].target
+    if not isinstance(name, cst.Name) or is_conditional(strategy) or any(map(_is_test, frame.chain())):
+        return False
+    draft = drafts[module]
+    scope = draft.scope_of(frame)
+    if name.value in scope.elsewhere or (scope.node is module.tree and _is_read_elsewhere(module, name.value, facts)):
+        return False
+    mentions = draft.scopes.of_variable(name.value, scope)
+    harmless = {name, *_harmless(draft, name.value)}
+    return all(mention.node in harmless for mention in mentions)
+
+
+def _is_test(frame: Frame) -> bool:
+    """Whether a function is a test, as pytest and unittest find them: it may try out just what is reported here."""
+    return isinstance(frame.function, cst.FunctionDef) and frame.function.name.value.startswith("test")
+
+
+def _is_read_elsewhere(module: Module, name: str, facts: ProgramFacts) -> bool:
+    """Whether another module may read a variable of this one."""
+    return (module, name) in facts.exported or any(
+        isinstance(node, cst.Attribute) and node.attr.value == name
+        for other in facts.modules
+        if (other, module) in facts.imports
+        for node in other.nodes
+    )
+
+
+def _harmless(draft: Draft, name: str) -> Iterator[cst.Name]:
+    """The mentions of a name that use no strategy: the number of its replicas, where that is written down or makes up
+    a batch, and scopes in which nothing is made."""
+    for node in draft.module.nodes:
+        if isinstance(node, cst.With) and _is_empty(node, draft):
+            for item in node.items:
+                call = item.item
+                if isinstance(call, cst.Call) and item.asname is None and _method(call.func, name) == "scope":
+                    yield call.func.value  # type: ignore[attr-defined]
+        elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+            for side in (node.left, node.right):
+                if _method(side, name) == _COUNT:
+                    yield side.value  # type: ignore[attr-defined]
+        elif isinstance(node, cst.Call) and _talks(node):
+            for part in walk(node):
+                if _method(part, name) == _COUNT:
+                    yield part.value  # type: ignore[attr-defined]
+
+
+def _method(node: cst.CSTNode, name: str) -> str | None:
+    """The attribute that is read of a variable; None where the node is nothing of that kind."""
+    own = isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == name
+    return node.attr.value if own and isinstance(node, cst.Attribute) else None
+
+
+def _is_empty(block: cst.With, draft: Draft) -> bool:
+    """Whether nothing is made in a block that a model needs: only names are bound, data read, or something printed."""
+    calls = [part for unit in units_of(block.body) for part in walk(unit) if isinstance(part, cst.Call)]
+    return all(_talks(call) or _makes_data(call, draft) for call in calls)
+
+
+def _makes_data(call: cst.Call, draft: Draft) -> bool:
+    found = draft.facts.options(call)
+    symbol = draft.facts.symbols.get(call.func, "")
+    return symbol.startswith("tensorflow.data.") or (bool(found) and all(isinstance(one, Dataset) for one in found))
+
+
+def _talks(call: cst.Call) -> bool:
+    func = call.func
+    return (isinstance(func, cst.Name) and func.value == "print") or (
+        isinstance(func, cst.Attribute) and func.attr.value in _TALKS
+    )

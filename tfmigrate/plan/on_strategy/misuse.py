@@ -1,0 +1,318 @@
+"""Programs already on a strategy: what goes wrong beside the scope. Each claim was measured with two replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from dataclasses import replace
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import Revision, is_false, keywords, named_arguments, text_of
+from tfmigrate.plan.data.streams import python_generators
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Insert, Replace
+from tfmigrate.plan.keras import cautions
+from tfmigrate.plan.keras.companions import traps
+from tfmigrate.plan.keras.losses import scalar_losses
+from tfmigrate.plan.keras.methods import predictions_on_batch
+from tfmigrate.plan.names.import_tensorflow import import_tensorflow
+from tfmigrate.plan.names.tables import Tables
+from tfmigrate.plan.names.target import LEGACY_KERAS, brings_keras_3
+from tfmigrate.plan.on_strategy import custom_steps
+from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping
+from tfmigrate.plan.on_strategy.strategy_devices import no_devices
+from tfmigrate.rules import Rule
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Dataset, Literal, ModelObject, Site, StrategyObject, options
+from tfmigrate.walk import walk
+
+_H5 = (".h5", ".hdf5")
+
+
+def plan_misuses(
+    facts: ProgramFacts,
+    drafts: Mapping[Module, Draft],
+    apart: Iterable[ModelObject],
+    moved: Set[ModelObject],
+    rules: Iterable[Rule],
+    told: Container[Module],
+) -> None:
+    """Say what goes wrong, and mend what can be. `apart`: models left out; `moved`: those put into a scope just now;
+    `told`: modules that leave the old Keras in this run, of which their traps are reported already."""
+    if not any(strategy.name in SYNCHRONOUS for strategy in facts.strategies):
+        return
+    reader = _Reader(facts, drafts, frozenset(apart), moved, tuple(rules), told)
+    compiles = reader.compiles()
+    cautions.say_trainable_toggles(compiles, drafts)
+    cautions.say_shared_optimizers(compiles, drafts)
+    for module, change in reader.changes():
+        draft = drafts[module]
+        if change.action == "warn":
+            draft.say(change.code, change.node, change.message, "warn")
+        elif draft.wanted(change.code, change.node):
+            draft.say(change.code, change.node, change.message, "rewrite")
+            draft.edits.extend(edit for edit in change.edits if not isinstance(edit, Revision))
+    for draft in drafts.values():
+        if any(isinstance(edit, Insert) for edit in draft.edits):
+            import_tensorflow(draft)
+
+
+class _Reader:
+    def __init__(
+        self,
+        facts: ProgramFacts,
+        drafts: Mapping[Module, Draft],
+        apart: frozenset[ModelObject],
+        moved: Set[ModelObject],
+        rules: tuple[Rule, ...],
+        told: Container[Module],
+    ) -> None:
+        self._facts = facts
+        self._drafts = drafts
+        self._rules = rules
+        self._told = told
+        self._scoping = Scoping(facts)
+        self._uses = [use for use in facts.uses if use.models and not use.models & apart]
+        self._scoped = frozenset(
+            model for use in self._uses for model in use.models if any(map(self._scoping.inside, model.sites))
+        ).union(moved)
+
+    def compiles(self) -> list[Use]:
+        """The compile() calls of the models in a scope."""
+        return [use for use in self._uses if use.method == "compile" and use.models & self._scoped]
+
+    def changes(self) -> Iterator[tuple[Module, CallChange]]:
+        done: set[tuple[str, cst.CSTNode]] = set()
+        for module, change in (
+            *self._second_strategies(),
+            *self._splits(),
+            *self._old_files(),
+            *self._batches(),
+            *self._workers_on_keras_3(),
+            *custom_steps.misuses(self._facts.modules, self._scoping),
+            *no_devices(self._facts.strategies, self._drafts),
+            *self._as_in_migrated_code(),
+            *self._traps(),
+        ):
+            if (change.code, change.node) not in done:
+                done.add((change.code, change.node))
+                yield module, change
+
+    def _as_in_migrated_code(self) -> Iterator[tuple[Module, CallChange]]:
+        """Python generators, losses that are one number, and predict_on_batch(), of models in a scope."""
+        for module, facts in self._facts.modules.items():
+            draft = self._drafts[module]
+            ours = replace(facts, uses=[use for use in facts.uses if use.models & self._scoped])
+            for change in python_generators(ours, self._facts.modules, draft.scopes, draft.tf):
+                yield module, change
+            for change in (*scalar_losses(ours, self._scoped, self._facts.modules), *predictions_on_batch(ours)):
+                yield module, change
+
+    def _traps(self) -> Iterator[tuple[Module, CallChange]]:
+        """What a migration leaves to be done by hand, which is there still in the program that it wrote."""
+        if self._facts.estimators:
+            return
+        trap = {rule.code for rule in self._rules if rule.leaves == "trap"}
+        single = frozenset(self._facts.models) - self._scoped
+        for module, draft in self._drafts.items():
+            if module in self._told:
+                continue
+            wanted = frozenset(rule.code for rule in self._rules if draft.settings.wants(rule.code))
+            for change in traps(draft, Tables.of(self._rules, wanted), self._facts, single, trap):
+                yield module, change
+
+    # ---- two strategies in one process ----
+
+    def _second_strategies(self) -> Iterator[tuple[Module, CallChange]]:
+        """A strategy that trains a model after another one trained."""
+        trained: list[tuple[StrategyObject, Use]] = []
+        for use in self._uses:
+            if use.method not in TRAINING:
+                continue
+            strategies = frozenset().union(*(self._scoping.inside(s) for m in use.models for s in m.sites))
+            for strategy in strategies:
+                if any(
+                    other not in strategies
+                    and not _recipes(use) & _recipes(earlier)
+                    and _follows(strategy.site, earlier.site)
+                    and _follows(use.site, strategy.site)
+                    for other, earlier in trained
+                ):
+                    message = (
+                        "a second strategy in one process: training under it fails once a model of other shapes "
+                        "trained under another one (measured on TensorFlow 2.21 with CPUs); make one strategy and use "
+                        "it for both"
+                    )
+                    change = CallChange(codes.SECOND_STRATEGY, strategy.node, message, action="warn")
+                    yield strategy.site.frame.module, change
+            trained.extend((strategy, use) for strategy in strategies)
+
+    # ---- validation_split ----
+
+    def _splits(self) -> Iterator[tuple[Module, CallChange]]:
+        for use in self._uses:
+            data, share = use.argument(0, "x"), use.argument(6, "validation_split")
+            if use.method != "fit" or data is None or share in (None, Literal(0), Literal(0.0), Literal(None)):
+                continue
+            if all(isinstance(option, Dataset) for option in options(data)):
+                message = (
+                    "fit() fails on validation_split with a dataset: split the data before, as with take() and skip() "
+                    "ahead of the shuffle"
+                )
+                node = keywords(use.call).get("validation_split", use.call)
+                yield use.site.frame.module, CallChange(codes.SPLIT_OF_DATASET, node, message, action="warn")
+
+    # ---- .h5 ----
+
+    def _old_files(self) -> Iterator[tuple[Module, CallChange]]:
+        """A whole model loaded from HDF5 in a scope with its optimizer, and trained on."""
+        compiled = {model for use in self._uses if use.method == "compile" for model in use.models}
+        for use in self._uses:
+            for model in use.models:
+                loaded = use.method in TRAINING and model.origin == "loaded" and model not in compiled
+                path = self._h5_path(model) if loaded and self._scoping.inside(model.site) else None
+                if path is None:
+                    continue
+                module = model.site.frame.module
+                text = text_of(path)
+                same = [(m, node) for m in self._drafts for node in _strings(m) if text_of(node) == text]
+                written = any(
+                    use.method == "save" and use.call.args and use.call.args[0].value is node
+                    for use in self._uses
+                    for _, node in same
+                )
+                message = (
+                    f"Keras 3 cannot train on with the optimizer of an HDF5 file (Unknown variable): {text} becomes a "
+                    ".keras file where it is saved and where it is loaded"
+                )
+                if text is None or not written or len({m for m, _ in same}) != 1:
+                    message = (
+                        "Keras 3 cannot train on with the optimizer of an HDF5 file (Unknown variable): save the model "
+                        "as .keras, or load it with compile=False and compile it in the scope"
+                    )
+                    yield module, CallChange(codes.H5_THEN_TRAINED, model.node, message, action="warn")
+                    continue
+                new = text[: text.rindex(".")] + ".keras"
+                edits = tuple(Replace(node, repr_as(node, new)) for _, node in same)
+                yield module, CallChange(codes.H5_THEN_TRAINED, path, message, edits[0], more=edits[1:])
+
+    def _h5_path(self, model: ModelObject) -> cst.SimpleString | None:
+        """The path written out in `load_model("x.h5")`, unless it is told not to compile."""
+        call = model.node
+        if not isinstance(call, cst.Call) or not call.args:
+            return None
+        facts = self._facts.modules[model.site.frame.module]
+        named = named_arguments(call, ("filepath", "custom_objects", "compile"))
+        if names.canonical(facts.symbols.get(call.func, "")) != "keras.models.load_model" or named is None:
+            return None
+        path = named["filepath"].value if "filepath" in named else None
+        if "compile" in named and is_false(named["compile"].value):
+            return None
+        return path if isinstance(path, cst.SimpleString) and (text_of(path) or "").endswith(_H5) else None
+
+    # ---- several machines ----
+
+    def _workers_on_keras_3(self) -> Iterator[tuple[Module, CallChange]]:
+        """fit() under a strategy over several machines, where nothing in the program asks for Keras 2."""
+        asked = any("tf_keras" in module.text or LEGACY_KERAS in module.text for module in self._facts.modules)
+        for use in self._uses:
+            strategies = frozenset().union(*(self._scoping.inside(s) for m in use.models for s in m.sites))
+            for strategy in strategies:
+                module = strategy.site.frame.module
+                several = strategy.name == "MultiWorkerMirroredStrategy" and use.method == "fit"
+                if several and not asked and brings_keras_3(self._drafts[module].settings.target):
+                    message = (
+                        "with more than one worker Keras 3 fails in the first fit(): set TF_USE_LEGACY_KERAS=1 before "
+                        "TensorFlow is imported, with the package tf_keras, which makes tf.keras Keras 2"
+                    )
+                    yield module, CallChange(codes.KERAS_3_WORKERS, strategy.node, message, action="warn")
+
+    # ---- the batch of one replica ----
+
+    def _batches(self) -> Iterator[tuple[Module, CallChange]]:
+        """A batch that the program itself multiplies by the number of replicas, handed to fit() unmultiplied."""
+        for use in self._uses:
+            module = use.site.frame.module
+            factors = self._factors(module)
+            if use.method != "fit" or not factors:
+                continue
+            for node in self._sizes(use):
+                line = factors.get(node.value) if isinstance(node, cst.Name) else None
+                if isinstance(node, cst.Name) and line is not None:
+                    message = (
+                        f"fit() under a strategy takes the batch of all replicas together, and {node.value} is what "
+                        f"line {line} multiplies by their number: the global batch seems to be meant"
+                    )
+                    yield module, CallChange(codes.BATCH_PER_REPLICA, node, message, action="warn")
+
+    def _sizes(self, use: Use) -> Iterator[cst.BaseExpression]:
+        """The batch sizes of a fit(): its own argument, and that of its dataset's batch()."""
+        size = keywords(use.call).get("batch_size")
+        if size is not None:
+            yield size.value
+        data = use.argument(0, "x")
+        for option in options(data) if data is not None else ():
+            if isinstance(option, Dataset) and len(option.batches) == 1 and option.batches[0].args:
+                yield option.batches[0].args[0].value
+
+    def _factors(self, module: Module) -> dict[str, int]:
+        """Names that are multiplied by `num_replicas_in_sync`, and where."""
+        found: dict[str, int] = {}
+        for node in walk(module.tree):
+            if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+                for one, other in ((node.left, node.right), (node.right, node.left)):
+                    replicas = isinstance(other, cst.Attribute) and other.attr.value == "num_replicas_in_sync"
+                    if replicas and isinstance(one, cst.Name) and not self._is_rebound(module, one.value):
+                        found[one.value] = module.position(node)[0]
+        return found
+
+    def _is_rebound(self, module: Module, name: str) -> bool:
+        """Whether a name is bound more than once (`batch = batch * strategy.num_replicas_in_sync`)."""
+        scopes = self._drafts[module].scopes
+        return len(scopes.bindings(name)) != 1
+
+
+def _recipes(use: Use) -> set[tuple[cst.CSTNode, tuple[str, ...]]]:
+    """How the models of a call are built: by which expression, and with which arguments of the function round it.
+
+    Models of one recipe have variables of the same shapes, with which a second strategy does no harm. There is none
+    for a model whose arguments are not plain to see.
+    """
+    found = set()
+    for model in use.models:
+        call = model.site.frame.call_node
+        arguments = [arg.value for arg in call.args] if call is not None else []
+        caller = model.site.frame.call
+        if all(isinstance(one, cst.Integer | cst.Float | cst.SimpleString) for one in arguments):
+            module = caller.frame.module if caller is not None else model.site.frame.module
+            found.add((model.node, tuple(module.code(one) for one in arguments)))
+    return found
+
+
+def _follows(one: Site, other: Site) -> bool:
+    """Whether a place is surely reached after another one in the same run of the program."""
+    *_, frame = one.frame.chain()
+    *_, outermost = other.frame.chain()
+    if frame is not outermost:
+        return False
+    for site in one.chain():
+        there = other.lifted(site.frame)
+        if there is not None:
+            module = site.frame.module
+            return there.unit is not site.unit and not module.exclusive(site.unit, there.unit)
+    return False
+
+
+def _strings(module: Module) -> Iterator[cst.SimpleString]:
+    for node in walk(module.tree):
+        if isinstance(node, cst.SimpleString):
+            yield node
+
+
+def repr_as(node: cst.SimpleString, text: str) -> str:
+    """A string literal of another text, in the same quotes."""
+    return f"{node.prefix}{node.quote}{text}{node.quote}"

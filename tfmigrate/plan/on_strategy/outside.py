@@ -1,0 +1,314 @@
+"""Programs already on a strategy: what stands outside the scope that its model lives in.
+
+Measured on TensorFlow 2.9 (Keras 2) and 2.21 (Keras 2 and 3), two replicas: a model, or a part of one that holds
+weights, built outside the scope it is compiled or trained in fails on all of them; an optimizer or a compile() outside
+fails on Keras 3; a metric object outside fails on Keras 2. Inputs, layers not yet called, losses and schedules may
+stand anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import named_arguments
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
+from tfmigrate.understand.program import Unit
+from tfmigrate.understand.values import Frame, Literal, Made, ModelObject, Site, StrategyObject, Value, options
+from tfmigrate.walk import walk
+
+Strategies = frozenset[StrategyObject]
+SYNCHRONOUS = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy"})
+"""Strategies for which the table above was measured."""
+_OPTIMIZES = TRAINING | {"evaluate"}
+_WEIGHTLESS = frozenset(
+    {
+        "Activation", "ActivityRegularization", "Add", "Average", "AveragePooling1D", "AveragePooling2D",
+        "AveragePooling3D", "Concatenate", "Cropping1D", "Cropping2D", "Cropping3D", "Dot", "Flatten",
+        "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D", "GlobalMaxPooling1D",
+        "GlobalMaxPooling2D", "GlobalMaxPooling3D", "Input", "InputLayer", "LeakyReLU", "Masking", "MaxPooling1D",
+        "MaxPooling2D", "MaxPooling3D", "Maximum", "Minimum", "Multiply", "Permute", "ReLU", "RepeatVector",
+        "Rescaling", "Reshape", "Softmax", "Subtract", "UpSampling1D", "UpSampling2D", "UpSampling3D", "ZeroPadding1D",
+        "ZeroPadding2D", "ZeroPadding3D",
+    }
+)  # fmt: skip
+"""Layers without variables, which may be called anywhere."""
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Things that belong in the scope of one of `strategies` and stand outside it."""
+
+    code: str
+    message: str
+    site: Site
+    """Where it is said."""
+    sites: frozenset[Site]
+    """What must move into the scope."""
+    strategies: Strategies
+    use: Use
+    """The call that needs them there."""
+    meant: bool = False
+    """Whether it may be meant so: then it is told, and left."""
+
+
+class Scoping:
+    """Tells in which scope a place of the program stands, and keeps silent where that depends on who calls it."""
+
+    def __init__(self, facts: ProgramFacts) -> None:
+        self._facts = facts
+        self._outermost = {strategy: outermost(strategy.site) for strategy in facts.strategies}
+        self._entered = {one for entered in facts.entered.values() for one in entered}
+
+    def strategies(self, site: Site) -> Strategies | None:
+        """The strategies in whose scope a place stands; empty: in none, for sure; None: that cannot be told."""
+        entered = self._facts.entered.get(site, ())
+        if self._facts.scopes_elsewhere or not all(one.strategies for one in entered):
+            return None
+        return entered[-1].strategies if entered else frozenset()
+
+    def outside(self, site: Site, strategies: Collection[StrategyObject]) -> bool:
+        """Whether a place surely stands in no scope. A function nobody in sight calls may be called in one."""
+        if self.strategies(site) != frozenset() or self._does_without(site, strategies):
+            return False
+        frame = outermost(site)
+        return frame.function is None or any(self._outermost[strategy] is frame for strategy in strategies)
+
+    def _does_without(self, site: Site, strategies: Collection[StrategyObject]) -> bool:
+        """Whether a place is the other arm of an `if` that enters the scope, where a strategy is not always made."""
+        return all(map(is_conditional, strategies)) and any(
+            one.frame is entered.frame
+            and entered.strategies & frozenset(strategies)
+            and one.frame.module.exclusive(one.unit, entered.block)
+            for one in site.chain()
+            for entered in self._entered
+        )
+
+    def inside(self, site: Site) -> Strategies:
+        """The mirrored strategies in whose scope a place surely stands."""
+        found = self.strategies(site) or frozenset()
+        return found if all(strategy.name in SYNCHRONOUS for strategy in found) else frozenset()
+
+
+def is_conditional(strategy: StrategyObject) -> bool:
+    """Whether some `if` decides that a strategy is made."""
+    parts = walk(strategy.site.unit) if not isinstance(strategy.site.unit, cst.BaseCompoundStatement) else ()
+    chosen = any(isinstance(part, cst.IfExp) and strategy.node in walk(part) for part in parts)
+    return chosen or any(
+        isinstance(owner, cst.If) for one in strategy.site.chain() for owner, _ in one.frame.module.arms(one.unit)
+    )
+
+
+def outermost(site: Site) -> Frame:
+    *_, frame = site.frame.chain()
+    return frame
+
+
+def things_outside(facts: ProgramFacts, apart: Iterable[ModelObject]) -> Iterator[Outside]:
+    """Everything outside its scope, in program order. `apart`: models that are not asked about."""
+    if any(strategy.name in SYNCHRONOUS for strategy in facts.strategies):
+        finder = _Finder(facts, frozenset(apart))
+        for use in facts.uses:
+            yield from finder.of(use)
+
+
+class _Finder:
+    def __init__(self, facts: ProgramFacts, apart: frozenset[ModelObject]) -> None:
+        self._facts = facts
+        self._apart = apart
+        self._scoping = Scoping(facts)
+        self._said: set[tuple[str, object]] = set()
+        self._trained: set[StrategyObject] = set()
+        """Strategies under which the program trained so far."""
+
+    def of(self, use: Use) -> Iterator[Outside]:
+        models = sorted(use.models, key=lambda model: model.site.frame.module.position(model.node))
+        if not models:
+            # A library built the model: where its optimizer was made can be told all the same.
+            here = self._scoping.inside(use.site) if use.method == "compile" else frozenset()
+            if here:
+                yield from self._parts_outside(use, here)
+            return
+        if any(model in self._apart for model in models):
+            return
+        if use.method == "compile":
+            yield from self._compile(use, models)
+        elif use.method in TRAINING:
+            yield from self._training(use, models)
+
+    def _compile(self, use: Use, models: list[ModelObject]) -> Iterator[Outside]:
+        here = self._scoping.inside(use.site)
+        built = {model: self._inside(model) for model in models}
+        strategies = here or frozenset().union(*built.values())
+        if not strategies:
+            return
+        if here:
+            yield from self._models(use, models, here, f"compiled in the scope (line {use.line})")
+        if not here and self._scoping.outside(use.site, strategies):
+            for model in models:
+                if built[model]:
+                    yield from self._models(use, [model], strategies, "partly built in the scope")
+        yield from self._compiled_outside(use, strategies)
+
+    def _compiled_outside(self, use: Use, strategies: Strategies) -> Iterator[Outside]:
+        """A compile(), its optimizer and its metric objects, for a model of the scope."""
+        if self._is_replaced(use):
+            return
+        if self._scoping.outside(use.site, strategies):
+            metrics = any(site == use.site for site in self._made(use, "metric"))
+            if metrics or not (_needs_no_slots(use) or self._brings_its_optimizer(use)):
+                message = (
+                    "compile() stands outside the scope of its model: Keras 3 mixes two strategies then, and fails"
+                    if not metrics
+                    else "compile() makes metrics outside the scope of its model: Keras 2 fails"
+                )
+                sites = frozenset((use.site,))
+                yield from self._once(Outside(codes.COMPILE_OUTSIDE, message, use.site, sites, strategies, use))
+        yield from self._parts_outside(use, strategies)
+
+    def _parts_outside(self, use: Use, strategies: Strategies) -> Iterator[Outside]:
+        for kind, who in (("optimizer", "the model it trains: Keras 3"), ("metric", "the model it measures: Keras 2")):
+            for site in self._made(use, kind):
+                slots = kind == "metric" or not _needs_no_slots(use)
+                if site != use.site and slots and self._scoping.outside(site, strategies):
+                    message = f"this {kind} is made outside the scope of {who} fails"
+                    sites = frozenset((site,))
+                    yield from self._once(Outside(codes.COMPILE_OUTSIDE, message, site, sites, strategies, use))
+
+    def _brings_its_optimizer(self, use: Use) -> bool:
+        """Whether the optimizer was made in a scope, which is all that Keras 3 asks of compile()."""
+        optimizer = use.argument(0, "optimizer")
+        return optimizer is not None and all(
+            isinstance(option, Made) and option.kind == "optimizer" and all(map(self._scoping.inside, option.sites))
+            for option in options(optimizer)
+        )
+
+    def _is_replaced(self, use: Use) -> bool:
+        """Whether the same models are compiled again further down: the first compile() then trained nothing."""
+        ours = [other for other in self._facts.uses if other.models & use.models]
+        later = ours[ours.index(use) + 1 :]
+        again = next((other for other in later if other.method == "compile" or other.method in _OPTIMIZES), None)
+        return again is not None and again.method == "compile" and again.models == use.models
+
+    def _made(self, use: Use, kind: str) -> list[Site]:
+        """Where the optimizer, or the metric objects, of a compile() were made."""
+        return sorted(
+            (
+                site
+                for site in use.parts
+                if any(isinstance(value, Made) and value.kind == kind for value in self._keras_calls(site))
+            ),
+            key=_order,
+        )
+
+    def _models(self, use: Use, models: list[ModelObject], strategies: Strategies, evidence: str) -> Iterator[Outside]:
+        """The models of a call of which each has a part outside, or nothing where one of them has none."""
+        found = [(model, self._outside(model, strategies)) for model in models]
+        if not all(weighty for _, weighty in found):
+            return
+        for model, weighty in found:
+            first = min(weighty, key=_order)
+            loaded = model.origin == "loaded" and first == model.site
+            code = codes.LOADED_OUTSIDE if loaded else codes.MODEL_OUTSIDE
+            what = "this model is loaded" if loaded else "this model, or a part of it, is built"
+            message = f"{what} outside the scope and {evidence}: its variables belong to no replica, and training fails"
+            yield from self._once(Outside(code, message, first, self._all_outside(model, strategies), strategies, use))
+
+    def _training(self, use: Use, models: list[ModelObject]) -> Iterator[Outside]:
+        """fit() in the scope, of a model that knows nothing of it; fit() of a model loaded to be trained further."""
+        here = self._scoping.inside(use.site)
+        if any(self._inside(model) for model in models):
+            self._trained.update(*(self._inside(model) for model in models))
+        elif here:
+            yield from self._models(use, models, here, f"trained in it (line {use.line})")
+            for other in self._facts.uses:
+                if other.method == "compile" and other.models & set(models):
+                    yield from self._compiled_outside(other, here)
+        elif all(model.origin == "loaded" for model in models) and self._trained:
+            alone = all(self._scoping.outside(site, self._trained) for site in (models[0].site, use.site))
+            if alone and not any(
+                other.method == "compile" and other.models & set(models) for other in self._facts.uses
+            ):
+                message = (
+                    f"this model is loaded outside the scope and trained (line {use.line}), on one device, where the "
+                    "program's other training runs under the strategy: load it in the scope"
+                )
+                sites = frozenset((models[0].site,))
+                strategies = frozenset(self._trained)
+                yield from self._once(
+                    Outside(codes.LOADED_OUTSIDE, message, models[0].site, sites, strategies, use, meant=True)
+                )
+
+    def _once(self, found: Outside) -> Iterator[Outside]:
+        key = found.code, found.site.unit
+        if key not in self._said:
+            self._said.add(key)
+            yield found
+
+    # ---- where the parts of a model stand ----
+
+    def _inside(self, model: ModelObject) -> Strategies:
+        """The strategies in whose scope a part of a model with weights was built."""
+        sites = (site for site in sites_of(model) if self._is_weighty(site))
+        return frozenset().union(*(self._scoping.inside(site) for site in sites))
+
+    def _outside(self, model: ModelObject, strategies: Strategies) -> set[Site]:
+        return {s for s in sites_of(model) if self._is_weighty(s) and self._scoping.outside(s, strategies)}
+
+    def _all_outside(self, model: ModelObject, strategies: Strategies) -> frozenset[Site]:
+        return frozenset(site for site in sites_of(model) if self._scoping.outside(site, strategies))
+
+    def _is_weighty(self, site: Site) -> bool:
+        """Whether variables come into being at a place: a layer is called, a model constructed, cloned or loaded."""
+        facts = self._facts.modules[site.frame.module]
+        for call in _calls_of(site.unit):
+            if any(isinstance(option, ModelObject) for option in facts.options(call)):
+                return True
+            for option in facts.options(call.func):
+                layer = isinstance(option, Made) and option.kind == "layer"
+                if isinstance(option, ModelObject) or (layer and not _is_weightless(option)):
+                    return True
+        return False
+
+    def _keras_calls(self, site: Site) -> Iterator[Value]:
+        facts = self._facts.modules[site.frame.module]
+        for call in _calls_of(site.unit):
+            yield from facts.options(call)
+
+
+def _is_weightless(layer: Value) -> bool:
+    return isinstance(layer, Made) and names.canonical(layer.name).rsplit(".", 1)[-1] in _WEIGHTLESS
+
+
+def _needs_no_slots(use: Use) -> bool:
+    """Whether the optimizer is plain SGD, which keeps nothing for each variable and so mixes no strategies."""
+    optimizer = use.argument(0, "optimizer")
+    return optimizer is not None and all(map(is_plain_sgd, options(optimizer)))
+
+
+def is_plain_sgd(optimizer: Value) -> bool:
+    if isinstance(optimizer, Literal):
+        return isinstance(optimizer.value, str) and optimizer.value.lower() == "sgd"
+    if not isinstance(optimizer, Made) or optimizer.config is None or not optimizer.name.endswith(".SGD"):
+        return False
+    named = named_arguments(optimizer.config, ("learning_rate", "momentum"))
+    return named is not None and not {"momentum", "nesterov", "use_ema"} & named.keys()
+
+
+def _calls_of(unit: Unit) -> list[cst.Call]:
+    if not isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+        return []
+    return [node for node in walk(unit) if isinstance(node, cst.Call)]
+
+
+def sites_of(model: ModelObject) -> frozenset[Site]:
+    return frozenset().union(*(one.sites for one in model.base_models()))
+
+
+def _order(site: Site) -> tuple[str, int]:
+    module = site.frame.module
+    return module.path, module.order.get(site.unit, 0)

@@ -1,0 +1,295 @@
+"""Moves what stands outside a scope that the program already has into it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import is_none
+from tfmigrate.plan.change.expressions import Carrier, assigned, is_pure
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Edit, Insert, Remove, Scope, Unwrap
+from tfmigrate.plan.on_strategy.idle import left_idle
+from tfmigrate.plan.on_strategy.outside import Outside, Strategies, things_outside
+from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
+from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
+from tfmigrate.understand.program import Module, Unit, dotted, only_statement, suites_of, units_of
+from tfmigrate.understand.scopes import Occurrence
+from tfmigrate.understand.values import Frame, Literal, ModelObject, Site
+
+_SETUP = re.compile(r"\bconfig\b|environ|ConfigProto|\bset_")
+"""What sets devices up must be done before a strategy is made."""
+
+
+@dataclass(frozen=True)
+class _Body:
+    """A function, or a module's top level, and the scope that some of its units shall stand in."""
+
+    module: Module
+    function: cst.Module | cst.FunctionDef
+    context: str
+
+    @property
+    def block(self) -> cst.Module | cst.BaseSuite:
+        return self.function.body if isinstance(self.function, cst.FunctionDef) else self.function
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A unit to stand in the scope of its body."""
+
+    body: _Body
+    frame: Frame
+    unit: Unit
+    late: tuple[Unit, cst.Assign] | None = None
+    """The assignment that makes the strategy, where it comes after the unit and shall come before it."""
+
+
+def plan_rescoping(
+    facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Collection[ModelObject]
+) -> frozenset[ModelObject]:
+    """Say what stands outside its scope, and move it in where a scope can reach it. `apart`: models left out.
+
+    Returns the models of what is moved.
+    """
+    moved: set[ModelObject] = set()
+    scopes = _Scopes(facts, drafts)
+    wanted: dict[_Body, list[_Target]] = {}
+    for found in (*things_outside(facts, apart), *left_idle(facts, drafts, apart)):
+        targets = scopes.targets(found)
+        place = scopes.shown(found, targets)
+        draft, node = drafts[place.frame.module], place.unit
+        if found.meant:
+            draft.say(found.code, node, found.message, "warn")
+        elif targets is None:
+            draft.say(found.code, node, f"{found.message}; move it in", "warn")
+        elif draft.wanted(found.code, node):
+            draft.say(found.code, node, found.message, "rewrite")
+            moved.update(found.use.models)
+            for target in targets:
+                wanted.setdefault(target.body, []).append(target)
+    for body, targets in wanted.items():
+        drafts[body.module].edits.extend(scopes.edits(body, targets))
+    return frozenset(moved)
+
+
+class _Scopes:
+    """The scopes that a program enters, and how far each reaches."""
+
+    def __init__(self, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+        self._facts = facts
+        self._drafts = drafts
+        self._entered = {one for entered in facts.entered.values() for one in entered}
+        self._training = frozenset(use.site for use in facts.uses if use.method in TRAINING)
+
+    def targets(self, found: Outside) -> list[_Target] | None:
+        """Where the scope must stand for each of the things found; None where it cannot be written for one of them."""
+        targets = []
+        for site in found.sites:
+            target = self._near(site, found.strategies) or self._far(site, found)
+            if target is None:
+                return None
+            targets.append(target)
+        return targets
+
+    def shown(self, found: Outside, targets: list[_Target] | None) -> Site:
+        """The place to report: the line that moves, or the thing itself."""
+        for target in targets or ():
+            lifted = found.site.lifted(target.frame)
+            if lifted is not None and lifted.unit is target.unit:
+                return lifted
+        return found.site
+
+    # ---- by the strategy's own name ----
+
+    def _near(self, site: Site, strategies: Strategies) -> _Target | None:
+        """The place, or the call it runs under, in the innermost function that knows the strategy."""
+        for one in site.chain():
+            context = self._context(one.frame, strategies)
+            if context is None:
+                continue
+            if one.frame is not site.frame and self._holds_more(one):
+                return None
+            if self._reaches(context, one, strategies):
+                return _target(one, context)
+            late = self._late(one, strategies)
+            return _target(one, context, late) if late is not None else None
+        return None
+
+    def _context(self, frame: Frame, strategies: Strategies) -> str | None:
+        """The expression for the scope in a function: the one it enters itself, or its variable for the strategy."""
+        module = frame.module
+        for entered in sorted(self._entered, key=lambda one: module.order.get(one.block, 0)):
+            if entered.frame is frame and entered.strategies & strategies and len(entered.block.items) == 1:
+                return module.code(entered.block.items[0].item)
+        for strategy in strategies:
+            if strategy.site.frame is frame:
+                assignment = _assignment(strategy.site.unit, strategy.node)
+                return f"{module.code(assignment.targets[0].target)}.scope()" if assignment is not None else None
+        return None
+
+    def _holds_more(self, site: Site) -> bool:
+        """Whether a call, taken into the scope as a whole, would take training or a scope of its own with it."""
+        return any(use.lifted(site.frame) == site for use in self._training) or any(
+            one.frame is not site.frame and any(s == site for s in _calls_above(one.frame)) for one in self._entered
+        )
+
+    def _reaches(self, context: str, site: Site, strategies: Strategies) -> bool:
+        """Whether the context's name surely has its strategy at a place."""
+        scope = cst.parse_expression(context)
+        if not isinstance(scope, cst.Call) or not isinstance(scope.func, cst.Attribute):
+            return False
+        root = dotted(scope.func.value).split(".", 1)[0]
+        module, unit = site.frame.module, site.unit
+        draft = self._drafts[module]
+        lexical = draft.scope_of(site.frame)
+        home = draft.scopes.owner(root, lexical)
+        if home is None:
+            return False
+        made = [one for one in (strategy.site.lifted(site.frame) for strategy in strategies) if one is not None]
+        if not all(module.order[one.unit] < module.order[unit] for one in made):
+            return False
+        mentions = [mention for mention in draft.scopes.of_variable(root, lexical) if mention.binds]
+        absent = {mention.unit for mention in mentions if self._may_be_none(mention, draft)}
+        if home is not lexical:
+            return not absent
+        bindings = {mention.unit for mention in mentions} - absent
+        if absent:
+            last = max(module.order[one] for one in absent)
+            return any(module.order[one] > last and _before(one, unit, module) for one in bindings)
+        return lexical.node in bindings or _surely_bound(bindings, unit, module)
+
+    @staticmethod
+    def _may_be_none(binding: Occurrence, draft: Draft) -> bool:
+        """Whether a name is bound to None, which has no scope, or to what may be that."""
+        value = assigned(binding)
+        arms = [value.body, value.orelse] if isinstance(value, cst.IfExp) else [value]
+        return any(arm is not None and (is_none(arm) or Literal(None) in draft.facts.options(arm)) for arm in arms)
+
+    def _late(self, site: Site, strategies: Strategies) -> tuple[Unit, cst.Assign] | None:
+        """The line that makes the strategy, after a place but fit to stand before it, in a block round it."""
+        if len(strategies) != 1:
+            return None
+        (strategy,) = strategies
+        module, late = site.frame.module, strategy.site.unit
+        assignment = _assignment(late, strategy.node)
+        if assignment is None or strategy.site.frame is not site.frame:
+            return None
+        block = module.places[late].block
+        early = next((u for u in (site.unit, *module.ancestors(site.unit)) if module.places[u].block is block), None)
+        if early is None or not all(is_pure(argument.value) for argument in strategy.node.args):
+            return None
+        carrier = Carrier(self._drafts)
+        if carrier.carried(strategy.node, strategy.site, site.frame, early) is None:
+            return None
+        between = units_of(block)[module.places[early].index : module.places[late].index]
+        return None if any(_SETUP.search(module.code(unit)) for unit in between) else (late, assignment)
+
+    # ---- by the model ----
+
+    def _far(self, site: Site, found: Outside) -> _Target | None:
+        """A compile(), or what is made beside it for it, under the strategy of its model."""
+        use = found.use
+        if use.method != "compile" or site.frame is not use.site.frame or not isinstance(use.call.func, cst.Attribute):
+            return None
+        receiver = dotted(use.call.func.value)
+        root = receiver.split(".", 1)[0]
+        module = site.frame.module
+        draft = self._drafts[module]
+        lexical = draft.scope_of(site.frame)
+        bindings = [mention for mention in draft.scopes.of_variable(root, lexical) if mention.binds] if root else []
+        own = {mention.unit for mention in bindings if mention.scope is lexical}
+        early = all(unit is lexical.node or module.order[unit] < module.order[site.unit] for unit in own)
+        known = early and (not own or lexical.node in own or _surely_bound(own, site.unit, module))
+        if not bindings or not known or any(site in one.sites for one in use.models):
+            return None
+        return _target(site, f"{receiver}.distribute_strategy.scope()")
+
+    # ---- the edits ----
+
+    def edits(self, body: _Body, targets: Sequence[_Target]) -> Iterator[Edit]:
+        """Blocks round the units, joined with the neighbouring ones that enter the same scope already."""
+        module, units = body.module, frozenset(target.unit for target in targets)
+        existing = {
+            one.block
+            for one in self._entered
+            if _function(one.frame) is body.function
+            and len(one.block.items) == 1
+            and module.code(one.block.items[0].item) == body.context
+        }
+        frames = {target.frame for target in targets}
+        lifted = {site.lifted(frame) for site in self._training for frame in frames}
+        training = frozenset(site.unit for site in lifted if site is not None)
+        late = dict(target.late for target in targets if target.late is not None)
+        cover = Cover(module, units | existing, training - units - existing, late, ())
+        runs = [run for run in cover.runs(body.block) if _holds_one_of(run, units, module)]
+        for run in runs:
+            yield Scope(run.units, body.context)
+            for unit in run.units:
+                if isinstance(unit, cst.With) and unit in existing:
+                    yield Unwrap(unit, unit.body)
+        for unit, assignment in late.items():
+            yield Remove(assignment)
+            yield Insert(first_common_unit(module, runs, body.block), module.code(assignment), (unit,))
+
+
+def _target(site: Site, context: str, late: tuple[Unit, cst.Assign] | None = None) -> _Target:
+    return _Target(_Body(site.frame.module, _function(site.frame), context), site.frame, site.unit, late)
+
+
+def _function(frame: Frame) -> cst.Module | cst.FunctionDef:
+    return frame.function if isinstance(frame.function, cst.FunctionDef) else frame.module.tree
+
+
+def _holds_one_of(run: Run, units: frozenset[Unit], module: Module) -> bool:
+    return any(one in units for unit in run.units for one in (unit, *module.inside(unit)))
+
+
+def _calls_above(frame: Frame) -> Iterator[Site]:
+    """The calls that an activation runs under."""
+    if frame.call is not None:
+        yield from frame.call.chain()
+
+
+def _before(one: cst.CSTNode, other: cst.CSTNode, module: Module) -> bool:
+    """Whether a unit has surely been run when another begins, both being of one function."""
+    if module.order[one] >= module.order[other] or one in module.ancestors(other):
+        return False
+    arms = dict(module.arms(other))
+    return all(arms.get(owner) is block for owner, block in module.arms(one))
+
+
+def _surely_bound(bindings: set[Unit], unit: Unit, module: Module) -> bool:
+    """Whether one of the bindings has been run when a unit begins: one before it, or one in each arm of an `if`."""
+    branches = {owner for binding in bindings for owner in module.ancestors(binding) if isinstance(owner, cst.If)}
+    return any(_before(binding, unit, module) for binding in bindings) or any(
+        _before(branch, unit, module) and _binds_in_each_arm(branch, bindings) for branch in branches
+    )
+
+
+def _binds_in_each_arm(branch: cst.If, bindings: set[Unit]) -> bool:
+    last = branch
+    while isinstance(last.orelse, cst.If):
+        last = last.orelse
+    return last.orelse is not None and all(_binds(suite, bindings) for suite in suites_of(branch))
+
+
+def _binds(suite: cst.BaseSuite, bindings: set[Unit]) -> bool:
+    """Whether one of the bindings is run whenever a block is."""
+    return any(
+        unit in bindings
+        or (isinstance(unit, cst.If) and _binds_in_each_arm(unit, bindings))
+        or (isinstance(unit, cst.With) and _binds(unit.body, bindings))
+        for unit in units_of(suite)
+    )
+
+
+def _assignment(unit: Unit, call: cst.Call) -> cst.Assign | None:
+    """`strategy = tf.distribute.MirroredStrategy()`, alone on its line."""
+    small = only_statement(unit)
+    if isinstance(small, cst.Assign) and small.value is call and isinstance(small.targets[0].target, cst.Name):
+        return small
+    return None

@@ -1,0 +1,66 @@
+"""The template and the parallel model, each compiled: as one object, the later compile() wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.strategy.model_group import Group, Refusal
+from tfmigrate.understand.lifecycle import Use, Wrap
+from tfmigrate.understand.program import Module, Unit, units_of
+from tfmigrate.understand.values import ModelObject, Parallel, options
+
+
+def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
+    """The template compiled after the parallel model, which then trains: as one object the wrong one wins."""
+    for group, wrap in [(one, wrap) for one in groups for wrap in one.wraps]:
+        parallel = [use for use in group.compiles if _is_parallel(use, wrap)]
+        trained = [use for use in group.trainings if _is_parallel(use, wrap)]
+        for use in group.compiles:
+            if not _is_template(use, wrap):
+                continue
+            earlier = any(_follows(use, other) for other in parallel)
+            recompiled = [other for other in parallel if _follows(other, use)]
+            later = [t for t in trained if _follows(t, use) and not any(_follows(t, r) for r in recompiled)]
+            if earlier and later:
+                return Refusal(
+                    codes.TWO_COMPILES,
+                    f"the template is compiled apart at line {use.line}, after the parallel model and before its "
+                    "training; as one object, the later compile() wins",
+                )
+    return None
+
+
+def _follows(use: Use, other: Use) -> bool:
+    """Whether a call comes after another one of the same file, and not in the other arm of a common `if`."""
+    module, one, two = use.site.frame.module, use.site.unit, other.site.unit
+    if module is not other.site.frame.module:
+        return False
+    return module.order[one] > module.order[two] and not module.exclusive(one, two) and not _left(module, two, one)
+
+
+def _left(module: Module, before: Unit, after: Unit) -> bool:
+    """Whether the arm of an `if` that a unit stands in leaves the function before a later one of it is reached."""
+    round_ = set(module.ancestors(after))
+    for owner, block in module.arms(before):
+        if owner in round_ or isinstance(owner, cst.FunctionDef):
+            return False
+        if isinstance(owner, cst.If) and isinstance(block, cst.IndentedBlock) and _leaves(block):
+            return True
+    return False
+
+
+def _leaves(block: cst.IndentedBlock) -> bool:
+    *_, last = units_of(block)
+    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return | cst.Raise)
+
+
+def _is_parallel(use: Use, wrap: Wrap) -> bool:
+    return any(isinstance(option, Parallel) and option.wrap is wrap for option in options(use.receiver))
+
+
+def _is_template(use: Use, wrap: Wrap) -> bool:
+    templates = {option for option in options(wrap.template) if isinstance(option, ModelObject)}
+    return not _is_parallel(use, wrap) and bool(templates & options(use.receiver))

@@ -1,0 +1,131 @@
+"""Which wraps can be followed: what they wrap is known, and some function sees how it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import text_of
+from tfmigrate.plan.change.expressions import Carrier
+from tfmigrate.plan.change.folding import constant
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.names.taken import Links
+from tfmigrate.plan.strategy.model_group import Refusal, home_of, template_problem
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.program import Module, import_statements
+from tfmigrate.understand.values import ClassValue, Parameter, options
+from tfmigrate.walk import calls_in, walk
+
+LEFT_ALONE = Refusal("", "")
+"""Of a call that the user suppressed, or whose code is not selected: nothing more is said about it."""
+
+
+def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wrap], dict[cst.Call, Refusal]]:
+    """The wraps that can be followed, and the calls that cannot be migrated, whatever is decided about the others."""
+    misused = _needed_elsewhere(facts, drafts)
+    judged: list[tuple[Wrap, Refusal | None]] = []
+    refused: dict[cst.Call, Refusal] = {}
+    for wrap in facts.wraps:
+        if drafts[wrap.site.frame.module].wanted(codes.MULTI_GPU_MODEL, wrap.call):
+            judged.append((wrap, _why_not(wrap, misused)))
+        else:
+            refused[wrap.call] = LEFT_ALONE
+    works = {wrap.call for wrap, refusal in judged if refusal is None}
+    for wrap, refusal in judged:
+        if refusal is not None and not (wrap.call in works and _is_abstract(wrap)):
+            refused.setdefault(wrap.call, refusal)
+    found = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
+    carrier = Carrier(drafts)
+    run = {wrap for wrap in found if not _never_run(wrap, carrier)}
+    calls = {wrap.call for wrap in run}
+    return [wrap for wrap in found if wrap in run or wrap.call not in calls], refused
+
+
+def _why_not(wrap: Wrap, misused: Mapping[cst.ClassDef, str]) -> Refusal | None:
+    """Why one wrap cannot be followed, or None."""
+    if wrap.problem is not None:
+        return Refusal(codes.ODD_CALL, f"multi_gpu_model cannot be followed: {wrap.problem}")
+    if wrap.dress is not None and wrap.dress.node in misused:
+        name, place = wrap.dress.node.name.value, misused[wrap.dress.node]
+        message = f"the class {name} wraps the model, and cannot be removed: {place} needs it"
+        return Refusal(codes.NOT_FOLLOWED, message)
+    problem = template_problem(wrap)
+    if problem is not None:
+        unknown = any(isinstance(option, Parameter) for option in options(wrap.template))
+        return Refusal(codes.UNKNOWN_CALLERS if unknown else codes.MADE_ELSEWHERE, problem)
+    if home_of(wrap) is None:
+        return Refusal(codes.MADE_ELSEWHERE, "the parts of the model are built in places that share no caller")
+    return None
+
+
+def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
+    """Whether its callers keep an activation from its wrap.
+
+    They do where they pass another number than it asks for: `if gpus > 1`, called with gpus=1; or where they call on
+    machines with one GPU alone what wraps on those with more.
+    """
+    if {guard.needs_several for guard in wrap.guards} >= {True, False}:
+        return True
+    number = _names(*(arg.value for arg in wrap.call.args if arg.value is not wrap.template_node))
+    for guard in wrap.guards:
+        if isinstance(guard.node, cst.Try) or number.isdisjoint(_names(guard.node.test)):
+            continue
+        *_, outermost = guard.site.chain()
+        test = carrier.carried(guard.node.test, guard.site, outermost.frame, outermost.unit)
+        holds = constant(test) if test is not None else None
+        if holds is not None and holds is not (guard.arm == "body"):
+            return True
+    return False
+
+
+def _names(*nodes: cst.CSTNode) -> set[str]:
+    return {part.value for node in nodes for part in walk(node) if isinstance(part, cst.Name)}
+
+
+def wraps_in(dress: ClassValue, drafts: Mapping[Module, Draft]) -> Iterator[cst.Call]:
+    """The calls of multi_gpu_model in a class that dresses up the wrap."""
+    symbols = drafts[dress.closure.module].facts.symbols
+    for call in calls_in(dress.node):
+        if names.canonical(symbols.get(call.func, "")) == names.MULTI_GPU_MODEL:
+            yield call
+
+
+def _needed_elsewhere(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> dict[cst.ClassDef, str]:
+    """The classes that dress up a wrap and cannot go, each with a place that needs it.
+
+    They can where they are mentioned in nothing but imports that are followed and calls that are wraps. Another module
+    may have a class of the same name, which dresses up wraps of its own.
+    """
+    dressed = {wrap.call.func: wrap.dress for wrap in facts.wraps if wrap.dress is not None}
+    dresses = {dress.node: dress.node.name.value for dress in dressed.values()}
+    if not dresses:
+        return {}
+    links = Links.of(drafts)
+    accounted = {node for root in (*dresses, *dressed) for node in walk(root)}
+    needed: dict[cst.ClassDef, str] = {}
+    for draft in drafts.values():
+        module = draft.module
+        for statement, _ in import_statements(module):
+            if isinstance(statement, cst.ImportFrom) and links.source(statement, module) is None:
+                accounted.update(walk(statement.module) if statement.module is not None else ())
+            else:  # What comes from a module in sight is followed.
+                accounted.update(walk(statement))
+        for node in module.nodes:
+            if node in accounted:
+                continue
+            text = node.value if isinstance(node, cst.Name) else None
+            text = text_of(node) if isinstance(node, cst.SimpleString) else text
+            values = {option.node for option in draft.facts.options(node) if isinstance(option, ClassValue)}
+            for dress in dresses:
+                if dresses[dress] == text or dress in values:
+                    needed.setdefault(dress, f"line {module.position(node)[0]} of {module.path}")
+    return needed
+
+
+def _is_abstract(wrap: Wrap) -> bool:
+    """Whether a wrap was met in a method that nothing calls: on a base class, whose subclasses build the model."""
+    *_, outermost = wrap.site.frame.chain()
+    return outermost.owner is not None

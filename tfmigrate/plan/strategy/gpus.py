@@ -1,0 +1,198 @@
+"""What `gpus` is: multi_gpu_model took a number of GPUs and a list of their ids alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Set
+from enum import Enum
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import keywords, text_of
+from tfmigrate.understand.lifecycle import Wrap
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import NOTHING, Frame, Items, Literal, Opaque, Value, Visible, options
+from tfmigrate.walk import walk
+
+
+class Kind(Enum):
+    NUMBER = "a number"
+    LIST = "a list of ids"
+
+
+Kinds = Set[Kind]
+"""What a value may be; nothing where it cannot be told."""
+
+_UNKNOWN: Kinds = frozenset()
+_NUMBER: Kinds = frozenset({Kind.NUMBER})
+_LIST: Kinds = frozenset({Kind.LIST})
+
+_RETURNS: dict[str, Kinds] = {
+    **dict.fromkeys(("int", "len", "max", "min", "sum", "abs", "round", "count", "index"), _NUMBER),
+    **dict.fromkeys(("list", "tuple", "sorted", "range", "split", "tolist"), _LIST),
+}
+"""What builtins and usual methods give."""
+_TAKES: dict[str, Kinds] = {
+    **dict.fromkeys(("int", "range"), _NUMBER),
+    **dict.fromkeys(("len", "set", "sorted", "enumerate", "sum", "map"), _LIST),
+    "isinstance": _NUMBER | _LIST,
+}
+"""What builtins are given."""
+_ORDERED = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual)
+_EQUAL = (cst.Equal, cst.NotEqual)
+_ARITHMETIC = (cst.Multiply, cst.Divide, cst.FloorDivide, cst.Subtract, cst.Modulo)
+_COUNTING_NAME = re.compile(r"num|count|(?<![a-z])(n|nb|no|ng|g)(?![a-z])|^ng?pus?$", re.IGNORECASE)
+
+
+def kinds(wrap: Wrap, modules: Iterable[Module]) -> Kinds:
+    """What the `gpus` of a wrap may be: what its value shows, else what the program does with it elsewhere, else what
+    it is called. `modules`: those of the program, one of which may declare it as an option of the command line."""
+    if wrap.gpus is None or wrap.gpus_value in (None, NOTHING):
+        return _NUMBER
+    shown = [_of_value(option) for option in options(wrap.gpus_value) if option != NOTHING]
+    if all(shown):
+        return frozenset().union(*shown)
+    mentions = list(_mentions(wrap.gpus, wrap.site.frame))
+    declared = {kind for _, node in mentions for kind in _declared(node, modules)}
+    used = {kind for frame, node in mentions for kind in _used(node, frame)}
+    if declared or used:
+        return frozenset(declared | used)
+    return _NUMBER if any(_COUNTING_NAME.search(_name(node) or "") for _, node in mentions) else _UNKNOWN
+
+
+def _of_value(value: Value) -> Kinds:
+    if isinstance(value, Items):
+        return _LIST
+    if isinstance(value, Literal) or value == Visible("count"):
+        return _NUMBER
+    return _of_node(value.node) if isinstance(value, Opaque) else _UNKNOWN
+
+
+def _of_node(node: cst.CSTNode | None) -> Kinds:
+    """What an expression gives, by its form."""
+    if isinstance(node, cst.Call):
+        func = node.func
+        return _RETURNS.get(func.value if isinstance(func, cst.Name) else _name(func) or "", _UNKNOWN)
+    if isinstance(node, cst.BinaryOperation):
+        return _NUMBER if isinstance(node.operator, _ARITHMETIC) else _UNKNOWN
+    return _UNKNOWN
+
+
+def _name(node: cst.CSTNode) -> str | None:
+    """The last part of a name: `gpus` of `gpus`, `args.gpus` and `args["gpus"]`."""
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
+    return text_of(index.value) if isinstance(index, cst.Index) else None
+
+
+def _mentions(node: cst.BaseExpression, frame: Frame) -> Iterator[tuple[Frame, cst.BaseExpression]]:
+    """An expression, and those that give a plain name of it its value: what it is assigned, what a caller passes."""
+    pending, seen = [(frame, node)], set()
+    while pending:
+        frame, node = pending.pop()
+        yield frame, node
+        if not isinstance(node, cst.Name) or (frame, node.value) in seen:
+            continue
+        seen.add((frame, node.value))
+        passed = _passed(node.value, frame)
+        if passed is not None:
+            pending.append(passed)
+        pending.extend((frame, value) for value in _assigned(node.value, frame))
+
+
+def _passed(name: str, frame: Frame) -> tuple[Frame, cst.BaseExpression] | None:
+    """What a caller in sight passes for a parameter."""
+    if not isinstance(frame.function, cst.FunctionDef) or frame.call is None or frame.call_node is None:
+        return None
+    parameters = [param.name.value for param in frame.function.params.params]
+    if name not in parameters or any(arg.star for arg in frame.call_node.args):
+        return None
+    place = parameters.index(name) - (frame.owner is not None)
+    given = [arg.value for arg in frame.call_node.args if arg.keyword is None]
+    named = keywords(frame.call_node).get(name)
+    if named is not None:
+        return frame.call.frame, named.value
+    return (frame.call.frame, given[place]) if 0 <= place < len(given) else None
+
+
+def _assigned(name: str, frame: Frame) -> Iterator[cst.BaseExpression]:
+    for unit in frame.module.inside(frame.function or frame.module.tree):
+        for small in unit.body if isinstance(unit, cst.SimpleStatementLine) else ():
+            if isinstance(small, cst.Assign) and any(
+                isinstance(target.target, cst.Name) and target.target.value == name for target in small.targets
+            ):
+                yield small.value
+
+
+def _declared(node: cst.BaseExpression, modules: Iterable[Module]) -> Iterator[Kind]:
+    """What options of the command line that have this name hold: argparse's, and the flags of absl and TensorFlow."""
+    name = _name(node) if isinstance(node, cst.Attribute | cst.Subscript) else None
+    for call in (call for module in modules for call in module.calls) if name is not None else ():
+        function = _name(call.func) or ""
+        if function == "add_argument" and name in _destinations(call):
+            yield from _of_option(call)
+        elif function.startswith("DEFINE_") and call.args and text_of(call.args[0].value) == name:
+            several = "list" in function or "multi" in function
+            yield from _LIST if several else _NUMBER if function.endswith("integer") else _UNKNOWN
+
+
+def _destinations(call: cst.Call) -> set[str]:
+    """The attribute that `add_argument()` sets."""
+    given = keywords(call)
+    if "dest" in given:
+        return {text_of(given["dest"].value) or ""}
+    texts = [text_of(arg.value) or "" for arg in call.args if arg.keyword is None]
+    return {text.lstrip("-").replace("-", "_") for text in texts if text.startswith("--") or not text.startswith("-")}
+
+
+def _of_option(call: cst.Call) -> Kinds:
+    given = {name: arg.value for name, arg in keywords(call).items()}
+    if text_of(given.get("action")) in ("append", "extend"):
+        return _LIST
+    if "nargs" in given and text_of(given["nargs"]) != "?":
+        return _LIST
+    kind, default = given.get("type"), given.get("default")
+    if isinstance(kind, cst.Name) and kind.value == "int":
+        return _NUMBER
+    if isinstance(default, cst.List | cst.Tuple):
+        return _LIST
+    return _NUMBER if isinstance(default, cst.Integer) else _UNKNOWN
+
+
+def _used(node: cst.BaseExpression, frame: Frame) -> Iterator[Kind]:
+    """What the program does with an expression where it means the same: compares it, loops over it, ..."""
+    module, name = frame.module, _name(node)
+    text = module.code(node)
+    own = frame.function is not None and isinstance(node, cst.Name) and _is_local(node.value, frame)
+    for part in walk(frame.function) if own and frame.function is not None else module.nodes:
+        for operand, found in _operands(part):
+            if _name(operand) == name and module.code(operand) == text:
+                yield from found
+
+
+def _is_local(name: str, frame: Frame) -> bool:
+    assert frame.function is not None
+    parameters = (param.name.value for param in walk(frame.function.params) if isinstance(param, cst.Param))
+    return name in parameters or any(_assigned(name, frame))
+
+
+def _operands(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, Kinds]]:
+    """The parts of a node of which it says what they are."""
+    if isinstance(node, cst.Comparison):
+        sides = [node.left, *(comparison.comparator for comparison in node.comparisons)]
+        numbers = any(isinstance(side, cst.Integer) for side in sides)
+        for comparison in node.comparisons:
+            if isinstance(comparison.operator, _ORDERED) or (numbers and isinstance(comparison.operator, _EQUAL)):
+                yield from ((side, _NUMBER) for side in sides)
+    elif isinstance(node, cst.BinaryOperation):
+        if isinstance(node.operator, _ARITHMETIC) and text_of(node.left) is None:
+            yield from ((side, _NUMBER) for side in (node.left, node.right))
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in _TAKES:
+        yield from ((arg.value, _TAKES[node.func.value]) for arg in node.args if not arg.star)
+    elif isinstance(node, cst.For | cst.CompFor):
+        yield node.iter, _LIST
+    elif isinstance(node, cst.Subscript):
+        yield node.value, _LIST

@@ -1,0 +1,235 @@
+"""What is left of the statements round a wrap once the wrap is gone: guards, device blocks, empty arms."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan.change.expressions import is_pure
+from tfmigrate.plan.edits import Branch, Unwrap
+from tfmigrate.understand.lifecycle import Facts, Wrap
+from tfmigrate.understand.program import Module, dotted, suites_of, units_of
+from tfmigrate.understand.values import Visible, opaque_sites
+
+_NEGATED: Mapping[type[cst.BaseCompOp], str] = {
+    cst.GreaterThan: "<=",
+    cst.GreaterThanEqual: "<",
+    cst.LessThan: ">=",
+    cst.LessThanEqual: ">",
+    cst.Equal: "!=",
+    cst.NotEqual: "==",
+    cst.Is: "is not",
+    cst.IsNot: "is",
+    cst.In: "not in",
+    cst.NotIn: "in",
+}
+
+
+def negated(condition: str) -> str:
+    """Code for the opposite of a condition: `G <= 1` gives `G > 1`."""
+    test = cst.parse_expression(condition)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return _code(test.expression)
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1 and not test.lpar:
+        comparison = test.comparisons[0]
+        opposite = _NEGATED.get(type(comparison.operator))
+        if opposite is not None:
+            return f"{_code(test.left)} {opposite} {_code(comparison.comparator)}"
+    return f"not {condition}" if isinstance(test, cst.Name | cst.Attribute | cst.Call) else f"not ({condition})"
+
+
+def _code(node: cst.BaseExpression) -> str:
+    return cst.Module([]).code_for_node(node)
+
+
+def is_cpu_device(unit: cst.CSTNode, facts: Facts) -> bool:
+    """`with tf.device('/cpu:0'):`, which kept the template off the GPUs."""
+    if not isinstance(unit, cst.With) or len(unit.items) != 1:
+        return False
+    call = unit.items[0].item
+    if not isinstance(call, cst.Call) or not call.args or not isinstance(call.args[0].value, cst.SimpleString):
+        return False
+    name = facts.symbols.get(call.func, "")
+    return name.rsplit(".", 1)[-1] in ("device", "device_scope") and "cpu" in call.args[0].value.value.lower()
+
+
+def _is_pass(unit: cst.CSTNode) -> bool:
+    return isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) and all(
+        isinstance(small, cst.Pass) for small in unit.body
+    )
+
+
+class Blocks:
+    """Follows what vanishes and decides what becomes of the compound statements round it."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        wraps: tuple[Wrap, ...],
+        removed: frozenset[cst.CSTNode],
+        renamed: Mapping[cst.Name, str],
+        strategies: Mapping[cst.CSTNode, str],
+        scopes: Collection[cst.CSTNode] = (),
+    ) -> None:
+        """`strategies`: the name of the strategy that decides instead of each `try` round a wrap; `scopes`: `with`
+        blocks that go because their strategy does."""
+        self._scopes = scopes
+        self._facts = facts
+        self._module: Module = facts.module
+        self._wraps = wraps
+        self._asking = {guard.node for wrap in wraps for guard in wrap.guards if isinstance(guard.test, Visible)}
+        """Conditions that ask for nothing but the GPUs of the machine."""
+        self._removed = removed
+        self._strategies = strategies
+        self._names = {node.value: new for node, new in renamed.items()}
+        self.edits: list[Unwrap | Branch] = []
+        self.gone: set[cst.CSTNode] = set()
+        """Units of which nothing is left."""
+        self.transparent: set[cst.CSTNode] = set()
+        """Compound statements whose content takes their place."""
+        self._touched = self._round_about()
+        self._settle(self._module.tree)
+
+    def _round_about(self) -> set[cst.CSTNode]:
+        """The units that are removed or wrapped, or keep a template off the GPUs, with all that stands round them."""
+        found: set[cst.CSTNode] = set()
+        wrapped = {wrap.site.unit for wrap in self._wraps}
+        for unit in self._module.places:
+            if (
+                unit in wrapped
+                or (self._is_line(unit) and any(small in self._removed for small in unit.body))  # type: ignore[attr-defined]
+                or (is_cpu_device(unit, self._facts) and self._holds_template(unit))
+            ):
+                found.add(unit)
+                found.update(self._module.ancestors(unit))
+        return found
+
+    @staticmethod
+    def _is_line(unit: cst.CSTNode) -> bool:
+        return isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite)
+
+    def _settle(self, block: cst.Module | cst.BaseSuite) -> None:
+        for unit in units_of(block):
+            if unit not in self._touched:
+                continue
+            if self._is_line(unit):
+                if all(small in self._removed for small in unit.body):  # type: ignore[union-attr]
+                    self.gone.add(unit)
+                continue
+            for suite in suites_of(unit):
+                self._settle(suite)
+            if is_cpu_device(unit, self._facts) or unit in self._scopes:
+                self._unwrap(unit)
+            elif isinstance(unit, cst.If):
+                self._settle_if(unit)
+            elif isinstance(unit, cst.Try):
+                self._settle_try(unit)
+
+    def _holds_template(self, unit: cst.CSTNode) -> bool:
+        inside = set(self._module.inside(unit))
+        return any(
+            one.unit in inside for wrap in self._wraps for site in opaque_sites(wrap.template) for one in site.chain()
+        )
+
+    def _unwrap(self, unit: cst.CSTNode) -> None:
+        assert isinstance(unit, cst.With)
+        self.edits.append(Unwrap(unit, None if self._empty(unit.body) else unit.body))
+        (self.gone if self._empty(unit.body) else self.transparent).add(unit)
+
+    def _empty(self, suite: cst.BaseSuite | None) -> bool:
+        return suite is None or all(unit in self.gone or _is_pass(unit) for unit in units_of(suite))
+
+    def _settle_if(self, unit: cst.If) -> None:
+        if isinstance(unit.orelse, cst.If):
+            return
+        orelse = unit.orelse.body if unit.orelse is not None else None
+        body_empty, orelse_empty = self._empty(unit.body), self._empty(orelse)
+        if body_empty and orelse_empty:
+            if self._can_go(unit):
+                self.edits.append(Unwrap(unit, None))
+                self.gone.add(unit)
+        elif body_empty and orelse is not None:
+            self.edits.append(Branch(unit, negated(self._module.code(unit.test)), orelse, None))
+        elif orelse is not None and orelse_empty:
+            self.edits.append(Branch(unit, self._module.code(unit.test), unit.body, None))
+        elif orelse is not None and self._can_go(unit) and self.sense(unit.body) == self.sense(orelse):
+            self.edits.append(Unwrap(unit, unit.body))
+            self.transparent.add(unit)
+
+    def _can_go(self, unit: cst.If) -> bool:
+        """Whether the condition can go with what hung on it."""
+        return is_pure(unit.test) or unit in self._asking
+
+    def _settle_try(self, unit: cst.Try) -> None:
+        """`try: wrap except ValueError: fall back` asks whether there are GPUs; the strategy knows."""
+        if len(unit.handlers) != 1 or unit.orelse is not None or unit.finalbody is not None:
+            return
+        if unit not in self._strategies:
+            return
+        handler = unit.handlers[0].body
+        if self._empty(unit.body) and self._empty(handler):
+            self.edits.append(Unwrap(unit, None))
+            self.gone.add(unit)
+        elif not self._empty(unit.body) and self.sense(unit.body) == self.sense(handler):
+            self.edits.append(Unwrap(unit, unit.body))
+            self.transparent.add(unit)
+        elif self._only_talks(unit.body) and self._only_talks(handler):
+            replicas = f"{self._strategies[unit]}.num_replicas_in_sync"
+            if self._empty(unit.body):
+                self.edits.append(Branch(unit, f"{replicas} == 1", handler, None))
+            else:
+                orelse = None if self._empty(handler) else handler
+                self.edits.append(Branch(unit, f"{replicas} > 1", unit.body, orelse))
+
+    def _only_talks(self, suite: cst.BaseSuite) -> bool:
+        """Whether what remains of a block are calls for their own sake: print, logging."""
+        return all(
+            unit in self.gone
+            or (
+                isinstance(unit, cst.SimpleStatementLine)
+                and all(isinstance(small, cst.Expr | cst.Pass) or small in self._removed for small in unit.body)
+            )
+            for unit in units_of(suite)
+        )
+
+    def sense(self, suite: cst.BaseSuite) -> list[str]:
+        """What a block does once the plan is carried out, whatever it looks like."""
+        found = []
+        for unit in units_of(suite):
+            if unit in self.gone:
+                continue
+            if unit in self.transparent and isinstance(unit, cst.With | cst.If | cst.Try):
+                found.extend(self.sense(unit.body))
+                continue
+            merged = unit.visit(_Merged({wrap.call: wrap.template_node for wrap in self._wraps}, self._names))
+            assert isinstance(merged, cst.CSTNode)
+            found.append(ast.dump(ast.parse(self._module.code(merged).strip("\n"))))
+        return found
+
+
+class _Merged(cst.CSTTransformer):
+    """Writes the template for a wrap, and the one name that two have become for each of them."""
+
+    def __init__(self, wraps: Mapping[cst.Call, cst.BaseExpression | None], names: Mapping[str, str]) -> None:
+        super().__init__()
+        self._wraps = wraps
+        self._names = names
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        template = self._wraps.get(original_node)
+        return updated_node if template is None else self._named(template.deep_clone())
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        return self._named(updated_node)
+
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+        return self._named(updated_node.with_changes(attr=original_node.attr))
+
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+        return updated_node.with_changes(keyword=original_node.keyword)
+
+    def _named(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        new = self._names.get(dotted(node))
+        return node if new is None else cst.parse_expression(new)

@@ -1,0 +1,107 @@
+"""Mentions of multi_gpu_model that no wrap accounts for: each is refused, so that none goes without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import text_of
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.other_names import other_names
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.program import Module, dotted, import_statements, imports_of
+from tfmigrate.understand.values import Method, ModuleValue, Opaque, Symbol, Value, options
+from tfmigrate.walk import calls_in, walk
+
+
+def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
+    """A value passed on, code never reached, Keras handed in from elsewhere, a copy."""
+    for node in (*_passed_on(draft, facts), *_unreached(draft)):
+        message = "multi_gpu_model is used here without a call that was followed"
+        draft.say(codes.NOT_FOLLOWED, node, message, "refuse")
+    for call, keras in _through_unknown(draft):
+        message = f"`{keras}` is handed in from elsewhere: if it is Keras, this is multi_gpu_model"
+        draft.say(codes.INJECTED_KERAS, call, message, "refuse")
+    for call, name in draft.facts.copies.items():
+        draft.say(
+            codes.LOCAL_COPY,
+            call,
+            f"{name} is a function of this project, not Keras's: if it is a copy of Keras's, name it in the setting "
+            "`aliases`",
+            "refuse",
+        )
+
+
+def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:
+    """Mentions that are not called, at least not by a call that wraps; `getattr(utils, "multi_gpu_model")` is one."""
+    accounted = {wrap.call.func for wrap in draft.facts.wraps}
+    exported = {name for module, name in facts.exported if module is draft.module}
+    accounted |= {one.assignment.value for one in other_names(draft) if one.goes_with(accounted, exported)}
+    for dress in {wrap.dress for wrap in facts.wraps if wrap.dress is not None}:
+        accounted.update(node for node in walk(dress.node) if isinstance(node, cst.Name | cst.Attribute))
+    for node, name in draft.facts.symbols.items():
+        if names.canonical(name) == names.MULTI_GPU_MODEL and node not in accounted:
+            yield node
+    for call, holder in _looked_up(draft.module):
+        if any(_holds_it(option, facts) for option in draft.facts.options(holder)):
+            yield call
+
+
+def _looked_up(module: Module) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+    """Each `getattr(holder, "multi_gpu_model")`, and its holder."""
+    for call in calls_in(module.tree):
+        if dotted(call.func) == "getattr" and any(text_of(arg.value) == "multi_gpu_model" for arg in call.args[1:2]):
+            yield call, call.args[0].value
+
+
+def _holds_it(value: Value, facts: ProgramFacts) -> bool:
+    """Whether a value is a module of Keras's that has multi_gpu_model, or one of the program's that imports it."""
+    if isinstance(value, Symbol):
+        return names.canonical(f"{value.name}.multi_gpu_model") == names.MULTI_GPU_MODEL
+    if not isinstance(value, ModuleValue):
+        return False
+    name = cst.Name("multi_gpu_model")
+    return value.module in facts.modules and _is_imported_name(value.module, name)
+
+
+def _unreached(draft: Draft) -> Iterator[cst.Call]:
+    """Calls in code that was never walked, by the name that the import gives."""
+    for call in draft.module.calls:
+        if call.func not in draft.facts.values and _is_imported_name(draft.module, call.func):
+            yield call
+
+
+def _is_imported_name(module: Module, node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.Name):
+        for statement, _ in import_statements(module):
+            for _, bound, full in imports_of(statement):
+                if bound == node.value and names.canonical(full) == names.MULTI_GPU_MODEL:
+                    return True
+    return isinstance(node, cst.Attribute) and names.canonical(dotted(node)) == names.MULTI_GPU_MODEL
+
+
+def _through_unknown(draft: Draft) -> Iterator[tuple[cst.Call, str]]:
+    """Calls of `something.utils.multi_gpu_model` where nobody knows what `something` is, and its code."""
+    for call in calls_in(draft.module.tree):
+        if _names_a_home(dotted(call.func)) and _is_unknown(draft.facts.values.get(call.func)):
+            yield call, dotted(call.func).rsplit(".", 2)[0]
+    for call, holder in _looked_up(draft.module):
+        if _names_a_home(f"{dotted(holder)}.multi_gpu_model") and _is_unknown(draft.facts.values.get(holder)):
+            yield call, dotted(holder).rpartition(".")[0]
+
+
+def _names_a_home(name: str) -> bool:
+    """`something.utils.multi_gpu_model`, whatever `something` is."""
+    parts = name.split(".")
+    tails = (".".join(["keras", *parts[-count:]]) for count in (2, 3) if len(parts) > count)
+    return any(names.canonical(tail) == names.MULTI_GPU_MODEL for tail in tails)
+
+
+def _is_unknown(value: Value | None) -> bool:
+    return value is not None and any(
+        isinstance(option, Opaque) or (isinstance(option, Method) and option.function is None)
+        for option in options(value)
+    )

@@ -1,0 +1,82 @@
+"""Models that a loop of the program's own trains, without fit() and train_on_batch(): a scope alone does not spread it.
+
+Measured with two replicas on TensorFlow 2.21: outside strategy.run(), apply_gradients() of Keras 3 raises RuntimeError,
+and that of Keras 2 trains something else from the second step on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst as cst
+
+from tfmigrate.importing import LIBRARIES
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.model_group import Group, Refusal, concerns
+from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.understand.lifecycle import INFERENCE, Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Parallel, models_of
+from tfmigrate.walk import walk
+
+_UPDATES = frozenset({"apply_gradients", "minimize", "get_updates"})
+"""Methods of optimizers that change weights, or say how."""
+_WEIGHTS = frozenset({"trainable_weights", "trainable_variables", "weights", "variables"})
+
+
+def trained_by_hand(home: Home, drafts: Mapping[Module, Draft]) -> Refusal | None:
+    """An optimizer that is given a model's weights by hand, or any that updates near a model that nothing else uses."""
+    near = {home.module, *(wrap.site.frame.module for wrap in home.wraps)}
+    for module, draft in drafts.items():
+        steps = _steps(draft.facts)
+        for group in home.groups if steps else ():
+            alone = module in near and not (group.compiles or group.trainings or _predicts(group, drafts))
+            for call in steps:
+                if alone or _is_given(call, group, draft.facts):
+                    line, _ = module.position(call)
+                    place = f"line {line}" if module is home.module else f"line {line} of {module.path}"
+                    return Refusal(
+                        codes.OWN_LOOP,
+                        f"a loop of its own trains the model ({place}): what the scope makes is trained by fit(), or "
+                        "by a step that strategy.run() starts on every replica",
+                    )
+    return None
+
+
+def _steps(facts: Facts) -> list[cst.Call]:
+    """The calls that update weights, but for those of a train_step(), which fit() runs, and of an optimizer's own."""
+    steps = [call for call in facts.module.calls if _updates(call, facts)]
+    if not steps:
+        return []
+    functions = (node for node in facts.module.nodes if isinstance(node, cst.FunctionDef))
+    inner = {part for one in functions if one.name.value in _UPDATES | {"train_step"} for part in walk(one)}
+    return [call for call in steps if call not in inner]
+
+
+def _updates(call: cst.Call, facts: Facts) -> bool:
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in _UPDATES:
+        return False
+    root = facts.symbols.get(call.func, "").split(".", 1)[0]
+    return not root or root in LIBRARIES
+
+
+def _predicts(group: Group, drafts: Mapping[Module, Draft]) -> bool:
+    uses = (use for draft in drafts.values() for use in draft.facts.uses if use.method in INFERENCE)
+    return any(concerns(use, group.models, group.wraps) for use in uses)
+
+
+def _is_given(call: cst.Call, group: Group, facts: Facts) -> bool:
+    """Whether `model.trainable_weights` of a model of the group stands among the arguments."""
+    return any(
+        isinstance(part, cst.Attribute) and part.attr.value in _WEIGHTS and _is_of(group, part.value, facts)
+        for arg in call.args
+        for part in walk(arg)
+    )
+
+
+def _is_of(group: Group, node: cst.BaseExpression, facts: Facts) -> bool:
+    return any(
+        (isinstance(option, Parallel) and option.wrap in group.wraps) or models_of(option) & group.models
+        for option in facts.options(node)
+    )

@@ -1,0 +1,184 @@
+"""Where strategies belong: the functions that see both how a model is built and where it is wrapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.model_group import Group, Refusal, common_frame, group_of, home_of, sites_to_cover
+from tfmigrate.plan.strategy.superseded import superseded
+from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
+from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.values import Frame, Site, models_of
+from tfmigrate.walk import walk
+
+
+@dataclass(frozen=True)
+class Home:
+    """All groups of one function (or one module's top level), which share one strategy variable."""
+
+    module: Module
+    function: cst.Module | cst.FunctionDef
+    groups: tuple[Group, ...]
+    name: str
+    """The strategy's."""
+
+    @property
+    def wraps(self) -> tuple[Wrap, ...]:
+        return tuple(wrap for group in self.groups for wrap in group.wraps)
+
+    @property
+    def body(self) -> cst.Module | cst.BaseSuite:
+        return self.function.body if isinstance(self.function, cst.FunctionDef) else self.function
+
+
+def homes_of(
+    wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft], callers: Mapping[Wrap, Frame]
+) -> tuple[list[Home], dict[cst.Call, Refusal]]:
+    """The homes of wraps, and the calls that have none; a call without one in some activation has none at all.
+
+    `callers`: those further out, of wraps whose strategy cannot be made where they would be at home.
+    """
+    homeless: dict[cst.Call, Refusal] = {}
+    by_frame: dict[Frame, list[Wrap]] = {}
+    for wrap in wraps:
+        frame = callers.get(wrap) or _raised(wrap, facts, drafts)
+        if frame is None:
+            message = "its optimizer or a part of its model is made where no common caller is in sight"
+            homeless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
+        else:
+            by_frame.setdefault(frame, []).append(wrap)
+    homeless.update(_leave_scopes_of_callers(by_frame, facts))
+    by_function: dict[cst.Module | cst.FunctionDef, list[Group]] = {}
+    modules: dict[cst.CSTNode, Module] = {}
+    for frame, members in by_frame.items():
+        members = [wrap for wrap in members if wrap.call not in homeless]
+        function = frame.function or frame.module.tree
+        if members and isinstance(function, cst.Module | cst.FunctionDef):
+            by_function.setdefault(function, []).append(group_of(frame, tuple(members), facts))
+            modules[function] = frame.module
+    homes = [
+        Home(modules[function], function, tuple(groups), _strategy_name(drafts[modules[function]], function, facts))
+        for function, groups in by_function.items()
+    ]
+    return homes, homeless
+
+
+def _leave_scopes_of_callers(by_frame: dict[Frame, list[Wrap]], facts: ProgramFacts) -> dict[cst.Call, Refusal]:
+    """A function called in the scope of another strategy makes none itself, which would be two: its callers do, all.
+
+    Returns the calls that have no such caller.
+    """
+    homeless: dict[cst.Call, Refusal] = {}
+    while True:
+        function = next(_called_in_scopes(by_frame, facts), None)
+        if function is None:
+            return homeless
+        for frame in [frame for frame in by_frame if frame.function is function]:
+            wraps = by_frame.pop(frame)
+            if frame.call is not None:
+                by_frame.setdefault(frame.call.frame, []).extend(wraps)
+                continue
+            message = "a function that is called in the scope of another strategy makes its own: move it to the callers"
+            homeless.update((wrap.call, Refusal(codes.TWO_STRATEGIES, message)) for wrap in wraps)
+
+
+def _called_in_scopes(by_frame: Mapping[Frame, list[Wrap]], facts: ProgramFacts) -> Iterator[cst.CSTNode]:
+    """The functions at home among `by_frame` that another home calls where its own strategy's scope stands."""
+    functions = {frame.function for frame in by_frame} - {None}
+    if len(by_frame) < 2 or not functions:
+        return
+    for home, wraps in by_frame.items():
+        for wrap in wraps:
+            inside = takewhile(lambda frame, home=home: frame is not home, wrap.site.frame.chain())  # type: ignore[misc]
+            for frame in inside:
+                if frame.function in functions and frame.function is not home.function:
+                    yield frame.function  # type: ignore[misc]
+    for home in by_frame:
+        for site in home.call.chain() if home.call is not None else ():
+            if site.frame in by_frame and home.function in functions and home.function is not site.frame.function:
+                group = group_of(site.frame, tuple(by_frame[site.frame]), facts)
+                covered = (one.lifted(site.frame) for one in sites_to_cover(group))
+                if any(lifted is not None and lifted.unit is site.unit for lifted in covered):
+                    yield home.function  # type: ignore[misc]
+
+
+def _strategy_name(draft: Draft, function: cst.Module | cst.FunctionDef, facts: ProgramFacts) -> str:
+    wraps = [wrap for wrap in facts.wraps if wrap.site.frame.module is draft.module]
+    if "strategy" in superseded(draft.facts, draft.scopes, wraps, facts).names(function):
+        return "strategy"
+    seen_from = draft.module.tree if draft.settings.over_workers else function
+    return draft.scopes.fresh("strategy", draft.scopes.by_node[seen_from])
+
+
+def _raised(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Frame | None:
+    """The wrap's home, moved outwards until every part of the model and its optimizer is made under it."""
+    home = home_of(wrap)
+    beside = home is not None and home not in wrap.site.frame.chain()
+    if home is not None and beside and not _asks_the_object(wrap) and _builds_others(home, facts):
+        home = common_frame([home, wrap.site.frame]) or home
+    while home is not None:
+        group = group_of(home, (wrap,), facts)
+        parts = frozenset().union(*(use.parts for use in group.compiles))
+        outside = {
+            site.frame
+            for site in sites_to_cover(group) - {use.site for use in group.compiles}
+            if site.lifted(home) is None
+            and not _reachable_far(group, site, drafts)
+            # Another model of the same variable that no run builds together with this one needs no scope of its.
+            and (site in parts or common_frame([home, site.frame]) is not None)
+        }
+        if not outside:
+            return home
+        raised = common_frame([home, *outside])
+        if raised is home:
+            return None
+        home = raised
+    return None
+
+
+def _asks_the_object(wrap: Wrap) -> bool:
+    """Whether attributes say how many GPUs there are, or whether to wrap: `if self.gpus > 1`."""
+    asked = [guard.node.test for guard in wrap.guards if not isinstance(guard.node, cst.Try)]
+    return any(
+        isinstance(part, cst.Attribute) for node in (*asked, wrap.gpus) if node is not None for part in walk(node)
+    )
+
+
+def _builds_others(home: Frame, facts: ProgramFacts) -> bool:
+    """Whether the function of an activation builds, in another one, a model that nothing wraps."""
+    wrapped = frozenset().union(*(models_of(wrap.template) for wrap in facts.wraps))
+    return any(
+        frame.function is home.function and frame is not home
+        for model in facts.models
+        if model not in wrapped
+        for frame in model.site.frame.chain()
+    )
+
+
+def _reachable_far(group: Group, site: Site, drafts: Mapping[Module, Draft]) -> bool:
+    """Whether a site outside the home can stand under `model.distribute_strategy` beside its compile()."""
+    for use in group.compiles:
+        if site in use.parts and site.frame is use.site.frame:
+            return _known_before(use, site.unit, drafts[site.frame.module])
+    return False
+
+
+def _known_before(use: Use, unit: Unit, draft: Draft) -> bool:
+    """Whether the model that compile() is called on has its name before `unit`."""
+    receiver = use.call.func.value if isinstance(use.call.func, cst.Attribute) else None
+    root = dotted(receiver).split(".", 1)[0]
+    if not root:
+        return False
+    scope = draft.scope_of(use.site.frame)
+    order = draft.module.order
+    return all(
+        order[mention.unit] < order[unit] or mention.unit is scope.node
+        for mention in draft.scopes.of_variable(root, scope)
+        if mention.binds
+    )

@@ -1,0 +1,265 @@
+"""Where the strategy of a home is made, and what stands in its scope."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.expressions import Carrier
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Insert, Move, Scope
+from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strategy
+from tfmigrate.plan.strategy.compiles import compiled_apart
+from tfmigrate.plan.strategy.merge_names import Merge
+from tfmigrate.plan.strategy.model_group import Refusal, sites_to_cover
+from tfmigrate.plan.strategy.own_loops import trained_by_hand
+from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.remains import Remains
+from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit, loops_round
+from tfmigrate.plan.strategy.sink import WayDown, is_before_choice_of_devices, ways_down
+from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy, strategy_for
+from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.values import Site
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A home whose strategy can be written."""
+
+    home: Home
+    strategy: Strategy
+    before: Unit
+    """What the strategy is made before."""
+    runs: tuple[Run, ...]
+    """What stands in its scope."""
+    move: WayDown | None
+    """Of what builds the model, to where the strategy can be made; `before` is the first of it."""
+    far: tuple[tuple[Site, cst.BaseExpression], ...]
+    """Places that stand under their model's own strategy instead, each with the expression that is the model there."""
+
+    @property
+    def covered(self) -> frozenset[Unit]:
+        """The units that stand in its scope."""
+        return frozenset(unit for run in self.runs for unit in run.units)
+
+    @property
+    def over_workers(self) -> bool:
+        return self.strategy is ALL_WORKERS
+
+
+def placements_of(
+    homes: Iterable[Home],
+    remains: Mapping[Module, Remains],
+    drafts: Mapping[Module, Draft],
+    lowering: Container[cst.Call],
+    facts: ProgramFacts,
+) -> tuple[list[Placement], dict[cst.Call, Refusal]]:
+    """The homes whose strategy can be written, and the calls in those where it cannot.
+
+    `lowering`: those whose models may be built further down, because their number of GPUs comes too late otherwise.
+    """
+    placements: list[Placement] = []
+    refused: dict[cst.Call, Refusal] = {}
+    cluster: Module | None = None
+    """The module that makes the strategy of several machines, which a program has one of."""
+    for home in homes:
+        near, far = _covered(home)
+        runs = _runs(home, near, remains.get(home.module))
+        problem = compiled_apart(home.groups) or trained_by_hand(home, drafts)
+        if problem is None and not runs:
+            problem = Refusal(codes.MADE_ELSEWHERE, "no statement was found that builds the model")
+        if problem is None:
+            before = first_common_unit(home.module, runs, home.body)
+            move: WayDown | None = None
+            if drafts[home.module].settings.over_workers:
+                cluster = cluster or home.module
+                before, strategy = _before_all_else(home, before, drafts[home.module], cluster)
+            else:
+                start = before
+                before, strategy = _outside_loops(home, start, drafts)
+                if _is_early(home, start, strategy, drafts, lowering):
+                    down = _lowered(home, start, near, drafts, facts)
+                    if down is not None:
+                        move, strategy = down
+                        before = move.move.units[0]  # type: ignore[assignment]
+                        runs = _runs(home, near, remains.get(home.module), move.move)
+            if isinstance(strategy, Strategy):
+                placements.append(Placement(home, strategy, before, runs, move, far))
+            else:
+                problem = strategy
+        if problem is not None:
+            refused.update((wrap.call, problem) for wrap in home.wraps)
+    return placements, refused
+
+
+def _covered(home: Home) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseExpression], ...]]:
+    """The units to stand under the home's strategy, and the places far from it that can stand under their model's."""
+    near: set[Unit] = set()
+    far: dict[Site, cst.BaseExpression] = {}
+    for group in home.groups:
+        trained = {
+            lifted.unit
+            for use in group.trainings
+            if (lifted := use.site.lifted(group.home)) is not None and use.site.frame is not group.home
+        }
+        apart = {
+            site: use.call.func.value
+            for use in group.compiles
+            if isinstance(use.call.func, cst.Attribute) and dotted(use.call.func.value)
+            for site in (use.site, *use.parts)
+            if site.frame is use.site.frame
+        }
+        for site in sites_to_cover(group):
+            lifted = site.lifted(group.home)
+            distant = lifted is None or (site.frame is not group.home and lifted.unit in trained)
+            if distant and site in apart:
+                far[site] = apart[site]
+            elif lifted is not None:
+                near.add(lifted.unit)
+    return frozenset(near), tuple((site, model) for site, model in far.items() if site.unit not in near)
+
+
+def _runs(home: Home, near: frozenset[Unit], left: Remains | None, move: Move | None = None) -> tuple[Run, ...]:
+    """The `with` blocks of a home."""
+    gone, transparent = (left.blocks.gone, left.blocks.transparent) if left is not None else ((), ())
+    return tuple(Cover(home.module, near, _training(home) - near, gone, transparent, move).runs(home.body))
+
+
+def _training(home: Home) -> frozenset[Unit]:
+    """The units of a home under which its models are trained."""
+    return frozenset(
+        lifted.unit
+        for group in home.groups
+        for use in group.trainings
+        if (lifted := use.site.lifted(group.home)) is not None
+    )
+
+
+def _outside_loops(home: Home, before: Unit, drafts: Mapping[Module, Draft]) -> tuple[Unit, Strategy | Refusal]:
+    """The unit before which the strategy is made: once, outside the loops, where `gpus` is known there already."""
+    found = _strategy(home, before, drafts)
+    for loop in loops_round(home.module, before, home.body):
+        outside = _strategy(home, loop, drafts)
+        if isinstance(found, Strategy) and isinstance(outside, Refusal):
+            break
+        before, found = loop, outside
+    return before, found
+
+
+def _is_early(
+    home: Home,
+    start: Unit,
+    strategy: Strategy | Refusal,
+    drafts: Mapping[Module, Draft],
+    lowering: Container[cst.Call],
+) -> bool:
+    """Whether a strategy made before `start` would come before what it needs: its number of GPUs, or their choice."""
+    if isinstance(strategy, Refusal):
+        return strategy.code == codes.GPUS_TOO_LATE and any(wrap.call in lowering for wrap in home.wraps)
+    return is_before_choice_of_devices(home, start, drafts[home.module])
+
+
+def _lowered(
+    home: Home, start: Unit, near: frozenset[Unit], drafts: Mapping[Module, Draft], facts: ProgramFacts
+) -> tuple[WayDown, Strategy] | None:
+    """The shortest way down for what a home builds to where its strategy can be made, and that strategy."""
+    draft = drafts[home.module]
+    for way in ways_down(home, start, near, _training(home), drafts, facts.exported):
+        strategy = _strategy(home, way.move.before, drafts)  # type: ignore[arg-type]
+        if isinstance(strategy, Strategy) and way.binds.isdisjoint(strategy.names):
+            return (way, strategy) if draft.wanted(codes.GPUS_TOO_LATE, way.move.units[0]) else None
+    return None
+
+
+def _before_all_else(home: Home, before: Unit, draft: Draft, cluster: Module) -> tuple[Unit, Strategy | Refusal]:
+    """The unit before which the strategy of several machines is made: before all else, once in a program."""
+    place = place_of_strategy(draft, before)
+    if cluster is not home.module:
+        message = "several machines share one strategy, and another file of this program makes it already"
+        return place, Refusal(codes.TWO_STRATEGIES, message)
+    return place, devices_problem(draft, place) or ALL_WORKERS
+
+
+def _strategy(home: Home, before: Unit, drafts: Mapping[Module, Draft]) -> Strategy | Refusal:
+    """The one strategy that serves every wrap of a home."""
+    carrier = Carrier(drafts)
+    draft = drafts[home.module]
+    found: Strategy | None = None
+    for group in home.groups:
+        for wrap in group.wraps:
+            one = strategy_for(carrier, wrap, group.home, before, draft.tf, draft.quote)
+            if isinstance(one, Refusal):
+                return one
+            both = one if found is None else found.joined(one)
+            if both is None:
+                message = "this function wraps models with different `gpus`: one strategy serves one"
+                return Refusal(codes.TWO_STRATEGIES, message)
+            found = both
+    assert found is not None
+    return found
+
+
+def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> None:
+    """The edits that make the strategy and put its scope round what needs it. `draft`: of the home's module."""
+    home, strategy = placement.home, placement.strategy
+    code = strategy.statement(home.name, draft.tf, home.module.tree.default_indent)
+    if placement.over_workers:
+        # One for all functions of the module, before the first of them.
+        others = [edit for edit in draft.edits if isinstance(edit, Insert) and edit.code == code]
+        draft.edits[:] = [edit for edit in draft.edits if edit not in others]
+        made = min((Insert(placement.before, code), *others), key=lambda edit: home.module.order[edit.before])
+    else:
+        made = Insert(placement.before, code, _moved_comments(home, left))
+    draft.edits.append(made)
+    if placement.move is not None:
+        draft.edits.append(placement.move.move)
+        line, _ = home.module.position(placement.move.last)
+        message = f"the model is built below line {line} now, where it is known how many GPUs there are"
+        draft.say(codes.GPUS_TOO_LATE, placement.move.move.units[0], message, "rewrite")
+    draft.edits.extend(Scope(run.units, f"{home.name}.scope()") for run in placement.runs)
+
+
+def _moved_comments(home: Home, left: Remains | None) -> tuple[Unit, ...]:
+    """The statements that go, whose comments go on at the strategy."""
+    gone = left.blocks.gone if left is not None else set()
+    units = dict.fromkeys(
+        wrap.site.unit
+        for wrap in home.wraps
+        if wrap.site.frame.function is home.groups[0].home.function
+        and wrap.site.unit in gone
+        and not any(owner in gone for owner in home.module.ancestors(wrap.site.unit))
+    )
+    return tuple(units)
+
+
+def scope_far_places(
+    placements: Iterable[Placement], remains: Mapping[Module, Remains], drafts: Mapping[Module, Draft]
+) -> None:
+    """The edits that put `with model.distribute_strategy.scope():` round what no strategy variable reaches."""
+    near = {unit for placement in placements for unit in placement.covered}
+    far = {site.unit: (site, model) for placement in placements for site, model in placement.far}
+    apart: dict[tuple[Module, cst.CSTNode, str], list[Unit]] = {}
+    for unit, (site, model) in far.items():
+        if unit not in near:
+            module = site.frame.module
+            merged = remains[module].merge if module in remains else Merge()
+            context = f"{merged.named(model)}.distribute_strategy.scope()"
+            apart.setdefault((module, module.places[unit].block, context), []).append(unit)
+    for (module, _, context), units in apart.items():
+        drafts[module].edits.extend(Scope(neighbours, context) for neighbours in _neighbours(module, units))
+
+
+def _neighbours(module: Module, units: Iterable[Unit]) -> Iterator[tuple[Unit, ...]]:
+    """The units of one block, in order, those that follow each other without another between them together."""
+    run: list[Unit] = []
+    for unit in sorted(units, key=lambda one: module.order[one]):
+        if run and module.places[unit].index != module.places[run[-1]].index + 1:
+            yield tuple(run)
+            run = []
+        run.append(unit)
+    if run:
+        yield tuple(run)

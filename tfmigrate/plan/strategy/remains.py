@@ -1,0 +1,118 @@
+"""What is left of a module's statements when its wraps go: the template where the parallel model was, and no guards."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.change.expressions import is_pure
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Collapse, Edit, Remove, Replace
+from tfmigrate.plan.strategy.guards import Blocks
+from tfmigrate.plan.strategy.merge_names import Merge, merge, wrapped_assignment
+from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.superseded import superseded
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.program import Module, dotted, import_statements, imports_of
+from tfmigrate.walk import walk
+
+
+@dataclass(frozen=True)
+class Remains:
+    """What is left of one module's statements round its wraps."""
+
+    draft: Draft
+    wraps: tuple[Wrap, ...]
+    """One for each call."""
+    merge: Merge
+    blocks: Blocks
+    strategies: frozenset[cst.Assign]
+    """Statements that make a strategy which the new one takes the place of."""
+
+    def edits(self, refused: Container[cst.Call]) -> Iterator[Edit]:
+        yield from (Remove(node) for node in (*self.merge.removed, *self.strategies))
+        yield from (Replace(node, new) for node, new in self.merge.renamed)
+        yield from self.blocks.edits
+        yield from self._arms()
+        for wrap in self.wraps:
+            assignment = wrapped_assignment(wrap)
+            if assignment not in self.merge.removed and wrap.template_node is not None:
+                yield Replace(_choice_of(wrap) or wrap.call, (wrap.template_node,))
+
+    def _arms(self) -> Iterator[Collapse]:
+        """Choices between the template and the parallel model, which may be none any more."""
+        settled = {edit.unit for edit in self.blocks.edits}
+        renamed = {node for node, _ in self.merge.renamed}
+        for node in self.draft.module.nodes if renamed else ():
+            if not isinstance(node, cst.If | cst.IfExp) or node in settled or not is_pure(node.test):
+                continue
+            if renamed.isdisjoint(walk(node)):
+                continue
+            if isinstance(node, cst.IfExp):
+                arms: tuple[cst.CSTNode, ...] = (node.body, node.orelse)
+            elif isinstance(node.orelse, cst.Else) and node in self.draft.module.places:
+                arms = (node.body, node.orelse.body)
+            else:
+                continue
+            if not arms[0].deep_equals(arms[1]):
+                yield Collapse(node)
+
+
+def _choice_of(wrap: Wrap) -> cst.IfExp | None:
+    """The conditional of the wrap and its own template, of which nothing is left to choose."""
+    unit = wrap.site.unit
+    if not isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) or wrap.template_node is None:
+        return None
+    for part in walk(unit):
+        if isinstance(part, cst.IfExp) and wrap.call in (part.body, part.orelse):
+            other = part.orelse if part.body is wrap.call else part.body
+            return part if other.deep_equals(wrap.template_node) else None
+    return None
+
+
+def remains_of(
+    homes: Iterable[Home], refused: Container[cst.Call], facts: ProgramFacts, drafts: Mapping[Module, Draft]
+) -> dict[Module, Remains]:
+    """For each module with a wrap, what its statements become when all wraps of the homes go."""
+    placed = [(home, wrap) for home in homes for wrap in home.wraps]
+    calls = {wrap.call: wrap for _, wrap in placed}
+    found = {}
+    for module in dict.fromkeys(wrap.site.frame.module for wrap in calls.values()):
+        draft = drafts[module]
+        own = tuple(wrap for wrap in calls.values() if wrap.site.frame.module is module)
+        exported = frozenset(name for source, name in facts.exported if source is module)
+        merged = merge(module, draft.scopes, own, exported)
+        replaced = superseded(draft.facts, draft.scopes, own, facts)
+        gone = frozenset((*merged.removed, *replaced.assignments, *_imports_of_the_name(draft, refused)))
+        strategies = dict(_deciding_strategies(module, placed, merged))
+        blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), strategies, replaced.blocks)
+        found[module] = Remains(draft, own, merged, blocks, replaced.assignments)
+    return found
+
+
+def _deciding_strategies(
+    module: Module, placed: Iterable[tuple[Home, Wrap]], merged: Merge
+) -> Iterator[tuple[cst.CSTNode, str]]:
+    """For each guard in a module the strategy of its wrap, as it is called there: a caller's is the model's own."""
+    for home, wrap in placed:
+        for guard in wrap.guards:
+            if guard.frame.module is not module:
+                continue
+            if (guard.frame.function or module.tree) is home.function:
+                yield guard.node, home.name
+            elif wrap.template_node is not None and dotted(wrap.template_node):
+                yield guard.node, f"{merged.named(wrap.template_node)}.distribute_strategy"
+
+
+def _imports_of_the_name(draft: Draft, refused: Container[cst.Call]) -> Iterator[cst.ImportFrom]:
+    """Import statements that go because they import nothing else and every use in the module is migrated."""
+    if any(wrap.call in refused for wrap in draft.facts.wraps):
+        return
+    for statement, _ in import_statements(draft.module):
+        found = [full for _, _, full in imports_of(statement)]
+        if isinstance(statement, cst.ImportFrom) and found:
+            if all(names.canonical(full) == names.MULTI_GPU_MODEL for full in found):
+                yield statement

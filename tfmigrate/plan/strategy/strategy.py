@@ -1,0 +1,212 @@
+"""From `gpus=` and the guards round a wrap to the expression that makes the strategy."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from itertools import combinations
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.expressions import Carrier
+from tfmigrate.plan.change.folding import constant
+from tfmigrate.plan.strategy.gpus import Kind, kinds
+from tfmigrate.plan.strategy.guards import negated
+from tfmigrate.plan.strategy.model_group import Refusal
+from tfmigrate.understand.lifecycle import Guard, Wrap
+from tfmigrate.understand.program import Module, Unit, suites_of
+from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
+
+_LINE = 100
+_REPEATABLE = (ast.Name, ast.Attribute, ast.Subscript)
+"""What reads well more than once."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """Which devices, and under which conditions more than one of them.
+
+    `conditions`: for each way to get there what must hold, from the outside in; nothing is always.
+    """
+
+    devices: str
+    conditions: tuple[tuple[str, ...], ...]
+    name: str = "MirroredStrategy"
+    """Its class in tf.distribute."""
+
+    def joined(self, other: Strategy) -> Strategy | None:
+        """The strategy that serves both, or None where they ask for different devices."""
+        if self.devices != other.devices:
+            return None
+        ways = dict.fromkeys((*self.conditions, *other.conditions))
+        for one, two in combinations(tuple(ways), 2):
+            if len(one) == len(two) and [negated(part) for part in one[-1:]] == list(two[-1:]) and one[:-1] == two[:-1]:
+                ways[one[:-1]] = None  # both arms of an `if`
+        # A way that asks for more than another one adds nothing to it.
+        return Strategy(self.devices, tuple(way for way in ways if not any(set(less) < set(way) for less in ways)))
+
+    @property
+    def condition(self) -> str | None:
+        """The conditions as one expression; None is always."""
+        if () in self.conditions:
+            return None
+        ways = [
+            " and ".join(f"({part})" if len(way) > 1 and (" or " in part or _is_choice(part)) else part for part in way)
+            for way in self.conditions
+        ]
+        if len(ways) == 1:
+            return f"({ways[0]})" if _is_choice(ways[0]) else ways[0]
+        return " or ".join(f"({way})" for way in ways)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name in its devices and conditions."""
+        tree = ast.parse(self.statement("_", "_", ""))
+        return frozenset(part.id for part in ast.walk(tree) if isinstance(part, ast.Name))
+
+    def statement(self, name: str, tf: str, indent: str) -> str:
+        """The assignment, broken over lines where it is long."""
+        mirrored = f"{tf}.distribute.{self.name}({self.devices and f'devices={self.devices}'})"
+        if self.condition is None:
+            return f"{name} = {mirrored}"
+        default = f"{tf}.distribute.get_strategy()"
+        line = f"{name} = {mirrored} if {self.condition} else {default}"
+        if len(line) <= _LINE:
+            return line
+        return f"{name} = (\n{indent}{mirrored}\n{indent}if {self.condition}\n{indent}else {default}\n)"
+
+
+def _is_choice(code: str) -> bool:
+    """Whether an expression is an `a if b else c`, which must have parentheses where it stands in another one."""
+    return isinstance(ast.parse(code.strip(), mode="eval").body, ast.IfExp)
+
+
+def _binds_weakly(code: str) -> bool:
+    """Whether a comparison would tear an expression apart: `a if b else c`, `a or b`."""
+    return isinstance(ast.parse(code.strip(), mode="eval").body, ast.IfExp | ast.BoolOp | ast.UnaryOp | ast.Compare)
+
+
+ALL_WORKERS = Strategy("", ((),), "MultiWorkerMirroredStrategy")
+"""Over several machines each worker brings the GPUs it sees, and one GPU a worker is worth a strategy too."""
+
+
+def strategy_for(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, quote: str) -> Strategy | Refusal:
+    """The strategy of a wrap, to be made just before the unit `before` of `home`.
+
+    `gpus=4` used the devices 0 to 3 and no others, so they are named; an omitted `gpus` used all that are visible,
+    as MirroredStrategy() does. A guard that kept the model on one device becomes the default strategy.
+    """
+    devices = _devices(carrier, wrap, home, before, quote)
+    if isinstance(devices, Refusal):
+        return devices
+    conditions = []
+    for guard in wrap.guards:
+        condition = _condition(carrier, wrap, guard, home, before, tf, quote)
+        if isinstance(condition, Refusal):
+            return condition
+        if condition and condition not in conditions:
+            conditions.append(condition)
+    return Strategy(devices, (tuple(conditions),))
+
+
+def _count(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Refusal:
+    assert wrap.gpus is not None
+    text = carrier.carried(wrap.gpus, wrap.site, home, before)
+    if text is None:
+        return _too_late(f"gpus={wrap.site.frame.module.code(wrap.gpus)}", "its definition", wrap, home, before)
+    return text
+
+
+def _too_late(what: str, needed: str, wrap: Wrap, home: Frame, before: Unit) -> Refusal:
+    module = home.module
+    place = f"line {module.position(before)[0]}" + ("" if module is wrap.site.frame.module else f" of {module.path}")
+    message = f"{what} is not known yet at {place}, where the model or its optimizer is made"
+    return Refusal(codes.GPUS_TOO_LATE, f"{message}: move {needed} above that line")
+
+
+def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str) -> str | Refusal:
+    """The devices argument; "" for all visible devices."""
+    if wrap.gpus is None or wrap.gpus_value == Visible("count"):
+        return ""
+    count = _count(carrier, wrap, home, before)
+    if isinstance(count, Refusal):
+        return count
+    return f"[f{quote}/gpu:{{i}}{quote} for i in {_either(wrap, count, carrier, count, f'range({count})')}]"
+
+
+def _either(wrap: Wrap, gpus: str, carrier: Carrier, of_list: str, of_number: str) -> str:
+    """Code for a list of ids, or for a number, or for what multi_gpu_model itself asked where it can be either."""
+    found = kinds(wrap, carrier.modules)
+    if found == {Kind.LIST}:
+        return of_list
+    if found == {Kind.NUMBER} or not isinstance(ast.parse(gpus.strip(), mode="eval").body, _REPEATABLE):
+        return of_number
+    return f"({of_list} if isinstance({gpus}, (list, tuple)) else {of_number})"
+
+
+def replicas(wrap: Wrap) -> int | None:
+    """The number of replicas where it is plain to see."""
+    value = wrap.gpus_value
+    if isinstance(value, Literal) and isinstance(value.value, int):
+        return value.value
+    return len(value.values) if isinstance(value, Items) and value.kind == "list" and value.counted else None
+
+
+def _condition(
+    carrier: Carrier, wrap: Wrap, guard: Guard, home: Frame, before: Unit, tf: str, quote: str
+) -> str | Refusal | None:
+    """The guard as a condition to stand at `before`; None where it is decided there already, or decides nothing."""
+    node = guard.node
+    here = Site(home, before).lifted(guard.frame)
+    if here is not None and not isinstance(node, cst.IfExp):
+        module = guard.frame.module
+        if _inside(module, here.unit, node) or _passed(module, here.unit, node, wrap, guard.frame):
+            return None
+    if not isinstance(node, cst.Try) and _always(node.test, guard.arm):
+        return None
+    if wrap.gpus_value in (None, Visible("count")) and guard.needs_several:
+        return None  # MirroredStrategy() on one GPU is what the other arm did
+    if isinstance(node, cst.Try):
+        return _enough_devices(carrier, wrap, home, before, tf, guard, quote)
+    test = carrier.carried(node.test, guard.site, home, before)
+    if test is None:
+        condition = f"the condition `{guard.frame.module.code(node.test)}`"
+        return _too_late(condition, "what it needs", wrap, home, before)
+    test = test if guard.arm == "body" else negated(test)
+    return None if constant(test) else test
+
+
+def _always(test: cst.BaseExpression, arm: str) -> bool:
+    """Whether a guard's arm is the only one: `if True:`."""
+    constant = {"True": "body", "1": "body", "False": "orelse", "0": "orelse"}
+    return isinstance(test, cst.Name | cst.Integer) and constant.get(test.value) == arm
+
+
+def _inside(module: Module, unit: Unit, node: cst.CSTNode) -> bool:
+    """Whether a unit stands in an arm of the statement (an `elif` included)."""
+    suites = set(suites_of(node))
+    return any(module.places[one].block in suites for one in (unit, *module.ancestors(unit)) if one in module.places)
+
+
+def _passed(module: Module, unit: Unit, node: cst.CSTNode, wrap: Wrap, home: Frame) -> bool:
+    """Whether the statement, whose other arm left the function, was already behind when `unit` began."""
+    site = wrap.site.lifted(home)
+    if node not in module.order or site is None or node in module.ancestors(site.unit):
+        return False
+    return module.order[node] < module.order[unit]
+
+
+def _enough_devices(
+    carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, guard: Guard, quote: str
+) -> str | Refusal | None:
+    """`try: wrap except ValueError` fell back to one device when devices were missing, or gpus was below 2."""
+    if guard.arm != "body":
+        return Refusal(codes.ODD_CALL, "it stands in an `except` block: what failed before it cannot be told")
+    if wrap.gpus is None:
+        return None
+    count = _count(carrier, wrap, home, before)
+    if isinstance(count, Refusal):
+        return count
+    wanted = _either(wrap, count, carrier, f"len({count})", f"({count})" if _binds_weakly(count) else count)
+    return f"len({tf}.config.list_physical_devices({quote}GPU{quote})) >= {wanted}"

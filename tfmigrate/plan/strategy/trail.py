@@ -1,0 +1,60 @@
+"""What is said of a wrap: the path of values that led to the decision, and what becomes of it in a sentence."""
+
+from __future__ import annotations
+
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.model_group import concerns
+from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import ModelObject, Opaque, Parameter, Site, opaque_sites, options
+
+
+def trail_of(wrap: Wrap, facts: ProgramFacts) -> tuple[str, ...]:
+    """Where the model was built, passed through, wrapped, compiled and used, in words.
+
+    A step reads `train.py:12: the model is built: model = build()`.
+    """
+    own = wrap.site.frame.module
+    steps = []
+    for option in options(wrap.template):
+        if isinstance(option, ModelObject):
+            steps += [_step(site, own, "the model is built") for site in option.site.chain()]
+        elif isinstance(option, Parameter):
+            steps.append(f"the model is the parameter `{option.name}`, from a caller that is not in sight")
+        elif isinstance(option, Opaque):
+            steps += [_step(site, own, f"the model comes from {option.origin}") for site in opaque_sites(option)]
+    steps += [_step(site, own, "it is wrapped") for site in wrap.site.chain()]
+    seen = set()
+    for use in facts.uses:
+        if use.call not in seen and concerns(use, frozenset(), (wrap,)):
+            seen.add(use.call)
+            steps.append(_step(use.site, own, f"{use.method}() is called on it"))
+    return tuple(dict.fromkeys(steps))
+
+
+def story_of(wrap: Wrap, draft: Draft) -> str:
+    """What becomes of a wrap that is migrated. `draft`: of the module it stands in."""
+    module = draft.module
+    sites = [option.site for option in options(wrap.template) if isinstance(option, ModelObject)]
+    places = sorted((site.frame.module.path, site.frame.module.position(site.unit)[0]) for site in sites)
+    built = "built here"
+    if places:
+        path, line = places[0]
+        built = f"built at line {line}" + ("" if path == module.path else f" of {path}")
+    gpus = f"gpus={module.code(wrap.gpus)}" if wrap.gpus is not None else "all visible GPUs"
+    scoped = f"the model {built} and its compile() stand in its scope"
+    if draft.settings.over_workers:
+        return (
+            f"multi_gpu_model ({gpus}) becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs "
+            f"that each worker of TF_CONFIG sees; {scoped}"
+        )
+    return f"multi_gpu_model ({gpus}) becomes a MirroredStrategy; {scoped}"
+
+
+def _step(site: Site, own: Module, what: str) -> str:
+    module = site.frame.module
+    line, _ = module.position(site.unit)
+    place = f"line {line}" if module is own else f"{module.path}:{line}"
+    code = module.code(site.unit).strip().split("\n")
+    first = next((text.strip() for text in code if text.strip() and not text.strip().startswith("#")), "")
+    return f"{place}: {what}: {first[:80]}"

@@ -1,0 +1,58 @@
+"""What the probe changes in every aligned run so that two can be compared step by step (see probe/aligned)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfmigrate.verify.judge.optimizers import optimizer_name
+from tfmigrate.verify.run.trace import Trace
+
+ALWAYS = (
+    "every run starts from the old run's initial weights; what each script itself gives them is compared by mean and "
+    "spread, and value by value where a file gives it",
+    "batches come in one order: shuffling is off, and Python's and NumPy's streams start anew at each training call; "
+    "what shuffling was asked for is compared",
+    "dropout and noise are off; what was asked for is compared. What the script's own code draws in a model "
+    "(K.random_normal, tf.random.uniform, tf.nn.dropout) comes from a fixed table",
+    "TF32 is off, and kernels are deterministic where the TensorFlow can make them so",
+)
+PREDICTING = (
+    "weights that no file gave are the old run's, so initializers are not compared",
+    "Python's and NumPy's streams start from one seed",
+    *ALWAYS[-1:],
+)
+"""Where nothing is trained."""
+ADAMS = frozenset({"adam", "adamw", "adamax", "nadam"})
+WITH_RATES = ADAMS | {"rmsprop", "adadelta"}
+ROUNDED = "beta_1, beta_2 and rho are rounded to float32 on every side, as old Keras keeps them"
+HIDDEN = (
+    "; this hides that TensorFlow 1.15 and 2.3 form Adam's 1 - beta_2 in float32 and today's in float64, which makes "
+    "the old steps 6.4e-6 longer"
+)
+COUNTER = (
+    "standalone Keras reads its optimizer's step counter before it adds to it, which it otherwise leaves to chance"
+)
+
+
+BETWEEN_EPOCHS = (
+    "Keras 3 calls on_epoch_end of a Sequence once more, before the first epoch, which puts the order of one that "
+    "shuffles there one on: that call is left out"
+)
+
+
+def made(traces: Iterable[Trace]) -> tuple[str, ...]:
+    """Those that were made in any of the runs; none where nothing ran."""
+    ran = [trace for trace in traces if trace.start is not None]
+    if not ran:
+        return ()
+    if any(trace.predictions for trace in ran):
+        return PREDICTING
+    optimizers = {optimizer_name(compiled) for trace in ran for compiled in trace.compiles}
+    found = list(ALWAYS)
+    if optimizers & WITH_RATES:
+        found.append(ROUNDED + (HIDDEN if optimizers & ADAMS else ""))
+    if any(trace.start is not None and trace.start.flavour == "keras" for trace in ran):
+        found.append(COUNTER)
+    if any(fit.source == "sequence" for trace in ran for fit in trace.fits):
+        found.append(BETWEEN_EPOCHS)
+    return tuple(found)

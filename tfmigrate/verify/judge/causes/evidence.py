@@ -1,0 +1,103 @@
+"""What two runs and their comparison show, and what was concluded from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from tfmigrate.verify.judge.align import StepPair
+from tfmigrate.verify.judge.compare import Comparison
+from tfmigrate.verify.judge.contract import Row
+from tfmigrate.verify.run.trace import Trace
+
+Kind = Literal[
+    "crash",
+    "no training",
+    "models",
+    "scope",
+    "initial weights",
+    "frozen layers",
+    "dtype",
+    "epochs",
+    "batch size",
+    "data",
+    "shuffle",
+    "loss weights",
+    "regularizer",
+    "constraint",
+    "dropout",
+    "loss",
+    "loss scale",
+    "learning rate",
+    "update rule",
+    "remainder batch",
+    "batch norm",
+    "validation",
+    "rows",
+    "predictions",
+    "unknown",
+]
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Where two runs part and why; epoch and step count from 0 and are None where no single step shows it."""
+
+    kind: Kind
+    cause: str
+    epoch: int | None = None
+    step: int | None = None
+    call: int | None = None
+    """Of several training calls the one where the losses part there, counted from 0."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    old: Trace
+    new: Trace
+    comparison: Comparison
+
+    def row(self, start: str) -> Row | None:
+        """The first broken row of the contract whose name begins so."""
+        return next((row for row in self.comparison.broken if row.what.startswith(start)), None)
+
+
+RATIO_BAND = 1e-3
+"""How near to a whole number a ratio must lie to be called that number."""
+
+
+def first_apart(e: Evidence) -> StepPair | None:
+    """The first judged step whose losses differ."""
+    return next((p for p in e.comparison.judged_steps if not p.difference <= e.comparison.tolerance), None)
+
+
+def apart_at_once(e: Evidence) -> StepPair | None:
+    """The first step of all, where its losses differ."""
+    first = first_apart(e)
+    return first if first is not None and first == e.comparison.steps[0] else None
+
+
+def first_loss(e: Evidence) -> tuple[int, int] | None:
+    first = first_apart(e)
+    return None if first is None else (first.epoch, first.step)
+
+
+def where(epoch: int, step: int) -> str:
+    return f"epoch {epoch}, step {step}"
+
+
+def whole_ratio(ratio: float) -> str | None:
+    """`4 times` or `1/4 of` when the ratio is a whole number other than one, or its inverse."""
+    for value, words in ((ratio, "{} times"), (1 / ratio if ratio else 0.0, "1/{} of")):
+        nearest = round(value) if math.isfinite(value) else 0
+        if nearest >= 2 and abs(value / nearest - 1) <= RATIO_BAND:
+            return words.format(nearest)
+    return None
+
+
+def times(ratio: float) -> str:
+    whole = whole_ratio(ratio)
+    if whole is None:
+        return ""
+    return f": x{whole.split()[0]}" if whole.endswith("times") else f": {whole.removesuffix(' of')} of it"

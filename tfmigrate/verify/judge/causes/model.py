@@ -1,0 +1,145 @@
+"""Causes in the model: its weights, what is trained of it, where it was built, batch norm, dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfmigrate.verify.judge import weights
+from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, Kind, first_apart, first_loss
+from tfmigrate.verify.judge.contract import BATCH_NORM, updates_explain
+from tfmigrate.verify.judge.optimizers import number
+from tfmigrate.verify.run.trace import Model
+
+
+def models(e: Evidence) -> Divergence | None:
+    if e.old.predictions and not e.new.predictions:
+        calls = f"the old one predicted {len(e.old.predictions)} times"
+        what = f"trained {len(e.new.steps)} steps" if e.new.steps else "predicted nothing"
+        return Divergence("predictions", f"the new script {what}; {calls}")
+    if not e.new.steps and not e.old.predictions:
+        return Divergence("no training", f"the new script trained nothing; the old one took {len(e.old.steps)} steps")
+    for kind in ("trained models", "models that predict"):
+        row = e.row(kind)
+        if row is not None:
+            return Divergence("models", f"{row.old} {kind} became {row.new}", 0, 0)
+    row = e.row("weights")
+    if row is not None:
+        return Divergence("models", f"the model has other weights: {row.old} became {row.new}", 0, 0)
+    return None
+
+
+def initial_weights(e: Evidence) -> Divergence | None:
+    loaded = e.row("loaded from a file")
+    if loaded is not None:
+        what = "a file gave the old model its weights, and the new one none" if loaded.old else "a file gave weights"
+        return Divergence("initial weights", what, 0, 0)
+    return _own(e) or _weights_of(e, e.old.models if e.old.predictions else e.old.models[:1])
+
+
+def _own(e: Evidence) -> Divergence | None:
+    """What the scripts themselves give the weights; the runs begin with the old one's all the same."""
+    for old, new in zip(e.old.models, e.new.models):
+        given = weights.given_otherwise(old, new) if e.row("tensors that a file gives") else []
+        if given:
+            what = f"a file gives {_first_of(given)} in the old script; the new one has other values there"
+            return Divergence("initial weights", f"{what}: look at by_name= and at the names of the layers", 0, 0)
+        drawn = weights.drawn_otherwise(old, new) if e.row("initial values") else []
+        if drawn:
+            (_, (m, s), (n, t)), names = drawn[0], [name for name, _, _ in drawn]
+            what = (
+                f"{_first_of(names)} begin with a mean of {number(n)} and a spread of {number(t)}, where it was "
+                f"{number(m)} and {number(s)}: look at initializers, weights= and set_weights()"
+            )
+            return Divergence("initial weights", what, 0, 0)
+    return None
+
+
+def _first_of(names: Sequence[str]) -> str:
+    return f"{names[0]} and {len(names) - 1} more" if names[1:] else names[0]
+
+
+def later_weights(e: Evidence) -> Divergence | None:
+    """Of models that are trained after another: they may hold layers of that one, as its training left them."""
+    return _weights_of(e, e.old.models[1:])
+
+
+def _weights_of(e: Evidence, models: Sequence[Model]) -> Divergence | None:
+    if e.row("initial weights") is None:
+        return None
+    for model in models:
+        for difference in weights.differences(e.old, e.new, model.index, "initial") or ():
+            if difference.absolute > 1e-7:
+                what = f"initial weights differ: {difference.name} by up to {difference.absolute:.3g}"
+                return Divergence("initial weights", what, 0, 0)
+    return None
+
+
+def built(e: Evidence) -> Divergence | None:
+    """The model computes or learns otherwise by its own settings."""
+    kinds: tuple[tuple[str, Kind, str], ...] = (
+        ("trainable weights", "frozen layers", "{} are trained where {} were"),
+        ("computed in", "dtype", "computed in {} where it was {}"),
+        ("constraints", "constraint", "constraints of weights {} where they were {}"),
+    )
+    for name, kind, words in kinds:
+        if (row := e.row(name)) is not None:
+            hint = "; where the script sets `trainable` after compile(), see TFM401" if kind == "frozen layers" else ""
+            return Divergence(kind, words.format(row.new, row.old) + hint, 0, 0)
+    return None
+
+
+def replicas(e: Evidence) -> Divergence | None:
+    row = e.row("replicas")
+    if row is None:
+        return None
+    does = "predicts" if e.old.predictions else "was trained"
+    many = "replica" if row.new == 1 else "replicas"
+    return Divergence("scope", f"the model {does} on {row.new} {many} where {row.old} were asked for", 0, 0)
+
+
+def stood_still(e: Evidence) -> Divergence | None:
+    """Layers that are frozen, or no longer, in a later training call, which the first one does not show."""
+    for model in e.old.models:
+        for one, other, words in (
+            (e.new, e.old, "that were trained stay as they were"),
+            (e.old, e.new, "that stayed as they were are trained"),
+        ):
+            names = weights.still(one, other, model.index)
+            if names and first_apart(e) is not None:
+                which = f"{names[0]}, ..." if names[1:] else names[0]
+                many = f"{len(names)} weight tensor{'s' if names[1:] else ''} ({which})"
+                what = f"{many} {words}: look at `trainable`, and at compile() after it"
+                return Divergence("frozen layers", what, *(first_loss(e) or (0, 0)))
+    return None
+
+
+def momentum(e: Evidence) -> Divergence | None:
+    """Moving averages that go another way than several updates a step explain."""
+    if e.row("final non-trainable weights") is None:
+        return None
+    for model in e.old.models:
+        ratio = weights.statistics_ratio(e.old, e.new, model.index)
+        if ratio is not None and not updates_explain(e.old, e.new, model):
+            most = model.replicas + 1
+            what = (
+                f"the first step moves the moving averages of batch norm {number(1 / ratio)} times as far as it did; "
+                f"that multi_gpu_model updated them up to {most} times a step explains 1/{most} to 1: look at momentum"
+            )
+            return Divergence("batch norm", what, 0, 0)
+    return None
+
+
+def batch_norm(e: Evidence) -> Divergence | None:
+    first = first_apart(e)
+    if first is None or first == e.comparison.steps[0]:  # they are what both began with then
+        return None
+    if not any(known.name == BATCH_NORM for known in e.comparison.known):
+        return None
+    what = "the moving statistics of batch norm differ and so do the losses"
+    return Divergence("batch norm", what, *(first_loss(e) or ()))
+
+
+def dropout(e: Evidence) -> Divergence | None:
+    """Neutralised in an aligned run, so no loss shows it."""
+    row = e.row("dropout and noise asked for")
+    return None if row is None else Divergence("dropout", f"dropout and noise {row.old} became {row.new}")

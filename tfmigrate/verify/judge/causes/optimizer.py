@@ -1,0 +1,97 @@
+"""Causes in the optimizer: its rule, its settings, its learning rate."""
+
+from __future__ import annotations
+
+import math
+
+from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_loss, times, where
+from tfmigrate.verify.judge.optimizers import (
+    EPSILON_MOVED,
+    changed_settings,
+    describe,
+    formula,
+    number,
+    optimizer_name,
+    pair_compiles,
+)
+from tfmigrate.verify.run.trace import minor
+
+OLD_DEFAULTS = {
+    ("adadelta", "learning_rate"): (1.0, 0.001),
+    ("adagrad", "learning_rate"): (0.01, 0.001),
+    ("adamax", "learning_rate"): (0.002, 0.001),
+    ("nadam", "learning_rate"): (0.002, 0.001),
+    ("adagrad", "initial_accumulator_value"): (0.0, 0.1),
+}
+"""Defaults of standalone Keras up to 2.3 and of tf.keras (docs/semantics.md)."""
+
+
+def update_rule(e: Evidence) -> Divergence | None:
+    at = first_loss(e) or (0, 0)
+    for a, b in pair_compiles(e.old, e.new):
+        if optimizer_name(a) != optimizer_name(b):
+            return Divergence("update rule", f"{describe(a)} became {describe(b)}", *at)
+        changed = changed_settings(a, b)
+        if changed:
+            words = ", ".join(_change(optimizer_name(a), key, *values) for key, values in changed.items())
+            if "learning_rate" in changed:
+                return Divergence("learning rate", f"{optimizer_name(a)} {words}", *at)
+            return Divergence("update rule", f"{describe(a)} became {describe(b)}: {words}{formula(a, b)}", *at)
+    return None
+
+
+def learning_rate(e: Evidence) -> Divergence | None:
+    if e.row("learning rate") is None:
+        return None
+    others = {(s.fit, s.epoch, s.step): s.learning_rate for s in e.new.steps}
+    for old in e.old.steps:
+        new = others.get((old.fit, old.epoch, old.step))
+        if old.learning_rate is not None and new is not None and not math.isclose(old.learning_rate, new, rel_tol=1e-6):
+            ratio = times(new / old.learning_rate) if old.learning_rate else ""
+            change = f"learning rate {old.learning_rate:.6g} -> {new:.6g}{ratio}"
+            return Divergence("learning rate", f"{change} from {where(old.epoch, old.step)} on", old.epoch, old.step)
+    return None
+
+
+def _change(optimizer: str, key: str, old: object, new: object) -> str:
+    if OLD_DEFAULTS.get((optimizer, key)) == (_plain(old), _plain(new)):
+        reason = ": changed default"
+    elif isinstance(old, int | float) and isinstance(new, int | float) and old:
+        reason = times(new / old)
+    else:
+        reason = ""
+    return f"{key} {number(old)} -> {number(new)}{reason}"
+
+
+def _plain(value: object) -> object:
+    """float32 values as the decimal they were written as; a missing setting as 0."""
+    return float(f"{value:.6g}") if isinstance(value, int | float) else 0.0 if value is None else value
+
+
+CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
+
+
+def clipped(e: Evidence) -> str | None:
+    """Keras 3 clips before the replicas' gradients are added up (TFM310), which no setting shows."""
+    if e.new.start is None or not e.new.start.keras.startswith("3.") or all(m.replicas < 2 for m in e.new.models):
+        return None
+    given = {name for compiled in e.new.compiles for name in CLIPS if compiled.config.get(name)}
+    if not given:
+        return None
+    return (
+        f"{' and '.join(sorted(given))}: Keras 3 clips the gradients of each replica and adds them up after, which "
+        "clips less than the old model's one gradient was; Keras 2 adds them up first (TFM310)"
+    )
+
+
+def moved_epsilon(e: Evidence) -> str | None:
+    """What no setting shows: the place of epsilon (docs/semantics.md), which a root near it in size makes felt."""
+    name = next((optimizer_name(c) for c in e.old.compiles if optimizer_name(c) in EPSILON_MOVED), None)
+    if name is None or e.old.start is None or e.new.start is None:
+        return None
+    if not minor(e.old.start.tensorflow) < (2, 11) <= minor(e.new.start.tensorflow):
+        return None
+    return (
+        f"{name} adds epsilon to the square root in TensorFlow {e.old.start.tensorflow} and under it from 2.11 on, so "
+        "that small gradients take other steps, the less so where epsilon is written as its square (TFM304)"
+    )

@@ -1,0 +1,204 @@
+"""Deliberately wrong migrations. A verifier that cannot tell them from the right one proves nothing.
+
+Each control is a pure function from a file of the migrated program to that file with one well-known mistake, the same
+where the mistake cannot be made in it, and the causes under which `cause.find` should name it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from tfmigrate.verify.judge import mutations
+from tfmigrate.verify.judge.causes.evidence import Kind
+
+Mutation = Callable[[cst.Module, int], cst.Module]
+"""A tree and the number of replicas to a tree, the same object where the mistake cannot be made."""
+
+
+Subject = Literal[
+    "batch size",
+    "learning rate",
+    "optimizer",
+    "shuffling",
+    "scope",
+    "sample weights",
+    "validation",
+    "loss",
+    "steps",
+    "epochs",
+    "regularizers",
+    "dropout",
+    "loaded weights",
+    "frozen layers",
+    "precision",
+    "predictions",
+]
+"""What a mistake is about."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """One mistake; `mutation` is its name in the report, `{}` in it the number of replicas."""
+
+    mutation: str
+    subject: Subject
+    mutate: Mutation
+    expected: frozenset[Kind]
+    kerases: frozenset[Literal[2, 3]] = frozenset({2, 3})
+    """Where it is a mistake at all."""
+    may_do_nothing: bool = False
+    """Whether the changed line bears on training, the text cannot tell (weights loaded after it, say): a run that
+    equals the right one in everything recorded is then set aside, and said to be."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A program with one mistake in it, made in every file where it can be."""
+
+    mutation: str
+    subject: Subject
+    files: Mapping[str, str]
+    """The changed ones, path in the program to text."""
+    expected: frozenset[Kind]
+    may_do_nothing: bool = False
+
+
+def mutants(
+    program: Mapping[str, str | bytes],
+    script: str,
+    replicas: int,
+    keras: Literal[2, 3],
+    chosen: Sequence[Control] | None = None,
+) -> Iterator[Mutant]:
+    """Every control, of CONTROLS or those chosen, that applies to the migrated program (path to source of each module).
+
+    A mistake that only another file than `script` can make may lie in code that this script never runs.
+    Raises libcst.ParserSyntaxError when `script` is not Python; another file that is none is left alone.
+    """
+    modules = {script: cst.parse_module(program[script])}
+    for path, source in program.items():
+        if path != script:
+            with contextlib.suppress(cst.ParserSyntaxError, UnicodeDecodeError):
+                modules[path] = cst.parse_module(source)
+    for control in CONTROLS if chosen is None else chosen:
+        if keras not in control.kerases:
+            continue
+        mutated = {path: control.mutate(module, replicas).code for path, module in modules.items()}
+        changed = {path: code for path, code in mutated.items() if code != modules[path].code}
+        if changed:
+            may_do_nothing = control.may_do_nothing or script not in changed
+            yield Mutant(control.mutation.format(replicas), control.subject, changed, control.expected, may_do_nothing)
+
+
+PREDICTION_CONTROLS = (
+    Control("scope missing", "scope", mutations.scope_missing, frozenset({"scope"})),
+    Control(
+        "weights not loaded",
+        "loaded weights",
+        mutations.load_skipped,
+        frozenset({"initial weights"}),
+        may_do_nothing=True,
+    ),
+    Control(
+        "another model than the loaded one",
+        "loaded weights",
+        mutations.another_model,
+        frozenset({"initial weights"}),
+        may_do_nothing=True,
+    ),
+    Control("last rows lost", "predictions", mutations.rows_lost, frozenset({"rows"}), may_do_nothing=True),
+    Control(
+        "rows in another order",
+        "predictions",
+        mutations.rows_in_another_order,
+        frozenset({"data", "predictions"}),
+        may_do_nothing=True,
+    ),
+    Control(
+        "predict_on_batch", "predictions", mutations.predicted_on_batch, frozenset({"rows", "crash"}), frozenset({3})
+    ),
+    Control(
+        "half precision", "precision", mutations.predicted_in_half_precision, frozenset({"dtype"}), may_do_nothing=True
+    ),
+)
+"""Mistakes of a migration of a script that trains nothing. One row at a time has no order, a dataset none that can be
+changed from without, and `predict_on_batch` takes no generator."""
+
+CONTROLS = (
+    Control("batch x{}", "batch size", mutations.batch_times_replicas, frozenset({"batch size"})),
+    Control("learning rate x{}", "learning rate", mutations.learning_rate_times_replicas, frozenset({"learning rate"})),
+    Control(
+        "changed default left unwritten",
+        "optimizer",
+        mutations.default_unwritten,
+        frozenset({"learning rate", "update rule"}),
+    ),
+    Control("shuffle lost", "shuffling", mutations.shuffle_lost, frozenset({"shuffle"})),
+    Control("scope missing", "scope", mutations.scope_missing, frozenset({"scope"})),
+    Control(
+        "compile outside the scope", "scope", mutations.compile_outside_scope, frozenset({"scope"}), frozenset({3})
+    ),
+    Control(
+        "class or sample weights dropped", "sample weights", mutations.weights_dropped, frozenset({"loss weights"})
+    ),
+    Control("validated on the training data", "validation", mutations.wrong_validation, frozenset({"validation"})),
+    # Beside a regularizer, or weighed once more by class weights, the ratio of the losses is no whole number.
+    Control(
+        "loss that takes the mean itself",
+        "loss",
+        mutations.scalar_loss,
+        frozenset({"loss scale", "loss"}),
+        frozenset({3}),
+    ),
+    Control("loss / {}", "loss", mutations.loss_divided, frozenset({"loss scale", "loss"})),
+    Control("another loss", "loss", mutations.other_loss, frozenset({"loss"})),
+    Control("steps an epoch / {}", "steps", mutations.steps_divided, frozenset({"data"})),
+    Control("epochs / {}", "epochs", mutations.epochs_divided, frozenset({"epochs"})),
+    Control("optimizer settings dropped", "optimizer", mutations.settings_dropped, frozenset({"update rule"})),
+    Control("regularizer lost", "regularizers", mutations.regularizer_lost, frozenset({"regularizer"})),
+    Control("dropout halved", "dropout", mutations.dropout_halved, frozenset({"dropout"})),
+    Control(
+        "weights not loaded",
+        "loaded weights",
+        mutations.load_skipped,
+        frozenset({"initial weights"}),
+        may_do_nothing=True,
+    ),
+    Control(
+        "frozen layers learn",
+        "frozen layers",
+        mutations.layers_thawed,
+        frozenset({"frozen layers"}),
+        may_do_nothing=True,
+    ),
+    # K.clear_session() of Keras 3 forgets the policy that it sets.
+    Control("half precision", "precision", mutations.half_precision, frozenset({"dtype"}), may_do_nothing=True),
+)
+"""Those that every verdict needs come first; a script offers at least the learning rate, the scope and the loss."""
+
+_OF_ESTIMATORS = (
+    Control(
+        "batch of one replica", "batch size", mutations.batch_of_one_replica, frozenset({"batch size", "crash", "data"})
+    ),
+    Control("batch x{}", "batch size", mutations.batch_times_replicas, frozenset({"batch size", "crash", "data"})),
+    # `num_replicas_in_sync`, by which the batch is multiplied, is 1 then.
+    Control("scope missing", "scope", mutations.scope_missing, frozenset({"scope", "batch size"})),
+)
+ESTIMATOR_CONTROLS = (
+    *_OF_ESTIMATORS,
+    *(control for control in CONTROLS if control.mutation not in {own.mutation for own in _OF_ESTIMATORS}),
+)
+"""With mistakes of a migration from tf.estimator in the place of those of the same name. A batch of 1 on two replicas
+kills Keras 3 (docs/semantics.md), and rounds that are not full are dropped, so that a few samples make none."""
+
+
+def controls_of(*, predicts: bool, estimators: bool) -> tuple[Control, ...]:
+    """The mistakes that can be made in a program that only predicts, trains Estimators, or trains models of Keras."""
+    if predicts:
+        return PREDICTION_CONTROLS
+    return ESTIMATOR_CONTROLS if estimators else CONTROLS

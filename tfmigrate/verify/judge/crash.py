@@ -1,0 +1,127 @@
+"""Why a script crashed, in a line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tfmigrate.printable import both_ends
+from tfmigrate.verify.judge.cause import find
+from tfmigrate.verify.judge.causes.evidence import Divergence, Kind
+from tfmigrate.verify.judge.compare import Comparison
+from tfmigrate.verify.run.trace import Trace
+
+
+def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Divergence:
+    """Why the new script crashed: the scope where the error says so, else what differed before, else the error."""
+    if any(sign in error for sign in SCOPE_SIGNS):
+        what = f"the new script built its model or optimizer outside the strategy's scope: {shorten(error)}"
+        return Divergence("scope", what)
+    before = find(old, new, comparison) if new.steps or new.predictions else None
+    if before is not None and before.kind in BEFORE_A_CRASH:
+        return replace(before, cause=f"{before.cause}; then it crashed: {shorten(error)}")
+    same = comparison.losses_agree and len(new.steps) >= len(old.steps) == len(comparison.steps) > 0
+    when = "before its first training step" if not new.steps else f"after {len(new.steps)} training steps"
+    if old.predictions:
+        when = f"after {len(new.predictions)} of {len(old.predictions)} calls that predict"
+    elif same:
+        when = f"after all {len(old.steps)} training steps, whose losses agree"
+    return Divergence("crash", f"the new script crashed {when}: {shorten(error)}{_uneven_first(error)}")
+
+
+def same_error(old: Trace, new: Trace) -> bool:
+    """Whether both scripts died of one error, wherever in them; names of layers and numbers are not compared."""
+    errors = [trace.end.error if trace.end else None for trace in (old, new)]
+    if None in errors:
+        return False
+    first, second = (re.sub(r"\d+", "0", re.sub(r" \([^()\s]+:\d+\)$", "", shorten(error or ""))) for error in errors)
+    return first == second
+
+
+def _uneven_first(error: str) -> str:
+    """What Keras 3 says of it names neither the batch nor the replicas (docs/semantics.md)."""
+    if "AddN" not in error or "same size and shape" not in error:
+        return ""
+    return (
+        "; Keras 3 under a strategy does not take a first batch that does not divide by the replicas, be it of fit, of "
+        "its validation or of evaluate: give that one a batch size that does"
+    )
+
+
+BEFORE_A_CRASH: frozenset[Kind] = frozenset(
+    {
+        "models",
+        "initial weights",
+        "frozen layers",
+        "dtype",
+        "epochs",
+        "batch size",
+        "loss weights",
+        "regularizer",
+        "dropout",
+        "loss",
+        "loss scale",
+        "learning rate",
+        "update rule",
+        "shuffle",
+        "scope",
+    }
+)
+"""What the steps before a crash show by themselves; that later ones are missing is the crash's own doing."""
+SCOPE_SIGNS = (
+    "Mixing different tf.distribute.Strategy",
+    "was not created in the distribution strategy scope",
+    "under the scope for tf.distribute.Strategy",
+    "different tf.distribute.Strategy",
+    "created under a different strategy",
+)
+"""What TensorFlow 2.4 to 2.21 says to a model, optimizer or variable made outside the scope it is used in."""
+
+
+def shorten(error: str, length: int = 240) -> str:
+    """An error in one line, objects by their class alone; a long one keeps its start, with the type, and its end, with
+    what was the matter and the script's line."""
+    said = _of_call(_of_function(_of_graph(error)))
+    line = re.sub(r"<(?:[\w.]*\.)?(\w+) object at 0x[0-9a-f]+>", r"<\1>", " ".join(said.split()))
+    return both_ends(line, length)
+
+
+_PLACE = re.compile(r" \([^()\s]+:\d+\)(?:;.*)?$", re.S)
+"""The script's line, and what `outcome_of` says after it."""
+_FRAME = re.compile(r" *(?:File \"[^\n]+\", line \d+|/\S+:\d+ )[^\n]*(?:\n {8}[^\n]*)*\n")
+"""A place in a traceback that AutoGraph writes into a message, as TensorFlow 2.4 and later, and as 2.0 to 2.3; with the
+line of code below it, which is indented further."""
+
+
+def _of_function(error: str) -> str:
+    """What was the matter in a function that became a graph: after "in user code:" all places come first."""
+    head, found, rest = error.partition("in user code:")
+    frames = list(_FRAME.finditer(rest))
+    if not found or not frames or not rest[frames[-1].end() :].strip():
+        return error
+    said = rest[frames[-1].end() :].strip()
+    kind = re.search(r"(\w+: )\s*$", head)
+    return head + (said.removeprefix(kind[1]) if kind else said)
+
+
+def _of_call(error: str) -> str:
+    """An error from a layer's call without the list of what the call was given, which Keras puts last."""
+    given, place = re.search(r"\n\s*\n\s*(?:Call a|A)rguments received by ", error), _PLACE.search(error)
+    return f"{error[: given.start()].rstrip()}{place[0] if place else ''}" if given else error
+
+
+def _of_graph(error: str) -> str:
+    """What a graph died of, without the places in it where that came about, which TensorFlow puts first."""
+    head, found, rest = error.partition("Graph execution error:")
+    if not found:
+        return error
+    place = _PLACE.search(error)
+    kept: list[str] = []
+    for line in map(str.strip, rest[: len(rest) - len(place[0]) if place else None].splitlines()):
+        if line.startswith(("Traceback", "(1)")) and kept:
+            break
+        if line and not re.match(
+            r"Detected at |<stack traces|File \"|\[\[|\d+ root error|\d+ (successful|derived)", line
+        ):
+            kept.append(re.sub(r"^\(0\) [A-Z_]+: *", "", line))
+    return f"{head}{' '.join(kept)}{place[0] if place else ''}" if kept else error

@@ -1,0 +1,281 @@
+"""Known differences: what two versions of TensorFlow make of one script, shown by runs made for it, and named with its
+size, so that it is not taken for a fault of the migration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tfmigrate.verify.judge.align import noise, pair_steps, relative_difference
+from tfmigrate.verify.judge.compare import Comparison, compare
+from tfmigrate.verify.judge.contract import NEEDED, REMAINDER, KnownDifference, Row
+from tfmigrate.verify.judge.lab import Lab, restored_run
+from tfmigrate.verify.judge.optimizers import WRITTEN_ANEW, describe, formula, optimizer_name, pair_compiles
+from tfmigrate.verify.judge.pairs import outcome, paired
+from tfmigrate.verify.judge.plan import NUDGED, OLD_OPTIMIZERS, SHARED, sharing
+from tfmigrate.verify.judge.report import Pair
+from tfmigrate.verify.run.trace import Trace, minor
+from tfmigrate.verify.run.world import Run
+
+FORMULA = "optimizer of another Keras"
+ROUNDING = "rounding that grows"
+ROUNDING_SAFETY = 10.0
+"""As for losses (see `align.SAFETY`): one nudge at the start stands for rounding at each step."""
+DRIFT = "version drift"
+DATA = "data of another TensorFlow"
+DATA_LIMIT = 0.1
+"""Pictures shifted by a part of a point more or less moved losses by 8e-3; more is not put down to them."""
+FROZEN = "regularizers of frozen layers"
+DRIFT_BAND = 1e-3
+"""How far a genuine run may drift from a new one that agrees with the restored run. TF 1.15 and 2.3 take Adam's
+1 - beta_2 in float32 (1.3e-5 too small), Keras 3 in float64: 30 steps of a small network part by 4.9e-6 for that alone,
+and a run of thousands by a hundred times as much. A default that changed shows from 1e-2 on."""
+DRIFTING = frozenset({"unknown", "validation", "batch norm", "predictions"})
+"""Kinds of divergence that no setting and no data explain."""
+SEEN_LATE = (NEEDED["final weights"], "validation loss")
+
+
+def has_remainder(trace: Trace) -> bool:
+    """A batch of this old run could not be cut into equal parts, one a replica."""
+    replicas = max((model.replicas for model in trace.models), default=1)
+    return any(step.samples is not None and step.samples % replicas for step in trace.steps)
+
+
+def without_remainder(lab: Lab, reference: Run) -> tuple[Run, KnownDifference | None]:
+    """The old run in which remainder batches are shared as MirroredStrategy shares them, and what that alone changes;
+    the old run as it was where there is no remainder, or where it could not be shared so."""
+    run = lab.runs.get(reference.world.role + SHARED)
+    if run is None or not run.ok or not all(step.shared_evenly for step in run.trace.steps):
+        return reference, None
+    pairs = [pair for pair in pair_steps(reference.trace, run.trace) if pair.uneven]
+    first = pairs[0]
+    what = (
+        f"the batch at epoch {first.epoch}, step {first.step} does not divide by the replicas: multi_gpu_model takes "
+        "the mean over its samples, MirroredStrategy the mean of the replicas' means. The old script ran once more "
+        "with such batches shared as MirroredStrategy shares them, and the new one is compared with that run: the "
+        "losses of all other steps, and the weights they all lead to. By this alone the old loss moves by up to"
+    )
+    return run, KnownDifference(REMAINDER, what, noise(reference.trace, run.trace))
+
+
+def knowing(known: KnownDifference, pair: Pair) -> Pair:
+    if pair.comparison is None:
+        return pair
+    return replace(pair, comparison=replace(pair.comparison, known=(known, *pair.comparison.known)))
+
+
+def but_for_rounding(lab: Lab, start: Run, pair: Pair, old: Run, new: Run) -> Pair:
+    """The pair with what rounding makes of it known by name and size.
+
+    RMSprop and Adam take steps of one size, so that where a gradient is next to nothing, its last digits say which way
+    a weight goes. The losses of the training hardly feel it, those of the validation may. Only where every loss of the
+    training agrees, and by an experiment: the old script runs once more from weights moved by one unit in their last
+    place; what it then ends with may be a tenth as far off.
+    """
+    comparison = pair.comparison
+    if (
+        pair.divergence is None
+        or pair.divergence.kind not in DRIFTING
+        or comparison is None
+        or new.outcome == "crashed"
+    ):
+        return pair
+    late = [row for row in comparison.broken if row.what.startswith(SEEN_LATE)]
+    if not comparison.losses_agree or not late or len(late) < len(comparison.broken):
+        return pair
+    world = replace(old.world, role=old.world.role + NUDGED, nudged=True)
+    run = lab.runs.get(world.role) or lab.run(world, start=start)[0]
+    if not run.ok:
+        return pair
+    alone = compare(old.trace, run.trace, comparison.tolerance)
+    sizes = [(distance(row), distance(other)) for row in late for other in alone.contract if other.what == row.what]
+    if len(sizes) < len(late) or any(size > ROUNDING_SAFETY * own for size, own in sizes):
+        return pair
+    what = (
+        "every loss of the training agrees; where a gradient is next to nothing, its last digits decide which way the "
+        "optimizer moves a weight. Shown by a run: the old script from weights moved by one unit in their last place "
+        "ends as far from itself. Relative difference of weights or validation losses"
+    )
+    known = KnownDifference(ROUNDING, what, max(size for size, _ in sizes))
+    rows = tuple(replace(row, known=ROUNDING) if row in late else row for row in comparison.contract)
+    return replace(
+        pair, comparison=replace(comparison, contract=rows, known=(*comparison.known, known)), divergence=None
+    )
+
+
+def distance(row: Row) -> float:
+    """How far the two figures of a row of the contract lie apart: weights are given as their distance, losses each."""
+    if row.what == "validation loss":
+        both = isinstance(row.old, float) and isinstance(row.new, float)
+        return relative_difference(row.old, row.new) if both else math.inf
+    return float(row.new)
+
+
+def but_for_frozen(pair: Pair, genuine: Run, new: Run, restored: Run | None, band: float) -> Pair:
+    """The pair with the regularizers of frozen layers known by name: Keras 3 adds them to no loss
+    (Layer._get_regularization_losses goes over trainable weights, 3.15), Keras 2 and older do. What a weight that does
+    not move adds is a constant of the training call and has no gradient, so once it is taken off, all must agree."""
+    if pair.divergence is None or pair.comparison is None:
+        return pair
+    constants = frozen_penalties(genuine.trace, new.trace, pair.comparison)
+    if not constants:
+        return pair
+    without = replace(genuine, trace=_without_penalties(genuine.trace, constants))
+    found = but_for_drift(paired(without, new, band, decides=pair.decides, restored=restored), without, new)
+    if found.divergence is not None or found.comparison is None:
+        return pair
+    what = (
+        "Keras 3 leaves the regularizers of frozen layers out of the loss that it reports, Keras 2 and older add them. "
+        "Such a penalty is the same at every step and moves no weight; it was taken off the old losses before they "
+        "were compared. Largest penalty"
+    )
+    known = KnownDifference(FROZEN, what, max(constants.values()))
+    return replace(found, comparison=replace(found.comparison, known=(*found.comparison.known, known)))
+
+
+def frozen_penalties(old: Trace, new: Trace, comparison: Comparison) -> Mapping[int, float]:
+    """By training call, what the old losses have on top of those of Keras 3 at every step; none where there is no
+    regularizer, where the systems are others, or where the distance is no constant."""
+    if old.start is None or new.start is None or minor(old.start.keras) >= (3,) or minor(new.start.keras) < (3,):
+        return {}
+    if not any(not words.startswith("activity ") for model in old.models for words in model.regularizers):
+        return {}
+    found: dict[int, list[float]] = {}
+    for step in comparison.judged_steps:
+        found.setdefault(step.fit, []).append(step.old - step.new)
+    middles = {fit: sorted(apart)[len(apart) // 2] for fit, apart in found.items()}
+    largest = max((abs(step.old) for step in comparison.judged_steps), default=0.0)
+    return {fit: size for fit, size in middles.items() if size > comparison.tolerance * largest}
+
+
+def _without_penalties(trace: Trace, constants: Mapping[int, float]) -> Trace:
+    def lower(logs: Mapping[str, float], by: float) -> Mapping[str, float]:
+        return {key: value - by if key in ("loss", "val_loss") else value for key, value in logs.items()}
+
+    return replace(
+        trace,
+        steps=tuple(replace(step, loss=step.loss - constants.get(step.fit, 0.0)) for step in trace.steps),
+        epochs=tuple(replace(one, logs=lower(one.logs, constants.get(one.fit, 0.0))) for one in trace.epochs),
+    )
+
+
+def but_for_data(pair: Pair, genuine: Run, restored: Run, new: Run) -> Pair:
+    """The pair with what an old TensorFlow makes of the data by itself known by name: the pictures that the
+    ImageDataGenerator of 2.3 shifts or turns are not those of today's, from the same draws (measured). Only where the
+    old script restored today has the new one's batches and not the genuine one's, and agrees with the new one in all;
+    all that the genuine run and the new one were asked for must be the same."""
+    comparison = pair.comparison
+    if pair.divergence is None or pair.divergence.kind != "data" or comparison is None or new.outcome == "crashed":
+        return pair
+    made = {fit.index for fit in genuine.trace.fits if fit.source in ("generator", "sequence")}
+    others = {(step.fit, step.epoch, step.step): step for step in restored.trace.steps}
+    apart = [
+        step
+        for step in genuine.trace.steps
+        if (other := others.get((step.fit, step.epoch, step.step))) is None or other.fingerprint != step.fingerprint
+    ]
+    led_to = (NEEDED["batches"], NEEDED["first gradient"], "validation data", *SEEN_LATE)
+    if not apart or not {step.fit for step in apart} <= made or comparison.max_relative_difference > DATA_LIMIT:
+        return pair
+    if not all(row.what.startswith(led_to) for row in comparison.broken):
+        return pair
+    version = genuine.trace.start.tensorflow if genuine.trace.start else "?"
+    what = (
+        f"TensorFlow {version} makes other batches than today's for the same old script, as where pictures are "
+        "shifted, turned or zoomed; the old script restored today has the new one's batches, and agrees with it in "
+        "all. So the losses of the old TensorFlow judge the settings here, and no arithmetic. Relative loss difference"
+    )
+    known = KnownDifference(DATA, what, comparison.max_relative_difference)
+    rows = tuple(replace(row, known=DATA) if row.broken else row for row in comparison.contract)
+    excused = replace(comparison, contract=rows, known=(*comparison.known, known), excused=DATA)
+    return replace(pair, comparison=excused, divergence=None)
+
+
+def but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
+    """The pair with what its versions' arithmetic makes of it known by name. Only for a new script that agrees, within
+    the narrow band, with the old one restored on the same TensorFlow: then the migration itself is exact."""
+    if pair.divergence is None or pair.divergence.kind not in DRIFTING:
+        return pair
+    comparison = compare(genuine.trace, new.trace, DRIFT_BAND)
+    # Adam and RMSprop move a weight without gradient by rounding noise, so weights drift far where losses hardly do;
+    # that the final weights are right, the restored run has shown.
+    drifted = tuple(row for row in comparison.broken if row.what.startswith(NEEDED["final weights"]))
+    if not comparison.losses_agree or len(drifted) != len(comparison.broken):
+        return pair
+    rows = tuple(replace(row, known=DRIFT) if row in drifted else row for row in comparison.contract)
+    adam = any("adam" in compiled.optimizer.lower() for compiled in new.trace.compiles)
+    what = (
+        "the script restored on today's TensorFlow agrees with the new one, on its own TensorFlow it drifts away slowly"
+    )
+    what += "; Adam's steps are 6.4e-6 longer there, where 1 - beta_2 is rounded" if adam else ""
+    for changed in dict.fromkeys(
+        (optimizer_name(a), formula(a, b)) for a, b in pair_compiles(genuine.trace, new.trace)
+    ):
+        what += f"; {changed[0]}{changed[1]}" if changed[1] else ""
+    of = "difference of the predictions" if comparison.predictions else "loss difference"
+    drift = KnownDifference(DRIFT, f"{what}. Relative {of}", comparison.max_relative_difference)
+    drifting = replace(comparison, contract=rows, known=(*comparison.known, drift))
+    return replace(pair, comparison=drifting, divergence=None)
+
+
+def drifts(pair: Pair) -> bool:
+    excuses = (DRIFT, FORMULA, FROZEN, DATA)
+    return pair.comparison is not None and any(known.name in excuses for known in pair.comparison.known)
+
+
+def but_for_optimizers(lab: Lab, start: Run, genuine: Run, pairs: tuple[Pair, ...], band: float) -> tuple[Pair, ...]:
+    """The pairs with what the optimizers of another Keras make of the training known by name, and its size.
+
+    Not by the optimizer's name, but by an experiment, made only where a new script trains as the restored one does and
+    not as the genuine one: the old script runs restored once more, on Keras 2 with the optimizers of its time, which
+    that package still has. If it then trains as the genuine run did, the optimizers alone make the difference.
+    """
+    if genuine.world.kind != "genuine":
+        return pairs
+    doubtful = [pair for pair in pairs if pair.decides and pair.divergence]
+    agree = {pair.new for pair in pairs if not pair.decides and pair.equivalent}
+    today = restored_run(lab, 2) if 2 in lab.plan.modern else None
+    if today is None or not today.world.legacy_keras or not any(pair.new in agree for pair in doubtful):
+        return pairs
+    world = lab.plan.world("restored", 2)
+    world = replace(world, role=world.role + OLD_OPTIMIZERS, old_optimizers=True)
+    (run,) = lab.run(sharing(world) if genuine.world.shares_evenly else world, start=start)
+    shown = run.ok and but_for_drift(paired(genuine, run, band, decides=False), genuine, run).divergence is None
+    if not shown:
+        return pairs
+    return tuple(
+        _of_optimizer(pair, genuine, lab.runs[pair.new])
+        if pair in doubtful and pair.new in agree and _same_but_for_optimizers(lab, today, pair.new, band)
+        else pair
+        for pair in pairs
+    )
+
+
+def _same_but_for_optimizers(lab: Lab, today: Run, new: str, band: float) -> bool:
+    """Whether what was shown on Keras 2 holds for the Keras of this run: restored on both, the old script trains the
+    same, or parts at a step of an optimizer that these two write differently."""
+    restored = restored_run(lab, 2 if lab.runs[new].world.legacy_keras else 3)
+    if restored is None or restored is today:
+        return restored is today
+    _, divergence = outcome(today, restored, band)
+    names = {optimizer_name(compiled) for compiled in restored.trace.compiles}
+    return divergence is None or (divergence.kind in DRIFTING and bool(names & WRITTEN_ANEW))
+
+
+def _of_optimizer(pair: Pair, genuine: Run, new: Run) -> Pair:
+    assert pair.comparison is not None
+    told = dict.fromkeys(
+        f"{describe(a)} of TensorFlow {genuine.trace.start.tensorflow if genuine.trace.start else '?'} and "
+        f"{describe(b)} of today's take other steps{formula(a, b)}"
+        for a, b in pair_compiles(genuine.trace, new.trace)
+    )
+    what = (
+        f"{'; '.join(told)}. Shown by a run: restored on today's TensorFlow with the optimizers of its time, the old "
+        "script trains as it did; with today's, as the new one does. So the versions of Keras make the difference, not "
+        "the migration; whether today's optimizer will do is for you to say. Relative loss difference"
+    )
+    known = KnownDifference(FORMULA, what, pair.comparison.max_relative_difference)
+    rows = tuple(replace(row, known=FORMULA) if row.broken else row for row in pair.comparison.contract)
+    comparison = replace(pair.comparison, contract=rows, known=(*pair.comparison.known, known), excused=FORMULA)
+    return replace(pair, comparison=comparison, divergence=None)

@@ -1,0 +1,193 @@
+"""Runs the worlds of a plan, and remembers every run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from tfmigrate.verify.judge import crash
+from tfmigrate.verify.judge.depth import coverage
+from tfmigrate.verify.judge.plan import SHARED, Plan, again, all_migrated, all_restored
+from tfmigrate.verify.judge.report import CONTROL, Pair, Report, RunSummary, Verdict, summarize
+from tfmigrate.verify.run.outcome import STOPPED
+from tfmigrate.verify.run.side_by_side import usual_jobs
+from tfmigrate.verify.run.world import Execute, Initial, Limits, Run, World
+
+Tell = Callable[[str], None]
+Publish = Callable[[Report], None]
+"""Given what is known after every run."""
+
+
+class Lab:
+    """Runs worlds and remembers every run by its role."""
+
+    def __init__(
+        self, plan: Plan, folder: Path, tell: Tell, execute: Execute, publish: Publish = lambda report: None
+    ) -> None:
+        self.plan, self.folder, self.tell, self.execute, self.publish = plan, folder, tell, execute, publish
+        self.runs: dict[str, Run] = {}
+        self.over: dict[str, Run] = {}
+        """Every run that is over, be it the leader of a group that is not; `runs` has those of whole groups."""
+        self.wanted: list[str] = []
+        """Roles of the runs that were begun, or wait for their turn."""
+        self.one_at_a_time = threading.Lock()
+        self.remarks = list(plan.notes)
+        self.count = 0
+
+    @property
+    def jobs(self) -> int:
+        return self.plan.options.jobs or usual_jobs()
+
+    def run(
+        self, *worlds: World, start: Run | None = None, limits: Limits | None = None, jobs: int | None = None
+    ) -> list[Run]:
+        """Runs worlds that do not wait for one another, from the initial weights of `start`."""
+        initial = start.trace if start else None
+        done = self._run([(world, initial) for world in worlds], limits, jobs)
+        self.runs.update({run.world.role: run for run in done})
+        return done
+
+    def lead(self, leader: World, *others: World) -> Run:
+        """Runs `leader`, and the others beside it from its initial weights; when it fails, they are not remembered."""
+        first, *rest = self._run([(leader, None), *((world, leader) for world in others)])
+        self.runs.update({run.world.role: run for run in (first, *(rest if first.ok else ()))})
+        return first
+
+    def _run(
+        self, worlds: Sequence[tuple[World, Initial]], limits: Limits | None = None, jobs: int | None = None
+    ) -> list[Run]:
+        if worlds:
+            self.tell("running " + ", ".join(f"{w.role} ({w.runtime.label})" for w, _ in worlds))
+        folders = [self.folder / f"{self.count + i} {_file_name(w.role)}" for i, (w, _) in enumerate(worlds)]
+        self.count += len(folders)
+        self.wanted += [world.role for world, _ in worlds if world.role not in self.wanted]
+        jobs = self.plan.options.jobs or jobs
+        return self.execute(worlds, limits or self.plan.limits, folders, jobs, done=self._ended)
+
+    def _ended(self, run: Run) -> None:
+        """Publishes what is known once a run is over; the runs of a group end in threads of their own."""
+        if run.message.endswith(STOPPED):  # by us, with whatever it waited for
+            return
+        with self.one_at_a_time:
+            self.over[run.world.role] = run
+            self.publish(self.unfinished("under way", f"{len(self.over)} runs are over, no verdict yet"))
+
+    def unfinished(
+        self, state: Literal["under way", "out of time", "interrupted"], reason: str, pairs: tuple[Pair, ...] = ()
+    ) -> Report:
+        """A report of what is known, for which nothing was concluded."""
+        left = [role for role in self.wanted if role not in self.over]
+        missing = f"; not over: {', '.join(left)}" if left else ""
+        return Report(
+            "INCONCLUSIVE",
+            reason + missing,
+            self.plan.title,
+            self.summaries(self.over),
+            pairs,
+            notes=tuple(self.remarks),
+            depth=self.plan.options.depth,
+            covered=self.covered(),
+            state=state,
+        )
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the budget ended the scripts before their own end."""
+        return any(run.trace.cut is not None for run in self.over.values() if run.ok)
+
+    def covered(self) -> str:
+        """How much of the training the runs did, by the first that trained."""
+        return next((coverage(run.trace) for run in self.over.values() if run.ok), "")
+
+    def summaries(self, runs: Mapping[str, Run] | None = None) -> tuple[RunSummary, ...]:
+        return tuple(
+            summarize(role, _python(run), run.trace, run.seconds, "ok" if run.ok else crash.shorten(run.message))
+            for role, run in (self.runs if runs is None else runs).items()
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """What the plan and the runs had to say, each remark once."""
+        found: dict[str, str] = {}
+        for role, run in self.runs.items():
+            for note in () if role.startswith(CONTROL) else run.notes:
+                found.setdefault(note, f"{role}: {note}")
+        return (*self.remarks, *found.values())
+
+    def keep(self, target: Path | None) -> None:
+        """Copies what the runs printed and recorded, but for the weights, to where the user asked."""
+        for run in self.runs.values() if target else ():
+            assert target is not None
+            kept = target / run.stdout_path.parent.name
+            kept.mkdir(parents=True, exist_ok=True)
+            for file in (run.stdout_path, run.stderr_path, run.trace.folder / "trace.jsonl"):
+                if file.exists():
+                    shutil.copy(file, kept / file.name)
+
+
+def _python(run: Run) -> str:
+    return "Python " + ".".join(map(str, run.world.runtime.version))
+
+
+def _file_name(role: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", role).strip("-").lower()
+
+
+def reference_run(lab: Lab) -> Run | None:
+    """The run of the old script that everything is measured against: genuine where that works, else restored.
+
+    Where there are processors for it, all that can be known to be wanted runs beside it."""
+    plan = lab.plan
+    candidates = [plan.world("genuine")] if plan.genuine is not None else []
+    candidates += all_restored(plan)
+    for world in candidates:
+        beside = wanted_beside(plan, world) if lab.jobs > 1 else ()
+        run = lab.lead(world, *(other for other in beside if other.role not in (world.role, *lab.runs)))
+        if run.ok:
+            return run
+    return None
+
+
+def wanted_beside(plan: Plan, reference: World) -> tuple[World, ...]:
+    """What is wanted whatever the reference run shows; a smoke test asks for nothing but the new script."""
+    if plan.options.depth == "smoke":
+        return tuple(all_migrated(plan))
+    return (again(reference), *all_restored(plan), *all_migrated(plan))
+
+
+def restored_run(lab: Lab, keras: int) -> Run | None:
+    """The old script restored on this Keras; where it does not run there, on the other one."""
+    for version in (keras, *lab.plan.modern):
+        for role in (f"restored on Keras {version}{SHARED}", f"restored on Keras {version}"):
+            run = lab.runs.get(role)
+            if run is not None and run.ok:
+                return run
+    return None
+
+
+def why_none(lab: Lab) -> str:
+    """Why the old script runs nowhere, the genuine run's words first."""
+    told = [run.message for run in lab.runs.values()] or lab.plan.notes
+    return "the old script could not be run. " + ". ".join(told)
+
+
+def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:
+    """Ends of the new script that say nothing about its training."""
+    for run in lab.runs.values():
+        if run.world.kind != "migrated" or run.ok:
+            continue
+        missing = re.search(r"ModuleNotFoundError: No module named '([^'.]+)", run.message)
+        if missing and missing[1] not in ("keras", "tensorflow"):
+            return "COULD NOT RUN", run.message
+        if run.outcome == "missing runtime":
+            return "COULD NOT RUN", run.message
+        if run.outcome in ("timed out", "over a limit"):
+            return "INCONCLUSIVE", run.message
+    return None
+
+
+def replicas_of(run: Run) -> int:
+    return max((model.replicas for model in run.trace.models), default=1)

@@ -1,0 +1,336 @@
+"""What a verification found, as one value: the verdict, the evidence for it, and report.json."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from tfmigrate.verify.judge.align import PredictionPair, StepPair
+from tfmigrate.verify.judge.causes.evidence import Divergence, Kind
+from tfmigrate.verify.judge.compare import Comparison
+from tfmigrate.verify.judge.contract import Row, global_batch_size
+from tfmigrate.verify.judge.depth import Depth
+from tfmigrate.verify.judge.equivalence import Look, Outcome
+from tfmigrate.verify.judge.touched import LeftOut
+from tfmigrate.verify.run.trace import Trace
+
+Verdict = Literal["EQUIVALENT", "SMOKE PASSED", "DIFFERENT", "DOES NOT RUN", "INCONCLUSIVE", "COULD NOT RUN"]
+"""SMOKE PASSED: the first step agrees, and nothing more was looked at. DOES NOT RUN: the new script crashed."""
+
+EXIT_CODES: dict[Verdict, int] = {
+    "EQUIVALENT": 0,
+    "SMOKE PASSED": 0,
+    "DIFFERENT": 1,
+    "DOES NOT RUN": 1,
+    "COULD NOT RUN": 2,
+    "INCONCLUSIVE": 3,
+}
+INTERRUPTED = 130
+"""Exit code after Ctrl-C or a signal, as shells have it."""
+
+
+CONTROL = "control: "
+"""How the roles of deliberately wrong migrations begin."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One run of one script. None stands for what the run did not tell."""
+
+    role: str
+    """"genuine", "genuine, other thread count", "restored on Keras 3", "migrated on Keras 2", ..."""
+    runtime: str
+    """"Python 3.7.16"."""
+    tensorflow: str | None
+    keras: str | None
+    devices: tuple[str, ...]
+    """What the replicas ran on, e.g. ("logical CPU: /device:CPU:0", ...)."""
+    replicas: int | None
+    global_batch_size: int | None
+    steps: int
+    samples_per_second: float | None
+    """Inside training calls, the first step of each left out; of a script that trains nothing, inside all calls that
+    predict but the first."""
+    peak_memory_bytes: int | None
+    """Resident memory of the process."""
+    seconds: float
+    """Wall time of the whole process."""
+    outcome: str
+    """"ok", or what went wrong in words."""
+    rows_predicted: int = 0
+    """By a script that trains nothing."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One old run against one new run."""
+
+    old: str
+    new: str
+    """Roles of the two runs."""
+    comparison: Comparison | None
+    """None when the new script crashed."""
+    divergence: Divergence | None
+    decides: bool
+    """Counts for the verdict; the others attribute a difference (version drift or migration)."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.old} vs {self.new}"
+
+    @property
+    def equivalent(self) -> bool:
+        return self.comparison is not None and self.comparison.equivalent and self.divergence is None
+
+    @property
+    def remark(self) -> str:
+        """Why the two are not the same, or for what known difference they are all the same taken for it."""
+        if self.divergence is not None:
+            return self.divergence.cause
+        excuse = self.comparison.excused if self.comparison else ""
+        return f"but for a known difference, {excuse}" if excuse else ""
+
+
+@dataclass(frozen=True)
+class ControlResult:
+    """What became of one deliberately wrong migration."""
+
+    mutation: str
+    max_relative_difference: float | None
+    """Of the training loss, or of the predictions; None when the mistake made the script die, do neither, or
+    predict arrays of other shapes."""
+    detected: bool
+    found: str
+    """The cause in words."""
+    kind: Kind | None = None
+    """The cause in a word; None when it was not detected."""
+    steps: tuple[StepPair, ...] | tuple[PredictionPair, ...] = ()
+    """The old run against this one, for the picture: steps, or calls that predict."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """Paired runs of both scripts as they are written; losses by the name of the quantity, in the order of `seeds`."""
+
+    old: str
+    new: str
+    """Roles."""
+    seeds: tuple[int, ...]
+    looks: tuple[Look, ...]
+    """As planned before the first; the last may not have been needed."""
+    outcomes: tuple[Outcome, ...]
+    """At the look that ended it."""
+    old_losses: Mapping[str, tuple[float, ...]]
+    new_losses: Mapping[str, tuple[float, ...]]
+    contract: tuple[Row, ...]
+    """What both ask for, read from the first pair."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "old": self.old,
+            "new": self.new,
+            "pairs": len(self.seeds),
+            "planned_pairs": self.looks[-1].pairs,
+            "looks": [asdict(look) for look in self.looks],
+            "quantities": [
+                {
+                    "name": one.name,
+                    "margin": one.margin,
+                    "mean_difference": one.mean,
+                    "interval": list(one.interval),
+                    "p_equivalent": one.p_equivalent,
+                    "p_different": one.p_different,
+                    "answer": one.answer,
+                    "old": list(self.old_losses[one.name]),
+                    "new": list(self.new_losses[one.name]),
+                }
+                for one in self.outcomes
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of `verdict.verify`."""
+
+    verdict: Verdict
+    reason: str
+    title: str
+    """The old script and the new one, as given."""
+    runs: tuple[RunSummary, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    controls: tuple[ControlResult, ...] = ()
+    noise: float | None = None
+    """Largest relative loss difference between two runs of the old script with different thread counts; None when it
+    was not measured."""
+    notes: tuple[str, ...] = ()
+    adjustments: tuple[str, ...] = ()
+    """What the runs changed in both scripts so that they could be compared step by step."""
+    written: Written | None = None
+    """Of a comparison as written; then there are no pairs and no controls."""
+    depth: Depth = "thorough"
+    covered: str = ""
+    """How much of the training the runs did: "the first 30 steps of 70 epochs x 500 steps"; empty before any run."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Controls that were not run, and why."""
+    state: Literal["complete", "under way", "out of time", "interrupted"] = "complete"
+    """A report is written after every run; only a complete one has a verdict of its own."""
+
+    @property
+    def exit_code(self) -> int:
+        return INTERRUPTED if self.state == "interrupted" else EXIT_CODES[self.verdict]
+
+    @property
+    def possible_controls(self) -> int:
+        """Deliberately wrong migrations that could be made in this program."""
+        return len(self.controls) + sum(one.possible for one in self.left_out)
+
+    @property
+    def shown(self) -> Pair | None:
+        """The pair that explains the verdict: the first deciding one that differs, else the one furthest apart."""
+        deciding = [pair for pair in self.pairs if pair.decides] or list(self.pairs)
+        apart = [pair for pair in deciding if not pair.equivalent]
+        compared = [pair for pair in deciding if pair.comparison is not None]
+        if apart:
+            return apart[0]
+        return max(compared, key=_size, default=None)
+
+    @property
+    def predicts(self) -> bool:
+        """The scripts train nothing, and what they predict was compared."""
+        return any(pair.comparison and pair.comparison.predictions for pair in self.pairs)
+
+    @property
+    def compared(self) -> str:
+        """What was held against one another, for headings."""
+        return "prediction" if self.predicts else "loss"
+
+    @property
+    def max_relative_difference(self) -> float | None:
+        """Over every deciding pair; None when no such pair could be compared, infinite when a loss is not a number."""
+        sizes = [_size(pair) for pair in self.pairs if pair.decides and pair.comparison is not None]
+        return max(sizes, default=None)
+
+    @property
+    def known(self) -> tuple[tuple[str, str, float], ...]:
+        """(name, what, size) of each known difference, the largest size over the pairs that decide."""
+        found: dict[str, tuple[str, str, float]] = {}
+        for pair in self.pairs:
+            for difference in pair.comparison.known if pair.decides and pair.comparison else ():
+                if difference.name not in found or difference.size > found[difference.name][2]:
+                    found[difference.name] = (difference.name, difference.what, difference.size)
+        return tuple(found.values())
+
+    @property
+    def contract(self) -> tuple[Row, ...]:
+        """Of the pair that is shown, or of the comparison as written."""
+        if self.written is not None:
+            return self.written.contract
+        return self.shown.comparison.contract if self.shown and self.shown.comparison else ()
+
+    def to_json(self) -> dict[str, Any]:
+        """report.json: the keys of the design, and beside them `predictions`, `pairs`, `known_differences`,
+        `as_written`, `adjustments` and `notes`; how far it went is in `state`, `depth`, `covered` and
+        `controls_not_run`.
+
+        Epochs, steps and calls count from 0. A difference that is not a finite number is null. Of scripts that train
+        nothing, the differences are those of their predictions, here as in `loss`.
+        """
+        shown = self.shown
+        comparison = shown.comparison if shown else None
+        divergence = shown.divergence if shown else None
+        calls = comparison.predictions if comparison else ()
+        return {
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "state": self.state,
+            "depth": self.depth,
+            "covered": self.covered or None,
+            "runs": [asdict(run) for run in self.runs],
+            "loss": {
+                "max_relative_difference": _number(self.max_relative_difference),
+                "tolerance": comparison.tolerance if comparison else None,
+                "first_divergence": (
+                    {"epoch": divergence.epoch, "step": divergence.step, "cause": divergence.cause}
+                    if divergence
+                    else None
+                ),
+            },
+            "predictions": (
+                {
+                    "calls": len(calls),
+                    "rows": sum(pair.old.samples or 0 for pair in calls),
+                    "max_relative_difference": _number(self.max_relative_difference),
+                    "first_divergence": ({"call": divergence.step, "cause": divergence.cause} if divergence else None),
+                }
+                if calls
+                else None
+            ),
+            "contract": [
+                {"what": row.what, "old": _value(row.old), "new": _value(row.new), "same": row.same}
+                for row in self.contract
+            ],
+            "controls": [
+                {
+                    "mutation": control.mutation,
+                    "max_relative_difference": _number(control.max_relative_difference),
+                    "detected": control.detected,
+                    "found": control.found,
+                }
+                for control in self.controls
+            ],
+            "controls_possible": self.possible_controls,
+            "controls_not_run": [asdict(one) for one in self.left_out],
+            "pairs": [
+                {
+                    "old": pair.old,
+                    "new": pair.new,
+                    "decides": pair.decides,
+                    "equivalent": pair.equivalent,
+                    "max_relative_difference": _number(_size(pair)) if pair.comparison else None,
+                    "cause": pair.divergence.cause if pair.divergence else None,
+                }
+                for pair in self.pairs
+            ],
+            "known_differences": [
+                {"name": name, "what": what, "size": _number(size)} for name, what, size in self.known
+            ],
+            "noise": _number(self.noise),
+            "as_written": self.written.to_json() if self.written else None,
+            "adjustments": list(self.adjustments),
+            "notes": list(self.notes),
+        }
+
+
+def summarize(role: str, runtime: str, trace: Trace, seconds: float, outcome: str) -> RunSummary:
+    """The line of the report for a run with this trace."""
+    start, end = trace.start, trace.end
+    return RunSummary(
+        role,
+        runtime,
+        start.tensorflow if start else None,
+        start.keras if start else None,
+        tuple(f"{start.device_kind}: {device}" for device in start.devices) if start else (),
+        max((model.replicas for model in trace.models), default=start.replicas if start else None),
+        global_batch_size(trace),
+        len(trace.steps),
+        end.samples_per_second if end else None,
+        end.peak_memory_bytes if end else None,
+        seconds,
+        outcome,
+        sum(call.samples or 0 for call in trace.predictions),
+    )
+
+
+def _size(pair: Pair) -> float:
+    return pair.comparison.max_relative_difference if pair.comparison else math.inf
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _value(value: Any) -> Any:
+    return _number(value) if isinstance(value, float) else value

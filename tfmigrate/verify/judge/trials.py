@@ -1,0 +1,129 @@
+"""Makes deliberately wrong migrations run, and sees whether each is detected."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tfmigrate.verify.judge import controls
+from tfmigrate.verify.judge.compare import same_run, through_epoch
+from tfmigrate.verify.judge.controls import Control, Mutant
+from tfmigrate.verify.judge.known import drifts
+from tfmigrate.verify.judge.lab import Lab, replicas_of, restored_run
+from tfmigrate.verify.judge.pairs import outcome, validation_known
+from tfmigrate.verify.judge.plan import Keras
+from tfmigrate.verify.judge.report import CONTROL, ControlResult, Pair
+from tfmigrate.verify.judge.touched import LeftOut, choose, touched, why_left_out
+from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.world import Limits, Run, World
+
+ENOUGH = 3
+"""So many deliberately wrong migrations must be detected before EQUIVALENT means anything."""
+
+
+def run(
+    lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], band: float
+) -> tuple[tuple[ControlResult, ...], tuple[LeftOut, ...]]:
+    """Runs one epoch of the mistakes that can be made in the new script, on Keras 3 where there is one: of all of them,
+    or, at the default depth, of those that the migration could have made, and more until enough could be judged.
+
+    They are held to the narrow band, and so measured against the restored run where the genuine one drifts.
+    """
+    keras: Keras = 3 if 3 in lab.plan.modern else 2
+    right = lab.plan.world("migrated", keras)
+    program = program_of(right.source, right.script, right.home)
+    estimators = lab.plan.flavour == "estimator"
+    known = controls.controls_of(predicts=bool(reference.trace.predictions), estimators=estimators)
+    possible = tuple(controls.mutants(program, right.script, replicas_of(reference), keras, known))
+    subjects = touched(program_of(start.world.source, start.world.script, start.world.home), program)
+    chosen, rest = (possible, ()) if lab.plan.options.depth != "default" else choose(possible, subjects, ENOUGH)
+    bench = _Bench.of(lab, start, reference, pairs, band, right, keras)
+    results, aside = bench.judge(chosen)
+    while rest and len(results) < ENOUGH:
+        more, rest = rest[: ENOUGH - len(results)], rest[ENOUGH - len(results) :]
+        judged, useless = bench.judge(more)
+        results, aside = results + judged, aside + useless
+    left_out = [*aside, *(LeftOut(mutant.mutation, why_left_out(mutant, subjects)) for mutant in rest)]
+    return tuple(results), (*left_out, *_impossible(known, possible, replicas_of(reference), keras))
+
+
+def _impossible(known: Sequence[Control], possible: Sequence[Mutant], replicas: int, keras: Keras) -> list[LeftOut]:
+    made = {mutant.mutation for mutant in possible}
+    names = {control.mutation.format(replicas): control for control in known}
+    return [
+        LeftOut(
+            name,
+            "nothing in the program to make it in" if keras in one.kerases else f"no mistake on Keras {keras}",
+            possible=False,
+        )
+        for name, one in names.items()
+        if name not in made
+    ]
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What wrong migrations are run and held against."""
+
+    lab: Lab
+    start: Run
+    right: World
+    old: Run
+    restored: Run | None
+    band: float
+    limits: Limits
+    short: bool
+    """One epoch is run, and compared."""
+
+    @classmethod
+    def of(
+        cls, lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], band: float, right: World, keras: Keras
+    ) -> _Bench:
+        short = bool(reference.trace.steps) and reference.trace.steps[0].epoch == 0
+        limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
+        old, restored = reference, restored_run(lab, keras)
+        if restored is not None and any(drifts(pair) for pair in pairs if pair.new == right.role):
+            old = restored
+        if short:
+            old = replace(old, trace=through_epoch(old.trace, 1))
+            restored = restored and replace(restored, trace=through_epoch(restored.trace, 1))
+        return cls(lab, start, right, old, restored, band, limits, short)
+
+    def judge(self, mutants: Sequence[Mutant]) -> tuple[list[ControlResult], list[LeftOut]]:
+        """(those that could be judged, those that show nothing)."""
+        # Nobody reads their speed, so they share the cores; a GPU is not shared.
+        start = self.lab.runs[self.right.role].trace.start
+        jobs = os.cpu_count() if start is not None and "CPU" in start.device_kind else 1
+        worlds = [replace(self.right, role=f"{CONTROL}{m.mutation}", overlay=m.files) for m in mutants]
+        runs = self.lab.run(*worlds, start=self.start, limits=self.limits, jobs=jobs)
+        results, aside = [], []
+        for mutant, ended in zip(mutants, runs, strict=True):
+            found = self._one(mutant, ended)
+            if isinstance(found, str):
+                aside.append(LeftOut(mutant.mutation, found, possible=False))
+            else:
+                results.append(found)
+        return results, aside
+
+    def _one(self, mutant: Mutant, ended: Run) -> ControlResult | str:
+        """What became of it, or why it shows nothing."""
+        new = replace(ended, trace=through_epoch(ended.trace, 1)) if self.short else ended
+        comparison, divergence = outcome(self.old, new, self.band, self.restored)
+        if divergence is None:
+            right = self.lab.runs[self.right.role].trace
+            if mutant.may_do_nothing and same_run(right, ended.trace, 1 if self.short else None):
+                return "does nothing here, its run equals the right one throughout"
+            if comparison and mutant.expected == {"validation"} and (known := validation_known(comparison)):
+                return f"validation losses could not be judged: {known}"
+            if mutant.subject in ("steps", "epochs") and self.start.trace.cut is not None:
+                return "shows only after the steps that were trained"
+        # A mutant that dies of anything but the mistake made in it was not detected, it just did not run.
+        detected = divergence is not None and (divergence.kind != "crash" or "crash" in mutant.expected)
+        steps = comparison.common if comparison else ()
+        size = comparison.max_relative_difference if comparison and steps else None
+        if comparison and comparison.predictions and size == math.inf:
+            size = None  # arrays of other shapes have none
+        found, kind = (divergence.cause, divergence.kind) if divergence else ("not detected", None)
+        return ControlResult(mutant.mutation, size, detected, found, kind, steps)

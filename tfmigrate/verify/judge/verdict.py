@@ -1,0 +1,320 @@
+"""Runs the old and the new script in every world there is, and says whether their training is the same, or, where they
+train nothing, what they predict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from tfmigrate.verify.judge import adjustments, beside, crash, trials
+from tfmigrate.verify.judge.align import noise, tolerance
+from tfmigrate.verify.judge.compare import through_first_step
+from tfmigrate.verify.judge.contract import BATCH_NORM
+from tfmigrate.verify.judge.known import (
+    DATA,
+    FORMULA,
+    but_for_data,
+    but_for_drift,
+    but_for_frozen,
+    but_for_optimizers,
+    but_for_rounding,
+    has_remainder,
+    knowing,
+    without_remainder,
+)
+from tfmigrate.verify.judge.lab import (
+    Lab,
+    Publish,
+    Tell,
+    could_not_run,
+    reference_run,
+    replicas_of,
+    restored_run,
+    why_none,
+)
+from tfmigrate.verify.judge.pairs import paired, validation_known
+from tfmigrate.verify.judge.plan import SHARED, VerifyOptions, again, all_migrated, all_restored, sharing
+from tfmigrate.verify.judge.proceedings import hold
+from tfmigrate.verify.judge.report import ControlResult, Pair, Report, Verdict
+from tfmigrate.verify.judge.touched import LeftOut
+from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.world import Execute, Run
+
+CAUSES = {FORMULA: "the optimizers of today's Keras", DATA: "the batches that the old one makes of its data"}
+"""Of losses that part from the genuine run's, by the known difference that excuses them."""
+
+
+def verify(
+    options: VerifyOptions,
+    tell: Tell = lambda line: None,
+    execute: Execute = run_all,
+    publish: Publish = lambda report: None,
+) -> Report:
+    """Runs both scripts and compares them; `tell` receives a line as each group of runs begins, `publish` the report
+    after each run.
+
+    What goes wrong with a run is in the report. Raises UserError for options that name what is not there.
+    """
+    return hold(options, _judge, tell, execute, publish)
+
+
+def _judge(lab: Lab) -> Report:
+    plan = lab.plan
+    if not plan.modern:
+        reason = (
+            "no interpreter with TensorFlow 2.16 or later was found; pip install 'tfmigrate[verify]', or --new-python"
+        )
+        return _report(lab, "COULD NOT RUN", reason)
+
+    reference = reference_run(lab)
+    if reference is None:
+        return _report(lab, "COULD NOT RUN", why_none(lab))
+    if plan.options.require_genuine and reference.world.kind != "genuine":
+        return _report(lab, "INCONCLUSIVE", f"--require-genuine: {_without_genuine(lab)}")
+    if plan.options.depth == "smoke":
+        return _smoke(lab, reference)
+    restored = [world for world in all_restored(plan) if world.role != reference.world.role]
+    shared = []
+    if has_remainder(reference.trace):
+        shared = [sharing(reference.world)]
+        restored = [sharing(world) for world in restored]
+    repeat = again(reference.world)
+    wanted = (repeat, *shared, *restored, *all_migrated(plan))
+    lab.run(*(world for world in wanted if world.role not in lab.runs), start=reference)
+    repeated = lab.runs[repeat.role]
+
+    own_noise = noise(reference.trace, repeated.trace) if repeated.ok else None
+    if own_noise is None:
+        lab.remarks.append(
+            f"the old script's own noise was not measured, so the floor stands for it: {repeated.message}"
+        )
+    band = tolerance(own_noise or 0.0, len(reference.trace.steps))
+    stopped = could_not_run(lab)
+    if stopped is not None:
+        return _report(lab, *stopped)
+    start = reference
+    reference, remainder = without_remainder(lab, reference)
+    pairs = _pairs(lab, start, reference, band)
+    if remainder is not None:
+        pairs = tuple(knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
+    pairs = but_for_optimizers(lab, start, reference, pairs, band)
+    lost = beside.lost(lab)
+    lab.remarks.extend(f"beside the training, not the same: {what}" for what in lost)
+    apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
+    doubt = _doubt(reference, own_noise, band)
+    if doubt and not any(pair.divergence and pair.divergence.kind != "unknown" for pair in apart):
+        return _report(lab, "INCONCLUSIVE", doubt, pairs, noise=own_noise)
+    if apart:
+        return _report(lab, _of_difference(lab, apart), _different(lab, apart, pairs), pairs, noise=own_noise)
+    results, left_out = trials.run(lab, start, reference, pairs, band)
+    verdict, reason = _conclude(lab, pairs, results, left_out)
+    if reference.world.kind != "genuine":
+        reason = f"{_without_genuine(lab)}; {reason}"
+    if lost:
+        more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
+        reason += f"; beside the training, not the same: {lost[0]}{more}"
+    return _report(lab, verdict, reason, pairs, results, own_noise, left_out)
+
+
+def _smoke(lab: Lab, reference: Run) -> Report:
+    """Whether old and new reach the end of the first step, with the same loss; nothing else is judged."""
+    lab.run(*(world for world in all_migrated(lab.plan) if world.role not in lab.runs), start=reference)
+    crashed = [run for run in lab.runs.values() if run.world.kind == "migrated" and run.outcome == "crashed"]
+    if crashed:  # The old script on the same Keras shows whose fault it is.
+        lab.run(*(world for world in all_restored(lab.plan) if world.role not in lab.runs), start=reference)
+    stopped = could_not_run(lab)
+    if stopped is not None:
+        return _report(lab, *stopped)
+    band = tolerance(0.0, len(reference.trace.steps))
+    old = replace(reference, trace=through_first_step(reference.trace))
+    news = [lab.runs[world.role] for world in all_migrated(lab.plan)]
+    pairs = tuple(paired(old, replace(new, trace=through_first_step(new.trace)), band, decides=True) for new in news)
+    apart = [pair for pair in pairs if not pair.equivalent]
+    doubt = _doubt(reference, None, math.inf)
+    if doubt is None and has_remainder(reference.trace) and not crashed:
+        doubt = (
+            "both reach the end of step 1, but the first batch does not divide by the replicas, so the two systems "
+            "report other means of its loss; run verify without --smoke, which compares the other steps"
+        )
+    if doubt:
+        return _report(lab, "INCONCLUSIVE", doubt, pairs)
+    if apart:
+        return _report(lab, _of_difference(lab, apart), _different(lab, apart, pairs), pairs)
+    return _report(lab, "SMOKE PASSED", _first_step(pairs), pairs)
+
+
+def _report(
+    lab: Lab,
+    verdict: Verdict,
+    reason: str,
+    pairs: tuple[Pair, ...] = (),
+    results: tuple[ControlResult, ...] = (),
+    noise: float | None = None,
+    left_out: tuple[LeftOut, ...] = (),
+) -> Report:
+    return Report(
+        verdict,
+        reason,
+        lab.plan.title,
+        lab.summaries(),
+        pairs,
+        results,
+        noise,
+        lab.notes(),
+        adjustments.made(run.trace for run in lab.runs.values()),
+        depth=lab.plan.options.depth,
+        covered=lab.covered(),
+        left_out=left_out,
+    )
+
+
+def _without_genuine(lab: Lab) -> str:
+    """Why the old script ran on today's TensorFlow alone."""
+    genuine = lab.runs.get("genuine")
+    why = "no TensorFlow of its time is there" if genuine is None else crash.shorten(genuine.message)
+    return f"against today's TensorFlow alone ({why})"
+
+
+def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...]:
+    """Each run of the new script against the reference and against the restored run; all began as `start` did."""
+    is_genuine = reference.world.kind == "genuine"
+    found = []
+    for keras in lab.plan.modern:
+        new = lab.runs[f"migrated on Keras {keras}"]
+        restored = restored_run(lab, keras)
+        same_version = None
+        if restored is not None:
+            same_version = paired(restored, new, band, decides=not is_genuine)
+            same_version = but_for_rounding(lab, start, same_version, restored, new)
+            found.append(same_version)
+        if is_genuine:
+            pair = paired(reference, new, band, decides=True, restored=restored)
+            if same_version is not None and same_version.equivalent and restored is not None:
+                pair = but_for_data(pair, reference, restored, new)
+                pair = but_for_frozen(pair, reference, new, restored, band)
+                pair = but_for_drift(pair, reference, new)
+            found.append(pair)
+        elif same_version is None:
+            found.append(paired(reference, new, band, decides=True))
+    return tuple(sorted(found, key=lambda pair: not pair.decides))
+
+
+def _of_difference(lab: Lab, apart: list[Pair]) -> Verdict:
+    """A new script that crashed and showed no other difference before does not run; any other one differs."""
+    new = lab.runs[apart[0].new]
+    crashed = new.outcome == "crashed" and not (new.trace.steps or new.trace.predictions)
+    return "DOES NOT RUN" if crashed or _kind(apart[0]) == "crash" else "DIFFERENT"
+
+
+def _kind(pair: Pair) -> str:
+    return pair.divergence.kind if pair.divergence else ""
+
+
+def _different(lab: Lab, apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
+    first = apart[0]
+    assert first.divergence is not None
+    where = first.new if len(apart) < len([p for p in pairs if p.decides]) else "the migrated script"
+    does = "predicts" if first.comparison and first.comparison.predictions else "trains"
+    if _of_difference(lab, apart) == "DOES NOT RUN":
+        return f"{where} crashed: {first.divergence.cause}{_same_crash(lab, first)}{_where_it_runs(lab, pairs)}"
+    reason = f"{where} {does} differently: {first.divergence.cause}"
+    restored = [pair for pair in pairs if not pair.decides]
+    if restored and all(pair.equivalent for pair in restored):
+        reason += (
+            "; restored on today's TensorFlow the old script agrees with it, so the versions differ, not the scripts"
+        )
+    return reason
+
+
+def _same_crash(lab: Lab, pair: Pair) -> str:
+    """What the old script, restored on the same Keras, says of a crash of the new one."""
+    new = lab.runs[pair.new]
+    role = f"restored on Keras {2 if new.world.legacy_keras else 3}"
+    old = lab.runs.get(role) or lab.runs.get(role + SHARED)
+    if old is None or old.outcome != "crashed" or not crash.same_error(old.trace, new.trace):
+        return ""
+    return (
+        f"; the old script with multi_gpu_model put back crashes with the same error on the same {_keras(new)}: "
+        "today's Keras is the cause, not the strategy"
+    )
+
+
+def _where_it_runs(lab: Lab, pairs: tuple[Pair, ...]) -> str:
+    """On which Keras the new script does agree."""
+    agree = [lab.runs[pair.new] for pair in pairs if pair.decides and pair.equivalent]
+    return "".join(f"; on {_keras(run)} it runs and agrees with the old one" for run in agree)
+
+
+def _keras(run: Run) -> str:
+    return f"Keras {run.trace.start.keras}" if run.trace.start else f"Keras {2 if run.world.legacy_keras else 3}"
+
+
+def _first_step(pairs: tuple[Pair, ...]) -> str:
+    comparison = next(pair.comparison for pair in pairs if pair.decides and pair.comparison)
+    size, what = comparison.max_relative_difference, "reach the end of step 1, with the same loss"
+    if comparison.predictions:
+        what = "predict the same"
+    return (
+        f"old and new {what} (largest relative difference {size:.2g}, tolerance {comparison.tolerance:.2g}); "
+        "nothing else was looked at: run verify without --smoke before you trust it"
+    )
+
+
+def _doubt(reference: Run, own_noise: float | None, band: float) -> str | None:
+    """Why these losses could not prove anything, whatever they are."""
+    if replicas_of(reference) < 2:
+        did = "predicted" if reference.trace.predictions else "trained"
+        return (
+            f"the old script {did} on one replica, so multi_gpu_model was not at work; "
+            "give the arguments with which it uses several GPUs (--args)"
+        )
+    if not all(math.isfinite(step.loss) for step in reference.trace.steps):
+        return "the old script's loss is not a number at some steps, so nothing after them can be compared"
+    if any(math.isnan(output.largest) for call in reference.trace.predictions for output in call.outputs):
+        return "some of what the old script predicts is not a number, so that it cannot be compared"
+    if own_noise is not None and own_noise > band:
+        return (
+            f"two runs of the old script with different thread counts already differ by {own_noise:.3g}, more than the "
+            f"widest tolerance {band:.3g}; try fewer epochs"
+        )
+    return None
+
+
+def _conclude(
+    lab: Lab, pairs: tuple[Pair, ...], results: tuple[ControlResult, ...], left_out: tuple[LeftOut, ...]
+) -> tuple[Verdict, str]:
+    missed = [result.mutation for result in results if not result.detected]
+    if missed:
+        return "INCONCLUSIVE", f"the runs agree, but so does a wrong migration: {', '.join(missed)}"
+    if len(results) < trials.ENOUGH:
+        return "INCONCLUSIVE", f"the runs agree, but only {len(results)} wrong migrations could be made to compare with"
+    counted = [pair.comparison for pair in pairs if pair.decides and pair.comparison]
+    # Where a known difference explains the losses, those of the restored run are what the migration is judged by.
+    deciding = [comparison for comparison in counted if not comparison.excused] or [
+        pair.comparison for pair in pairs if pair.comparison and pair.equivalent and not pair.decides
+    ]
+    size = max(comparison.max_relative_difference for comparison in deciding)
+    calls = deciding[0].predictions
+    if calls:
+        rows = sum(pair.old.samples or 0 for pair in calls)
+        what = f"over {rows:,} rows in {len(calls)} calls the predictions"
+    else:
+        steps = f"{len(deciding[0].judged_steps)} steps"
+        what = f"over {lab.covered() if lab.was_cut else steps} the training losses"
+    possible = len(results) + sum(one.possible for one in left_out)
+    made = f"{len(results)} wrong migrations" if possible == len(results) else f"{len(results)} of {possible} possible"
+    made += " were all detected" if possible == len(results) else " wrong migrations were made and all detected"
+    reason = f"{what} differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); {made}"
+    apart = max((comparison.max_relative_difference for comparison in counted if comparison.excused), default=0.0)
+    if apart:
+        reason += (
+            f"; from those of the old TensorFlow they part by up to {apart:.2g}, for which "
+            + " and ".join(sorted({CAUSES[comparison.excused] for comparison in counted if comparison.excused}))
+            + " alone were shown to be the cause"
+        )
+    known = {difference.name for comparison in counted for difference in comparison.known}
+    if known:
+        reason += f"; known differences of the two systems, listed apart: {', '.join(sorted(known))}"
+    if any(validation_known(comparison) == BATCH_NORM and not comparison.validated_alike for comparison in counted):
+        reason += ", beside which validation losses prove nothing: that the same data is validated is for you to see"
+    return "EQUIVALENT", reason

@@ -1,0 +1,50 @@
+"""The verdict as JUnit XML: a test case for the verdict, and for each pair of runs, quantity and control."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from tfmigrate.junit import document
+from tfmigrate.verify.judge.report import Report
+
+
+def render(report: Report) -> str:
+    """A pair that decides and differs, and a control that was not detected, are failures; a verdict that says nothing
+    about the training is an error."""
+    cases = [_verdict(report)]
+    for pair in report.pairs:
+        case = _case("predictions" if report.predicts else "training", pair.title)
+        cause = pair.divergence.cause if pair.divergence else "the runs could not be compared"
+        if not pair.equivalent and pair.decides:
+            ElementTree.SubElement(case, "failure", type="DIFFERENT", message=cause)
+        elif not pair.equivalent:
+            ElementTree.SubElement(case, "system-out").text = f"does not decide: {cause}"
+        cases.append(case)
+    for one in report.written.outcomes if report.written else ():
+        case = _case("as written", one.name)
+        words = f"mean difference {one.mean:.3g}, margin {one.margin:.3g}"
+        if one.answer != "equivalent":
+            ElementTree.SubElement(case, "failure", type=one.answer, message=words)
+        cases.append(case)
+    for control in report.controls:
+        case = _case("control", control.mutation)
+        if control.detected:
+            ElementTree.SubElement(case, "system-out").text = f"detected: {control.found}"
+        else:
+            ElementTree.SubElement(case, "failure", type="MISSED", message=control.found)
+        cases.append(case)
+    return document(report.title, cases, time=f"{sum(run.seconds for run in report.runs):.3f}")
+
+
+def _verdict(report: Report) -> ElementTree.Element:
+    case = _case("verdict", report.title)
+    if report.exit_code == 0:
+        ElementTree.SubElement(case, "system-out").text = report.reason
+    else:
+        kind = "failure" if report.exit_code == 1 else "error"
+        ElementTree.SubElement(case, kind, type=report.verdict, message=report.reason)
+    return case
+
+
+def _case(kind: str, name: str) -> ElementTree.Element:
+    return ElementTree.Element("testcase", classname=f"tfmigrate.verify.{kind}", name=name)

@@ -1,0 +1,59 @@
+"""The folder of a report: report.html, which holds everything and needs no other file, and the same for programs."""
+
+from __future__ import annotations
+
+import base64
+import json
+from importlib import resources
+from pathlib import Path
+
+import jinja2
+
+from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.report import events, figures, junit, pull_request
+from tfmigrate.verify.report.words import devices, figure, margin, memory, not_run, roles, size
+
+TEMPLATE = "report.html.jinja"
+
+
+def write(report: Report, folder: Path) -> Path:
+    """Writes report.html, report.json, report.xml (JUnit), pull-request.md, the pictures and TensorBoard's events/ into
+    `folder`, made if need be; returns the path of report.html. Raises OSError when the folder cannot be written.
+
+    Each file is replaced as a whole, so that it can be read at any time. Of a report that is under way only
+    report.html and report.json are written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = report.state == "under way"
+    pictures = () if unfinished else figures.draw(report, folder)
+    _replace(folder / "report.json", json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n")
+    if not unfinished:
+        _replace(folder / "report.xml", junit.render(report))
+        _replace(folder / "pull-request.md", pull_request.render(report, [picture.file for picture in pictures]))
+        events.write(report, folder / "events")
+    page = folder / "report.html"
+    _replace(page, html(report, pictures))
+    return page
+
+
+def _replace(path: Path, text: str) -> None:
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
+
+
+def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
+    """The page as one text, pictures inside."""
+    source = resources.files(__package__).joinpath("templates").joinpath(TEMPLATE).read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters.update(
+        figure=figure, memory=memory, margin=margin, devices=devices, size=size, roles=roles, not_run=not_run
+    )
+    shown = report.shown
+    return environment.from_string(source).render(
+        report=report,
+        comparison=shown.comparison if shown else None,
+        divergence=shown.divergence if shown else None,
+        shown=shown,
+        pictures=[(p.caption, base64.b64encode(p.png).decode("ascii")) for p in pictures],
+    )

@@ -1,0 +1,249 @@
+"""Runs training scripts in child processes, each in its own world: an interpreter, a copy of the program, devices.
+
+The user's files are read and never written: the program's folder is copied to a scratch folder that goes when the run
+ends. What stays is the trace, the script's output, and what was made of them here. On Linux the kernel keeps the
+script from writing elsewhere (see probe/confine.py); where it cannot, the run's notes say so. Not prevented: what a
+script does over the network, and a process that gave itself a session and an environment of its own outliving the run.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tfmigrate.places import FIRST, SINCE
+from tfmigrate.verify.run import trace as traces
+from tfmigrate.verify.run.child import Child
+from tfmigrate.verify.run.launch import Command, Launch, fresh
+from tfmigrate.verify.run.outcome import STOPPED, outcome_of
+from tfmigrate.verify.run.scratch import PROGRAM, SETUP, STUBS, environment, lay_out, remove, state_of
+from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.world import Limits, Run, Watch, World
+
+PROBE = Path(__file__).parents[1] / "probe" / "run.py"
+RUNNING = "running"
+"""In a trace's folder while its run goes on: the probe of another run waits for what is not written yet."""
+OLD_KERAS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "Adadelta": {"learning_rate": 1.0},
+    "Adagrad": {"learning_rate": 0.01, "initial_accumulator_value": 0.0},
+    "Adamax": {"learning_rate": 0.002},
+    "Nadam": {"learning_rate": 0.002},
+    "GRU": {"reset_after": False},
+}
+"""Standalone Keras 2.3.1, as its constructors have them (keras/optimizers.py, keras/layers/recurrent.py). Those of
+tf.keras are today's. What epsilon is where it stands now, the probe knows."""
+
+
+def run(
+    world: World,
+    limits: Limits,
+    folder: Path,
+    initial_weights: Trace | None = None,
+    stop: threading.Event | None = None,
+    watch: Watch | None = None,
+    launch: Launch = fresh,
+) -> Run:
+    """Runs one world to its end and reads its trace.
+
+    `folder` receives trace, stdout and stderr. `initial_weights`: the trace whose initial weights this run starts
+    from. Ending this process, or setting `stop`, ends the child and all that it started. `launch`: in a new
+    interpreter, or in a fork of one that has imported TensorFlow (`Servers.launch`).
+    """
+    if not world.runtime.python.exists():
+        message = f"{world.role}: the interpreter {world.runtime.python} does not exist; see `tfmigrate runtimes`"
+        paths = folder / "stdout.txt", folder / "stderr.txt"
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            path.touch()
+        return Run(world, Trace(folder / "trace"), "missing runtime", None, *paths, 0.0, message)
+    stops = [stop] if stop else []
+    look = _Steps(folder / "trace", world.role, watch).look if watch else _no_look
+    if world.workers > 1:
+        return _run_workers(world, limits, initial_weights, folder, stops, look, launch)
+    return _run_one(world, limits, initial_weights, folder, stops, look, launch)
+
+
+def _run_one(
+    world: World,
+    limits: Limits,
+    initial_weights: Trace | None,
+    results: Path,
+    stops: Sequence[threading.Event],
+    look: Callable[[], None],
+    launch: Launch,
+    task: Mapping[str, Any] | None = None,
+) -> Run:
+    """`task`: which worker of which cluster this is, as TF_CONFIG says it."""
+    output = results / "trace"
+    output.mkdir(parents=True, exist_ok=True)
+    for leftover in output.iterdir():
+        leftover.unlink()
+    running = output / RUNNING
+    running.touch()
+    stdout_path, stderr_path = results / "stdout.txt", results / "stderr.txt"
+    scratch = Path(tempfile.mkdtemp(prefix="tfmigrate-scratch-"))
+    try:
+        program = scratch / PROGRAM
+        notes = lay_out(world, scratch, limits.largest_copied_file)
+        config = results / "config.json"
+        config.write_text(
+            json.dumps(_config(world, limits, scratch, program, output, initial_weights)), encoding="utf-8"
+        )
+        variables = environment(world, scratch, task)
+        command = Command(world.runtime.python, PROBE, (str(config),), program, variables)
+        before = state_of(program)
+        started = time.monotonic()
+        ended = Child(command, launch, scratch, stdout_path, stderr_path).wait(limits, stops, look)
+        seconds = time.monotonic() - started
+        written = tuple(sorted(name for name, state in state_of(program).items() if before.get(name) != state))
+    finally:
+        remove(scratch)
+        running.unlink()
+    recorded = _trace(output)
+    outcome, message = outcome_of(world, recorded, ended, limits, stderr_path)
+    remarks = (*notes, *recorded.notes)
+    return Run(world, recorded, outcome, ended.exit_code, stdout_path, stderr_path, seconds, message, remarks, written)
+
+
+def _run_workers(
+    world: World,
+    limits: Limits,
+    initial_weights: Trace | None,
+    results: Path,
+    stops: Sequence[threading.Event],
+    look: Callable[[], None],
+    launch: Launch,
+) -> Run:
+    """Starts the workers side by side; when one of them fails the others, who would wait for it, are ended."""
+    failed = threading.Event()
+
+    def work(index: int) -> Run:
+        place = results if index == 0 else results / f"worker {index}"
+        task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+        seen = look if index == 0 else _no_look
+        done = _run_one(world, limits, initial_weights, place, (*stops, failed), seen, launch, task)
+        if not done.ok:
+            failed.set()
+        return done
+
+    addresses = _free_addresses(world.workers)
+    with ThreadPoolExecutor(world.workers) as pool:
+        try:
+            workers = list(pool.map(work, range(world.workers)))
+        except BaseException:
+            failed.set()
+            raise
+    chief = workers[0]
+    bad = [run for run in workers if not run.ok]
+    cause = min(bad, key=lambda run: run.message.endswith(STOPPED), default=chief)
+    message = f"worker {workers.index(cause)} of {world.workers}: {cause.message}" if bad else ""
+    notes = [f"worker {i}: {note}" for i, run in enumerate(workers) for note in run.notes]
+    notes += () if bad else map(_work_of, range(world.workers), workers)
+    return replace(
+        chief,
+        trace=traces.together([run.trace for run in workers]),
+        outcome=cause.outcome,
+        exit_code=cause.exit_code,
+        seconds=max(run.seconds for run in workers),
+        message=message,
+        notes=tuple(notes),
+        workers=tuple(workers),
+    )
+
+
+def _work_of(index: int, run: Run) -> str:
+    samples = sum(step.samples or 0 for step in run.trace.steps)
+    who = f"worker {index}{', the chief,' if index == 0 else ''}"
+    return f"{who} trained on {samples} samples and wrote {', '.join(run.written) or 'no file'}"
+
+
+def _free_addresses(count: int) -> list[str]:
+    """Loopback addresses that nobody listens on. They are let go before TensorFlow binds them: another process could
+    take one in between, and the run then fails with TensorFlow's own words."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    addresses = ["{}:{}".format(*one.getsockname()) for one in sockets]
+    for one in sockets:
+        one.close()
+    return addresses
+
+
+def _config(
+    world: World, limits: Limits, scratch: Path, program: Path, output: Path, initial_weights: Trace | None
+) -> dict[str, Any]:
+    return {
+        "scratch": str(scratch),
+        "largest_file": limits.disk_bytes,
+        "workers": world.workers,
+        "script": str(program / world.script),
+        "args": list(world.args),
+        "cwd": str(program / world.start),
+        "program": str(program),
+        "module": world.module,
+        "setup": str(scratch / SETUP / world.setup.name) if world.setup else None,
+        "stubs": str(scratch / STUBS) if world.stubs else None,
+        "output": str(output.resolve()),
+        "world": world.kind,
+        "replicas": world.replicas,
+        "initial_weights": str(initial_weights.folder.resolve()) if initial_weights else None,
+        "synthetic_data": world.synthetic_data,
+        "epochs": limits.epochs,
+        "steps_per_epoch": limits.steps_per_epoch,
+        "samples": limits.samples,
+        "budget": limits.budget,
+        "threads": world.threads,
+        "aligned": world.aligned,
+        "shares_evenly": world.shares_evenly,
+        "seed": world.seed,
+        "defaults": OLD_KERAS_DEFAULTS if world.standalone and world.kind == "restored" else {},
+        "places": _places(world) if world.kind == "restored" else {},
+        "old_optimizers": world.old_optimizers,
+        "nudged": world.nudged,
+        "standalone": world.standalone,
+    }
+
+
+def _places(world: World) -> dict[str, Sequence[Sequence[str]]]:
+    since = SINCE["keras" if world.standalone else "tf.keras"]
+    return {optimizer: (FIRST[optimizer], since[optimizer]) for optimizer in FIRST}
+
+
+def _trace(output: Path) -> Trace:
+    try:
+        return traces.load(output)
+    except FileNotFoundError:
+        return Trace(output)
+
+
+def _no_look() -> None:
+    """Nobody watches."""
+
+
+class _Steps:
+    """Reads a trace while it is written, and tells of each step."""
+
+    def __init__(self, output: Path, role: str, watch: Watch) -> None:
+        self.path, self.role, self.watch = output / "trace.jsonl", role, watch
+        self.read = 0
+
+    def look(self) -> None:
+        with suppress(OSError), self.path.open("rb") as file:
+            file.seek(self.read)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                self.read += len(line)
+                with suppress(ValueError):
+                    event = json.loads(line)
+                    if event.get("event") == "step":
+                        self.watch(self.role, float(event["loss"]))

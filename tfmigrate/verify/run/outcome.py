@@ -1,0 +1,93 @@
+"""Which of the ways a run can end it was, in words for the user."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+from tfmigrate.printable import both_ends, uncoloured
+from tfmigrate.verify.run.child import Ended
+from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.world import Limits, Outcome, World
+
+STOPPED = "was stopped"
+PACKAGES = {"cv2": "opencv-python-headless", "sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml"}
+"""Packages whose module has another name."""
+
+
+def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stderr: Path) -> tuple[Outcome, str]:
+    """Which of the ways a run can end this was, and what to tell the user."""
+    who = f"{world.role}: {world.script}"
+    if ended.reason == "time":
+        step = f"after {len(recorded.steps)} training steps" if recorded.steps else "before its first training step"
+        if recorded.predictions:
+            step = f"after {len(recorded.predictions)} calls that predict"
+        return (
+            "timed out",
+            f"{who} was ended after {limits.seconds:g} seconds, {step}; allow more time "
+            "(--timeout) or fewer steps (--steps, --epochs)",
+        )
+    if ended.reason == "disk":
+        return "over a limit", f"{who} wrote more than {limits.disk_bytes >> 20} MiB and was ended"
+    if ended.reason == "memory":
+        return "over a limit", f"{who} took more than {limits.memory_bytes >> 20} MiB of memory and was ended"
+    if ended.reason == "processes":
+        return "over a limit", f"{who} started more than {limits.processes} processes and was ended"
+    if ended.reason == "stopped":
+        return "crashed", f"{who} {STOPPED}"
+    error = recorded.end.error if recorded.end else None
+    if error or ended.exit_code or recorded.end is None:
+        end = f"crashed: {error}{hint(error, world, _last_line(stderr))}" if error else _died(ended.exit_code, stderr)
+        trained = f"; it had taken {len(recorded.steps)} training steps by then" if recorded.steps else ""
+        if recorded.epochs and error and error.startswith("IndexError") and (limits.epochs or limits.steps_per_epoch):
+            trained += "; a script that counts on all its epochs dies so where they are cut: --budget ends it instead"
+        return "crashed", f"{who} {end}{trained}"
+    if recorded.predictions:
+        return "predicted", ""
+    if not recorded.steps:
+        what = "never trained a model with fit or train_on_batch, nor called predict of one"
+        return "trained nothing", f"{who} ran to its end but {what}"
+    return "trained", ""
+
+
+def hint(error: str, world: World, last: str = "") -> str:
+    """What an error may have to do with the way the script was run, and what to do about it; `last`: see _last_line."""
+    if error.startswith("--setup "):
+        return last
+    if error.startswith("SystemExit: 2"):  # as argparse leaves, which says why on stderr
+        return f"{last}; --args gives a script its command line"
+    if error.startswith("ImportError: attempted relative import"):
+        return (
+            "; verify runs a file, as `python FILE` does, and no module of a package: give it a script that imports the"
+            " package, and the folder that holds both with --cwd"
+        )
+    missing = re.match(r"(?:ModuleNotFound|Import)Error: No module named '([^'.]+)'?", error)
+    if missing and missing[1] not in ("keras", "tensorflow"):
+        package = PACKAGES.get(missing[1], missing[1])
+        return (
+            f"; where it is a package: uv pip install --python {world.runtime.python} {package}; where it is a file of "
+            "the program, name the folder that holds it with --cwd"
+        )
+    if error.startswith(("PermissionError", "OSError: [Errno 30]")):
+        return "; verify lets a script write only in its own copy of the program, a home folder and a /tmp of its own"
+    if error.startswith("FileNotFoundError"):
+        return "; verify runs a script in a copy of its folder, with an empty home folder (see --cwd, --env)"
+    return ""
+
+
+def _died(exit_code: int | None, stderr: Path) -> str:
+    """Words for an end that the probe did not see: a signal, or os._exit."""
+    last = _last_line(stderr)
+    if exit_code is not None and exit_code < 0:
+        try:
+            name = signal.Signals(-exit_code).name
+        except ValueError:
+            name = f"signal {-exit_code}"
+        return f"was killed by {name}{last}"
+    return f"ended with exit code {exit_code} and without a word to the probe{last}"
+
+
+def _last_line(stderr: Path) -> str:
+    lines = uncoloured(stderr.read_text(encoding="utf-8", errors="replace")).strip().splitlines()
+    return f"; its last line on stderr: {both_ends(lines[-1], 300)}" if lines else ""

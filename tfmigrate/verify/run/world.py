@@ -1,0 +1,137 @@
+"""A world: a script and where it runs, what it may use there, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+import psutil
+
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.trace import Trace
+
+Kind = Literal["genuine", "restored", "migrated"]
+Outcome = Literal["trained", "predicted", "crashed", "timed out", "over a limit", "trained nothing", "missing runtime"]
+Watch = Callable[[str, float], None]
+"""Told each step that a run takes: the run's role, and the loss."""
+SEED = 20200401
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a run may use. `epochs` and `steps_per_epoch` shorten the training itself; None leaves it as written."""
+
+    seconds: float = 900.0
+    disk_bytes: int = 4 << 30
+    output_bytes: int = 8 << 20
+    """Of stdout and of stderr so much is kept; the rest is read and dropped."""
+    memory_bytes: int = field(default_factory=lambda: psutil.virtual_memory().total * 4 // 5)
+    """Resident, of all the script's processes."""
+    processes: int = 512
+    largest_copied_file: int = 1 << 30
+    epochs: int | None = None
+    steps_per_epoch: int | None = None
+    samples: int | None = None
+    """Of each training call's data so many samples an epoch at most, in whole batches."""
+    budget: int | None = None
+    """Training steps of the whole run: whole epochs while they fit, else the first steps; then the script is ended."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A script and where it runs. `role` names it in the report; `kind` says what the probe makes of the world."""
+
+    role: str
+    kind: Kind
+    runtime: Runtime
+    source: Path
+    """The program's folder; copied whole."""
+    script: str
+    """Relative to `source`."""
+    args: tuple[str, ...] = ()
+    replicas: int = 4
+    legacy_keras: bool = False
+    """Keras 2 (tf_keras) in the place of Keras 3."""
+    synthetic_data: bool = False
+    threads: int | None = None
+    aligned: bool = True
+    """What is random is neutralised, so that runs can be compared step by step; else all of it follows from `seed`."""
+    seed: int = SEED
+    shares_evenly: bool = False
+    """An old script's batch that does not divide is shared among the replicas as MirroredStrategy shares it."""
+    old_optimizers: bool = False
+    """Restored on Keras 2: its optimizers are those of TensorFlow 2.10, whose arithmetic is that of 1.15 and 2.3."""
+    nudged: bool = False
+    """It starts from the other run's weights moved by one unit in their last place, which shows what rounding does."""
+    standalone: bool = False
+    """The script trains with standalone Keras, whose defaults were not tf.keras's."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    workers: int = 1
+    """Processes that train together over loopback, each told by TF_CONFIG which it is; the replicas are shared out."""
+    overlay: Mapping[str, str] = field(default_factory=dict)
+    """Files written into the copy, relative path to text: a wrong migration to be detected, say."""
+    start: str = ""
+    """The folder in which it is started, relative to `source`."""
+    module: str = ""
+    """Run as `python -m MODULE` from `start`, and not as a file."""
+    setup: Path | None = None
+    """A Python file that is run in the start folder before the script, in a process of its own: it makes stand-in
+    data."""
+    stubs: Mapping[str, Path] = field(default_factory=dict)
+    """Files and folders that stand in for modules, by the module's name."""
+
+    @property
+    def home(self) -> Path:
+        """Where the script's absolute imports begin."""
+        return self.source / self.start if self.module else (self.source / self.script).parent
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of a world. `message` is for the user: empty when the script ran to its end and trained, or predicted
+    where it trains nothing."""
+
+    world: World
+    trace: Trace
+    outcome: Outcome
+    exit_code: int | None
+    stdout_path: Path
+    stderr_path: Path
+    seconds: float
+    message: str
+    notes: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    """Files that the script made or changed in its copy of the program, by relative path."""
+    workers: tuple[Run, ...] = ()
+    """Of several workers, each one's own run, the chief's first; `trace` is then that of all together."""
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome in ("trained", "predicted")
+
+    @property
+    def timed_out(self) -> bool:
+        return self.outcome == "timed out"
+
+
+Done = Callable[[Run], None]
+"""Told each run that is over, in the thread that ran it."""
+Initial = Trace | World | None
+"""Whose initial weights a run starts from: a finished run's, by its trace, or a world's that runs in the same call."""
+
+
+class Execute(Protocol):
+    """What `run_all` does; another one may remember what it ran before."""
+
+    def __call__(
+        self,
+        worlds: Sequence[tuple[World, Initial]],
+        limits: Limits,
+        folders: Sequence[Path],
+        jobs: int | None = None,
+        /,
+        *,
+        done: Done | None = None,
+    ) -> list[Run]: ...
