@@ -74,3 +74,34 @@ def test_a_comment_in_carried_code_is_written_once() -> None:
     after = trained('parallel.fit({\n    "a": x.astype(np.int),  # whole\n}, y)').after
     assert '"a": x.astype(int),  # whole\n' in after
     assert after.count("# whole") == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "line"),
+    [
+        ("keras.layers.Convolution2D(8, np.int(3), np.int(3))", None),
+        ("keras.layers.Conv2D(8, nb_row=3, nb_col=int(np.float(3)))", "kernel_size=(3, int(float(3)))"),
+        ("keras.optimizers.SGD(lr=np.float(share), decay=np.float(1e-3))", "InverseTimeDecay(float(share), 1, float("),
+        ("keras.optimizers.RMSprop(epsilon=np.float(share))", "epsilon=(float(share)) ** 2"),
+    ],
+)
+def test_what_a_new_argument_is_made_of_is_edited(statement: str, line: str | None) -> None:
+    file = trained(f"made = {statement}\nparallel.fit(x, y)")
+    rewritten = {finding.code for finding in file.findings if finding.action == "rewrite"}
+    assert ("np." in file.after) == ("TFM229" not in rewritten)
+    assert line is None or line in file.after
+
+
+def test_what_a_callback_is_given_is_edited() -> None:
+    cls = (
+        "class Kept(keras.callbacks.ModelCheckpoint):\n"
+        "    def __init__(self, path, every):\n"
+        "        super().__init__(path, period=np.int(every))\n"
+        "    def on_epoch_end(self, epoch, logs=None):\n"
+        "        self.epochs_since_last_save += 1\n"
+        "        if self.epochs_since_last_save >= self.period:\n"
+        "            print(epoch)\n"
+    )
+    file = trained(f"{cls}parallel.fit(x, y)")
+    assert "self.period = int(every)\n" in file.after
+    assert "np.int" not in file.after
