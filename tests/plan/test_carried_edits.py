@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 import pytest
 
+from tfmigrate import rules
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
+RULES = rules.all_rules()
 PROGRAM = """\
 import numpy as np
 import keras
@@ -105,3 +110,28 @@ def test_what_a_callback_is_given_is_edited() -> None:
     file = trained(f"{cls}parallel.fit(x, y)")
     assert "self.period = int(every)\n" in file.after
     assert "np.int" not in file.after
+
+
+def embedded() -> Iterator[object]:
+    """Each expression of the rules' examples as data of a fit() under a migrated program, with the imports it needs."""
+    for rule in RULES:
+        for example in (one for one in rule.examples if one.language == "python" and one.kind == "rewrite"):
+            tree = ast.parse(example.before)
+            imports = [ast.unparse(one) for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
+            wrap = "from keras.utils import multi_gpu_model"
+            head = [*imports, *([] if any("multi_gpu_model" in line for line in imports) else [wrap]), "import keras"]
+            values = [one.value for one in tree.body if isinstance(one, ast.Assign | ast.Expr) if one.value]
+            calls = dict.fromkeys(ast.unparse(one) for one in values if isinstance(one, ast.Call))
+            for number, call in enumerate(one for one in calls if "multi_gpu_model" not in one):
+                body = PROGRAM.partition("\n\n\n")[2] + f"    parallel.fit(data({call}), y)\n"
+                yield pytest.param("\n".join(head) + "\n\n\n" + body, id=f"{rule.path.name}:{example.line}-{number}")
+
+
+@pytest.mark.parametrize("program", embedded())
+def test_a_second_run_claims_nothing_of_what_the_first_carried(program: str) -> None:
+    (file,) = migrate_sources({"train.py": program}, Settings())
+    assert file.error is None
+    (again,) = migrate_sources({"train.py": file.after}, Settings())
+    claimed = [finding for finding in again.findings if finding.action == "rewrite"]
+    assert not claimed, file.after
+    assert again.after == file.after
