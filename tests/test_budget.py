@@ -19,7 +19,7 @@ from tfmigrate.settings import Settings
 
 HIT = "from keras.utils import multi_gpu_model\nmodel = multi_gpu_model(model, 2)\n"
 SECONDS = 3.0
-"""More than a small program needs on a busy machine, with the start of a process."""
+"""More processor time than a small program needs."""
 
 
 def work(task: str) -> str:
@@ -29,7 +29,11 @@ def work(task: str) -> str:
     if task == "swallow":
         while True:
             with suppress(Exception):
-                time.sleep(0.01)
+                sum(range(100))
+    if task == "sleep":
+        time.sleep(60)
+    if task == "wait":  # Far longer by the clock than the seconds of a task, and hardly any work.
+        time.sleep(SECONDS_OF_WORK * 3)
     if task == "lose":
         try:
             while True:
@@ -48,11 +52,15 @@ def failed(task: str, why: budget.Late | budget.Died) -> str:
     return f"{task}: {why}"
 
 
+SECONDS_OF_WORK = 0.4
+
+
 def run(tasks: list[str], processes: int) -> list[str]:
-    return budget.run(work, tasks, failed, seconds=0.5, processes=processes)
+    return budget.run(work, tasks, failed, seconds=SECONDS_OF_WORK, processes=processes)
 
 
-LATE = budget.Late(0.5)
+LATE = budget.Late(SECONDS_OF_WORK)
+ASLEEP = budget.Late(SECONDS_OF_WORK * 10, waited=True)
 
 
 @pytest.mark.parametrize("processes", [1, 2, 5])
@@ -64,6 +72,24 @@ def test_what_hangs_is_given_up_and_the_rest_goes_on(processes: int, hanging: st
     assert time.monotonic() - begin < 30
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_waits_for_the_processor_or_a_disk_has_more_time_but_not_endless(processes: int) -> None:
+    begin = time.monotonic()
+    assert run(["wait", "sleep", "a"], processes) == ["WAIT", f"sleep: {ASLEEP}", "A"]
+    assert time.monotonic() - begin < 30
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in reaches other processes by fork only")
+@pytest.mark.parametrize("processes", [1, 2])
+def test_where_the_system_has_no_timers_a_worker_ends_itself(processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    import multiprocessing
+
+    monkeypatch.setattr(multiprocessing, "Process", multiprocessing.get_context("fork").Process)
+    monkeypatch.delattr(signal, "setitimer")
+    monkeypatch.delattr(signal, "SIGPROF")
+    assert run(["wait", "hang", "a", "lose"], processes) == ["WAIT", f"hang: {LATE}", "A", f"lose: {LATE}"]
+
+
 def test_a_process_that_dies_takes_only_its_own_task_with_it() -> None:
     found = run(["a", "die", "b", "die", "die", "big", "c"], 2)
     died = f"die: {budget.Died(-signal.SIGKILL)}"
@@ -71,11 +97,11 @@ def test_a_process_that_dies_takes_only_its_own_task_with_it() -> None:
 
 
 def test_no_process_and_no_alarm_is_left() -> None:
-    before = signal.getsignal(signal.SIGALRM)
+    before = [signal.getsignal(number) for number in (signal.SIGALRM, signal.SIGPROF)]
     run(["a", "hang"], 1)
     run(["hang", "a", "die"], 2)
-    assert signal.getsignal(signal.SIGALRM) is before
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert [signal.getsignal(number) for number in (signal.SIGALRM, signal.SIGPROF)] == before
+    assert signal.getitimer(signal.ITIMER_REAL) == signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
     import multiprocessing
 
     assert not multiprocessing.active_children()
@@ -127,7 +153,8 @@ def test_one_program_that_hangs_is_an_error_with_its_files(
     by_path = {file.path: file for file in result.files}
     assert {path for path, file in by_path.items() if file.status == "error"} == {"b.py", "b_builds.py"}
     assert by_path["b.py"].error == (
-        "not finished within 3 s, the limit for one program, and left as it is (the program is b.py, b_builds.py); "
+        "not finished within 3 s of processor time, the limit for one program, and left as it is "
+        "(the program is b.py, b_builds.py); "
         "give it more time (--program-timeout), or leave its largest files out (--exclude)"
     )
     assert all(file.findings for path, file in by_path.items() if file.status != "error")

@@ -1,11 +1,14 @@
 """No program holds up the others: each has a time to be done in, and what takes longer, or dies, is reported.
 
-A few programs are worked on in this process, under an alarm of the system. Many, or any where there is no such alarm
-(Windows, a thread), are given to processes that are killed from outside, which also ends what no alarm can interrupt.
+The time is the processor's, so that a busy machine ends nothing early; what lasts far longer by the clock, as it waits
+for something, is ended too. A few programs are worked on in this process, under alarms of the system. Many, or any
+where there are no such alarms (Windows, a thread), are given to processes of their own, which are ended by the system
+or killed from outside: that also ends what no alarm can interrupt.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -23,6 +26,12 @@ Done = TypeVar("Done")
 
 _AGAIN = 1.0
 """Seconds after which the alarm rings again, should the first have been lost in code that swallows exceptions."""
+_PATIENCE = 10
+"""A task may last so many times its seconds by the clock, should other programs need the processor."""
+_SPENT = 75
+"""Exit status of a worker that ended itself, its time being up, where the system does not end it."""
+_LOOK = 0.05
+"""Seconds between two looks of such a worker at the time that it has taken."""
 _GRACE = 5
 """Seconds after which a worker ends by itself, should the process that has to end it be gone."""
 _FAREWELL = 1.0
@@ -35,9 +44,10 @@ class TimeIsUp(BaseException):
 
 @dataclass(frozen=True)
 class Late:
-    """Why there is no outcome: the time was up after `seconds`."""
+    """Why there is no outcome: `seconds` of processor time were used up, or passed by the clock where it `waited`."""
 
     seconds: float
+    waited: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,9 @@ def run(
     seconds: float,
     processes: int,
 ) -> list[Done]:
-    """The outcome of `work` for each task, in order; that of `failed` where it took more than `seconds` or died.
+    """The outcome of `work` for each task, in order; that of `failed` where it died or took too long.
+
+    Too long is more than `seconds` of processor time, or ten times as much by the clock.
 
     With one process all is done in this one, where the system has an alarm for it. With more, `work` is one that a new
     interpreter can import.
@@ -74,24 +86,30 @@ def _alone(
     work: Callable[[Task], Done], task: Task, failed: Callable[[Task, Late | Died], Done], seconds: float
 ) -> Done:
     over = False
+    late = {signal.SIGPROF: Late(seconds), signal.SIGALRM: Late(seconds * _PATIENCE, waited=True)}
+    rung: list[Late] = []
 
     def ring(number: int, frame: object) -> None:
         if not over:
+            rung.append(late[signal.Signals(number)])
             raise TimeIsUp
 
-    before = signal.signal(signal.SIGALRM, ring)
+    before = {number: signal.signal(number, ring) for number in late}
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+        signal.setitimer(signal.ITIMER_PROF, seconds, _AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, seconds * _PATIENCE, _AGAIN)
         done = work(task)
         over = True
         return done
     except TimeIsUp:
         over = True
-        return failed(task, Late(seconds))
+        return failed(task, rung[0])
     finally:
         over = True
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL):
+            signal.setitimer(timer, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @dataclass
@@ -136,7 +154,7 @@ class _Workers(Generic[Task, Done]):
         if self._next == len(self.tasks):
             worker.task, worker.deadline = None, float("inf")
             return
-        worker.task, worker.deadline = self._next, time.monotonic() + self.seconds
+        worker.task, worker.deadline = self._next, time.monotonic() + self.seconds * _PATIENCE
         self._next += 1
         with suppress(OSError):  # It died: the next look at it says so.
             worker.pipe.send(self.tasks[worker.task])
@@ -159,12 +177,13 @@ class _Workers(Generic[Task, Done]):
                 self._outcomes[worker.task] = worker.pipe.recv()
             except (EOFError, OSError):
                 worker.process.join(_FAREWELL)
-                problem = Died(worker.process.exitcode)
+                spent = worker.process.exitcode in (_SPENT, -getattr(signal, "SIGPROF", -_SPENT))
+                problem = Late(self.seconds) if spent else Died(worker.process.exitcode)
             else:
                 self._give(worker)
                 return True
         elif time.monotonic() >= worker.deadline:
-            problem = Late(self.seconds)
+            problem = Late(self.seconds * _PATIENCE, waited=True)
         else:
             return True
         self._outcomes[worker.task] = self.failed(self.tasks[worker.task], problem)
@@ -196,17 +215,31 @@ def _serve(work: Callable[[Any], Any], pipe: Connection, seconds: float) -> None
             task = pipe.recv()
         except (EOFError, OSError):
             return
-        with _own_end(seconds + _GRACE):
+        with _own_end(seconds):
             pipe.send(work(task))
 
 
 @contextmanager
 def _own_end(seconds: float) -> Iterator[None]:
-    """The system ends this process after so many seconds, where it can."""
+    """This process ends once it has taken the time of a task; also if that which has to kill it is gone."""
     if not hasattr(signal, "setitimer"):
+        over = threading.Event()
+        threading.Thread(target=_end_when_spent, args=(time.process_time() + seconds, over), daemon=True).start()
         yield
+        over.set()
         return
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    last = seconds * _PATIENCE + _GRACE
+    timers = ((signal.ITIMER_PROF, signal.SIGPROF, seconds), (signal.ITIMER_REAL, signal.SIGALRM, last))
+    for timer, number, limit in timers:
+        signal.signal(number, signal.SIG_DFL)
+        signal.setitimer(timer, limit)
     yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    for timer, _, _ in timers:
+        signal.setitimer(timer, 0)
+
+
+def _end_when_spent(limit: float, over: threading.Event) -> None:
+    """What ends a process where the system has no timers: `limit` is what its processor time may come to."""
+    while not over.wait(_LOOK):
+        if time.process_time() >= limit:
+            os._exit(_SPENT)

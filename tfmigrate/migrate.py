@@ -349,7 +349,8 @@ def _migrate_group(group: Sequence[tuple[str, str, Settings]]) -> tuple[FileResu
 def _given_up(group: Sequence[tuple[str, str, Settings]], why: budget.Late | budget.Died) -> tuple[FileResult, ...]:
     """The outcome for a program that could not be finished: each of its files stays as it is."""
     if isinstance(why, budget.Late):
-        what = f"not finished within {why.seconds:g} s, the limit for one program, and left as it is"
+        limit = "by the clock, ten times the processor time" if why.waited else "of processor time, the limit"
+        what = f"not finished within {why.seconds:g} s {limit} for one program, and left as it is"
         advice = "give it more time (--program-timeout), or leave its largest files out (--exclude)"
     else:
         what = f"the process that worked on it ended ({_ending(why.code)}), and it is left as it is"

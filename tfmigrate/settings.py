@@ -62,7 +62,8 @@ class Settings:
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Processes that may work at once."""
     program_timeout: float = 60
-    """Seconds for one program (files that import each other); past them its files are errors and the rest go on."""
+    """Seconds of processor time for one program (files that import each other), ten times as many by the clock; past
+    them its files are errors and the rest go on."""
     largest_file: int = 2_000_000
     """Characters of Python in one file; a longer one is an error."""
     root: Path | None = None

@@ -442,3 +442,43 @@ def test_a_name_is_changed_once() -> None:
     lines = "def parse(record):\n    return tf.decode_raw(record, tf.float32)\n\n\n"
     file = migrated(("def model_fn", lines + "def model_fn"))
     assert "tf.io.decode_raw(record" in file.after
+
+
+def said_of_the_batch(*changes: tuple[str, str]) -> str:
+    return " / ".join(finding.message for finding in migrated(*changes).findings if finding.code == "TFM012")
+
+
+UNKNOWN = ("([[1.0], [2.0]], [[0.5], [1.0]])", "(read())")
+READ = ("def input_fn():", "def read():\n    return tuple(open('data'))\n\n\ndef input_fn():")
+
+
+@pytest.mark.parametrize(
+    "changes", [(), ((".batch(8)", ".batch(8, drop_remainder=True)"),), ((".batch(8)", ".repeat(3).batch(8)"),)]
+)
+def test_too_few_batches_for_the_replicas_are_mentioned_where_the_rows_are_not_known(
+    changes: tuple[tuple[str, str], ...],
+) -> None:
+    said = said_of_the_batch(UNKNOWN, READ, *changes)
+    assert (
+        "fewer batches than there are replicas, Keras 3 ends with StopIteration, where the Estimator trained no" in said
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (),  # two rows that are written out: the call stands under a condition
+        (UNKNOWN, READ, (".batch(8)", ".repeat().batch(8)")),
+        (UNKNOWN, READ, (".batch(8)", ".batch(8, drop_remainder=False)")),
+        (
+            UNKNOWN,
+            READ,
+            ("(mode, loss", "(mode, predictions=outputs, loss"),
+            ("steps=10)\n", "steps=10)\nprint(list(estimator.predict(input_fn)))\n"),
+        ),
+    ],
+)
+def test_nothing_is_said_of_too_few_batches_where_that_cannot_be(changes: tuple[tuple[str, str], ...]) -> None:
+    said = said_of_the_batch(*changes)
+    assert "global batch" in said
+    assert "StopIteration" not in said

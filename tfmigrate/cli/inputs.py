@@ -56,7 +56,7 @@ _PIPELINE_OPTIONS = (
         "--program-timeout",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Limit for one program, that is for files that import each other (default: 60).",
+        help="Processor time for one program, that is for files that import each other (default: 60).",
     ),
     click.option(
         "--largest-file",

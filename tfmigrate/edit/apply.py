@@ -13,7 +13,7 @@ from typing import TypeVar
 import libcst as cst
 
 from tfmigrate.edit.align import realigned
-from tfmigrate.edit.compose import composed
+from tfmigrate.edit.compose import composed, composed_lines
 from tfmigrate.plan.edits import (
     Append,
     Argument,
@@ -79,6 +79,7 @@ class _Editor(cst.CSTTransformer):
             for node in (argument.value, *nodes_of(argument.code))
             if not isinstance(node, str)
         }
+        self._parts.update(part for some in self._inserts.values() for edit in some for part in nodes_of(edit.code))
         self._touched = _reached(tree, set(_edited(edits)) | self._parts)
         self._new_parts: dict[cst.CSTNode, cst.CSTNode] = {}
         self._pieces: dict[cst.CSTNode, _Pieces] = {}
@@ -214,7 +215,8 @@ class _Editor(cst.CSTTransformer):
         line = updated.with_changes(body=body)
         if original.body[0].deep_equals(body[0]) and len(original.body) == len(body) == 1:
             return [line]
-        return _keep_comments(original, [realigned(original, line, self._tree)])
+        carried = [self._new_parts[n] for edit in self._inserts.get(original, ()) for n in self._parts_of(edit)]
+        return _keep_comments(original, [realigned(original, line, self._tree)], carried)
 
     def _remarked(self, original: cst.SimpleStatementLine, pieces: _Pieces) -> _Pieces:
         """A line with the comments that are made on what stands in it."""
@@ -340,7 +342,7 @@ class _Editor(cst.CSTTransformer):
                 moved = dict.fromkeys(gone for edit in inserted for gone in edit.comments_of)
                 for gone in moved:
                     orphans.extend(own if gone is unit and pieces else self._orphaned(gone))
-                lines = [line for edit in inserted for line in self._parsed(edit.code)]
+                lines = [line for edit in inserted for line in self._parsed(edit)]
                 lines.sort(key=lambda line: not _defines(line))
                 # A comment of what went says nothing of a helper, which comes first.
                 place = next((n for n, line in enumerate(lines) if not _defines(line)), None)
@@ -394,8 +396,17 @@ class _Editor(cst.CSTTransformer):
     def _orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         return [cst.EmptyLine(comment=cst.Comment(text)) for text in comments_in(unit)]
 
-    def _parsed(self, code: str) -> _Pieces:
-        return [_statement(text, self._config) for text in _split(code)]
+    def _parsed(self, edit: Insert) -> _Pieces:
+        self._parts_of(edit)
+        return composed_lines(edit.code, self._new_parts, self._config)
+
+    def _parts_of(self, edit: Insert) -> tuple[cst.BaseExpression, ...]:
+        """The nodes in the lines; those that stand further down are edited now."""
+        parts = nodes_of(edit.code)
+        for part in parts:
+            if part not in self._new_parts:
+                part.visit(self)
+        return parts
 
     def _with(self, scope: Scope, inner: _Pieces, block: _Block) -> cst.With:
         leading = getattr(inner[0], "leading_lines", ())
@@ -488,16 +499,6 @@ def _defines(line: cst.CSTNode) -> bool:
     return isinstance(line, cst.FunctionDef | cst.ClassDef)
 
 
-def _split(code: str) -> list[str]:
-    """The statements of a piece of code, each as its own text."""
-    module = cst.parse_module(code)
-    return [module.code_for_node(statement).strip("\n") for statement in module.body]
-
-
-def _statement(text: str, config: cst.PartialParserConfig) -> cst.BaseStatement:
-    return cst.parse_statement(text, config)
-
-
 def _pass() -> cst.SimpleStatementLine:
     return cst.SimpleStatementLine([cst.Pass()])
 
@@ -539,12 +540,12 @@ def _blank_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
     return list(lines[: len(lines) - len(_comment_lines(lines))])
 
 
-def _keep_comments(original: cst.CSTNode, pieces: _Pieces) -> _Pieces:
-    """The pieces, with every comment of the original that they lack as a line above the first."""
+def _keep_comments(original: cst.CSTNode, pieces: _Pieces, carried: Sequence[cst.CSTNode] = ()) -> _Pieces:
+    """The pieces, with every comment of the original that they, and what was `carried` off, lack above the first."""
     before = comments_in(original)
     if not before:
         return pieces
-    kept = Counter(text for piece in pieces for text in comments_in(piece))
+    kept = Counter(text for piece in (*pieces, *carried) for text in comments_in(piece))
     lost = []
     for text in before:
         if kept[text]:

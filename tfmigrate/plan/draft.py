@@ -10,7 +10,20 @@ from functools import cached_property
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.edits import Append, Arguments, Branch, Edit, Insert, Plan, Remove, Replace, Scope, Unwrap, nodes_of
+from tfmigrate.plan.edits import (
+    Append,
+    Arguments,
+    Branch,
+    Edit,
+    Insert,
+    Plan,
+    Remove,
+    Replace,
+    Scope,
+    Unwrap,
+    nodes_of,
+    place_of,
+)
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
 from tfmigrate.understand.lifecycle import Facts
@@ -100,26 +113,18 @@ class Draft:
 
     def vanishing(self) -> frozenset[cst.CSTNode]:
         """Every Name that stands in what the edits so far take out."""
+        carried = {
+            node
+            for edit in self.edits
+            if isinstance(edit, Insert)
+            for part in nodes_of(edit.code)
+            for node in walk(part)
+        }
         gone: set[cst.CSTNode] = set()
-        kept: set[cst.CSTNode] = set()
         for edit in self.edits:
-            if isinstance(edit, Remove):
-                gone.update(_names_in(edit.node))
-            elif isinstance(edit, Replace):
-                gone.update(_names_in(edit.node))
-                kept.update(name for part in edit.parts for name in _names_in(part))
-            elif isinstance(edit, Unwrap):
-                stays = set(_names_in(edit.suite)) if edit.suite is not None else set()
-                gone.update(name for name in _names_in(edit.unit) if name not in stays)
-            elif isinstance(edit, Arguments):
-                gone.update(name for argument in edit.call.args for name in _names_in(argument.value))
-                if edit.function is not None:
-                    gone.update(_names_in(edit.call.func))
-                for argument in edit.arguments:
-                    if not isinstance(argument.value, str):
-                        kept.update(_names_in(argument.value))
-                    kept.update(name for part in nodes_of(argument.code) for name in _names_in(part))
-        return frozenset(gone - kept)
+            lost = _taken_out(edit)
+            gone.update(lost if place_of(edit) in carried else lost - carried)
+        return frozenset(gone)
 
     def reaches_into(self, name: str, round_: cst.CSTNode | None = None) -> bool:
         """Whether any edit so far writes `name`, or code with an attribute of it; `round_`: only those inside it."""
@@ -135,7 +140,7 @@ class Draft:
         """The code that the edits so far write, each with a node of the place it goes to."""
         for edit in self.edits:
             if isinstance(edit, Insert):
-                yield edit.before, edit.code
+                yield edit.before, edit.text
             elif isinstance(edit, Replace):
                 yield edit.node, edit.text
             elif isinstance(edit, Append):
@@ -145,7 +150,7 @@ class Draft:
             elif isinstance(edit, Branch):
                 yield edit.unit, edit.test
             elif isinstance(edit, Arguments):
-                yield from ((edit.call, one.value) for one in edit.arguments if isinstance(one.value, str))
+                yield from ((edit.call, one.text) for one in edit.arguments)
 
     def _tensorflow(self) -> str:
         for statement, unit in import_statements(self.module):
@@ -158,6 +163,23 @@ class Draft:
         if all(isinstance(m.node, cst.ImportAlias) and dotted(m.node.name) == "tensorflow" for m in bindings):
             return "tf"
         return self.scopes.fresh("tf", self.scopes.module)
+
+
+def _taken_out(edit: Edit) -> set[cst.Name]:
+    """The names that stand in what one edit takes out, and in nothing that it puts back."""
+    if isinstance(edit, Remove):
+        return set(_names_in(edit.node))
+    if isinstance(edit, Replace):
+        return set(_names_in(edit.node)).difference(*map(_names_in, edit.parts))
+    if isinstance(edit, Unwrap):
+        return set(_names_in(edit.unit)).difference(_names_in(edit.suite) if edit.suite is not None else ())
+    if isinstance(edit, Arguments):
+        gone = {name for argument in edit.call.args for name in _names_in(argument.value)}
+        if edit.function is not None:
+            gone.update(_names_in(edit.call.func))
+        kept = (part for one in edit.arguments for part in (one.value, *one.code) if not isinstance(part, str))
+        return gone.difference(*map(_names_in, kept))
+    return set()
 
 
 def _names_in(node: cst.CSTNode) -> list[cst.Name]:

@@ -12,18 +12,32 @@ from tfmigrate.result import Finding
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 Code = tuple[str | cst.BaseExpression, ...]
-"""An expression to write: text, and nodes of the program between it, which are put in as they are once edited. Where a
-node goes is its place in the tuple; nothing is searched for in the text, which may hold the user's own code."""
+"""An expression, or lines, to write: text, and nodes of the program between it, which are put in as they are once
+edited. Where a node goes is its place in the tuple; nothing is searched for in the text, which may hold the user's own
+code."""
 
 
 def listed(codes: Iterable[Code]) -> Code:
     """Pieces of code with commas between them."""
-    return tuple(part for number, code in enumerate(codes) for part in ((", ",) if number else ()) + code)
+    return joined(codes, ", ")
+
+
+def joined(codes: Iterable[str | Code], separator: str) -> Code:
+    """Pieces of code with the same text between them."""
+    found: list[str | cst.BaseExpression] = []
+    for number, code in enumerate(codes):
+        found.extend(((separator,) if number else ()) + ((code,) if isinstance(code, str) else code))
+    return tuple(found)
 
 
 def nodes_of(code: str | Code) -> tuple[cst.BaseExpression, ...]:
     """The nodes of the program that stand in a piece of code."""
     return () if isinstance(code, str) else tuple(part for part in code if not isinstance(part, str))
+
+
+def text_of(code: str | Code) -> str:
+    """A piece of code without the nodes of the program in it."""
+    return code if isinstance(code, str) else "\0".join(part for part in code if isinstance(part, str))
 
 
 @dataclass(frozen=True)
@@ -39,10 +53,15 @@ class Insert:
     """New lines before a unit, under the comments above `comments_of`: units that vanish, or the unit itself."""
 
     before: cst.CSTNode
-    code: str
+    code: str | Code
     comments_of: tuple[cst.CSTNode, ...] = ()
     scoped: bool = False
     """Whether the lines stand in the scope that the unit stands in, and not before it."""
+
+    @property
+    def text(self) -> str:
+        """The code without the nodes of the program in it."""
+        return text_of(self.code)
 
 
 @dataclass(frozen=True)
@@ -85,7 +104,7 @@ class Replace:
     @property
     def text(self) -> str:
         """The code without those nodes."""
-        return self.code if isinstance(self.code, str) else "\0".join(one for one in self.code if isinstance(one, str))
+        return text_of(self.code)
 
 
 @dataclass(frozen=True)
@@ -124,6 +143,11 @@ class Argument:
     code: Code = ()
     """What is written where that is more than the value; parts of it may be other arguments, and the old value, which
     stands for the new one."""
+
+    @property
+    def text(self) -> str:
+        """What is written without the nodes of the program in it."""
+        return text_of((self.value, *self.code))
 
 
 @dataclass(frozen=True)

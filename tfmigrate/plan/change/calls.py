@@ -30,9 +30,9 @@ class Revision:
     renamed: tuple[tuple[str, str], ...] = ()
     """(old, new) keywords."""
     dropped: tuple[str, ...] = ()
-    set: tuple[tuple[str, str], ...] = ()
+    set: tuple[tuple[str, str | Code], ...] = ()
     """(keyword, new code), in the place of the old value, or at the end where there is none."""
-    positional: tuple[tuple[int, int, str], ...] = ()
+    positional: tuple[tuple[int, int, str | Code], ...] = ()
     """(first, end, new code): the positional arguments first to end - 1 become one."""
     named: tuple[tuple[int, str], ...] = ()
     """(position, keyword): positional arguments that get a name."""
@@ -60,6 +60,14 @@ def unchanged(args: Iterable[cst.Arg]) -> tuple[Argument, ...]:
     return tuple(Argument(arg.value, arg.keyword.value if arg.keyword else None, arg) for arg in args)
 
 
+def with_code(argument: Argument, code: str | Code) -> Argument:
+    """An argument with another value."""
+    if isinstance(code, str):
+        return replace(argument, value=code, code=())
+    value = argument.source.value if argument.source is not None else argument.value
+    return replace(argument, value=value, code=code)
+
+
 def _revised(edit: Arguments, revision: Revision) -> Arguments:
     new_names, names = dict(revision.renamed), dict(revision.named)
     values = dict(revision.set)
@@ -68,7 +76,7 @@ def _revised(edit: Arguments, revision: Revision) -> Arguments:
         merged = next((row for row in revision.positional if row[0] <= position < row[1]), None)
         if merged is not None:
             if position == merged[0]:
-                arguments.append(replace(argument, value=merged[2]))
+                arguments.append(with_code(argument, merged[2]))
             continue
         if argument.keyword is None and position in names:
             argument = replace(argument, keyword=names[position])
@@ -78,12 +86,12 @@ def _revised(edit: Arguments, revision: Revision) -> Arguments:
         if name is not None and name in new_names:
             argument = replace(argument, keyword=new_names[name])
         if argument.keyword is not None and argument.keyword in values:
-            argument = replace(argument, value=values.pop(argument.keyword))
+            argument = with_code(argument, values.pop(argument.keyword))
         for value, code in revision.wrapped:
             if argument.value is value:
                 argument = replace(argument, code=code)
         arguments.append(argument)
-    arguments.extend(Argument(code, name) for name, code in values.items())
+    arguments.extend(with_code(Argument("None", name), code) for name, code in values.items())
     return replace(edit, arguments=tuple(arguments))
 
 

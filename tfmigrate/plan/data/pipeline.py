@@ -7,13 +7,15 @@ as it is: fit() on arrays under a strategy takes the global batch too, so leavin
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan.change.calls import FIT, is_false, is_flag, is_none, named_arguments
 from tfmigrate.plan.data.only_output import alone, has_one_output
-from tfmigrate.plan.edits import Argument, Arguments, Insert
+from tfmigrate.plan.edits import Argument, Arguments, Code, Insert, joined, listed
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import NOTHING, Choice, Dataset, Items, Made, Mapping, Parameter, Value
@@ -140,28 +142,30 @@ def _is_optional(value: Value) -> bool:
 class _Data:
     """Arrays as code: how to write them for tf.data, and one of them to take the length of."""
 
-    code: str
-    parts: tuple[str, ...]
-    keys: tuple[str, ...] | None = None
+    code: Code
+    parts: tuple[Code, ...]
+    keys: tuple[cst.BaseExpression, ...] | None = None
     simple: bool = True
 
     @property
-    def length(self) -> str:
-        return f"len({self.parts[0]})"
+    def length(self) -> Code:
+        return ("len(", *self.parts[0], ")")
 
-    def length_in(self, name: str) -> str:
+    def length_in(self, name: str) -> Code:
         """The same, where all columns were bound to a name and this is the first of them."""
         if self.keys is not None:
-            return f"len({name}[0][{self.keys[0]}])"
-        return f"len({name}[0])" if self.code == self.parts[0] else f"len({name}[0][0])"
+            return (f"len({name}[0][", self.keys[0], "])")
+        return (f"len({name}[0])" if self.code == self.parts[0] else f"len({name}[0][0])",)
 
-    def sliced(self, bounds: str) -> str:
-        parts = [f"{part}[{bounds}]" for part in self.parts]
+    def sliced(self, bounds: str) -> Code:
+        parts: list[Code] = [(*part, f"[{bounds}]") for part in self.parts]
         if self.keys is not None:
-            return "{" + ", ".join(f"{key}: {part}" for key, part in zip(self.keys, parts, strict=True)) + "}"
-        return (
-            parts[0] if self.code == self.parts[0] else "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
-        )
+            return ("{", *listed((key, ": ", *part) for key, part in zip(self.keys, parts, strict=True)), "}")
+        return parts[0] if self.code == self.parts[0] else _tuple(parts)
+
+
+def _tuple(parts: Sequence[Code]) -> Code:
+    return ("(", *listed(parts), ",)" if len(parts) == 1 else ")")
 
 
 class _Builder:
@@ -186,33 +190,31 @@ class _Builder:
     def structure(self, node: cst.BaseExpression) -> _Data | None:
         """Arrays, lists of arrays (tuples in tf.data) and dicts of arrays."""
         if isinstance(node, cst.List | cst.Tuple):
-            parts = tuple(self._module.code(element.value) for element in node.elements)
+            parts: tuple[Code, ...] = tuple((element.value,) for element in node.elements)
             if any(isinstance(element, cst.StarredElement) for element in node.elements) or not parts:
                 return None
-            code = f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-            return _Data(code, parts, simple=all(_is_simple(element.value) for element in node.elements))
+            return _Data(_tuple(parts), parts, simple=all(_is_simple(element.value) for element in node.elements))
         if isinstance(node, cst.Dict):
             if not node.elements or not all(isinstance(element, cst.DictElement) for element in node.elements):
                 return None
-            keys = tuple(self._module.code(e.key) for e in node.elements if isinstance(e, cst.DictElement))
-            parts = tuple(self._module.code(element.value) for element in node.elements)
+            keys = tuple(e.key for e in node.elements if isinstance(e, cst.DictElement))
+            parts = tuple((element.value,) for element in node.elements)
             simple = all(_is_simple(element.value) for element in node.elements)
-            return _Data(self._module.code(node), parts, keys, simple)
+            return _Data((node,), parts, keys, simple)
         value = self._facts.values.get(node)
-        text = self._module.code(node)
+        whole: Code = (node,)
         if isinstance(value, Choice):
-            return (
-                None if any(isinstance(option, Items | Mapping) for option in value.options) else _Data(text, (text,))
-            )
+            several = any(isinstance(option, Items | Mapping) for option in value.options)
+            return None if several else _Data(whole, (whole,))
         if isinstance(value, Items):
             count = len(value.values)
             if not value.counted or (value.kind != "tuple" and not _is_simple(node)):
                 return None
-            parts = tuple(f"{text}[{number}]" for number in range(count))
-            return _Data(f"tuple({text})", parts) if count else None
+            parts = tuple((node, f"[{number}]") for number in range(count))
+            return _Data(("tuple(", node, ")"), parts) if count else None
         if isinstance(value, Mapping):
             return None
-        return _Data(text, (text,), simple=_is_simple(node))
+        return _Data(whole, (whole,), simple=_is_simple(node))
 
     def of_output(self, node: cst.BaseExpression) -> _Data | None:
         """Targets or weights, without the name of a model's only output, on which Keras 3 fails."""
@@ -223,7 +225,7 @@ class _Builder:
         return None if arg is None or is_none(arg.value) else arg.value
 
     def pipeline(self, use: Use, inputs: _Data, targets: _Data) -> Pipeline | str:
-        lines: list[str] = []
+        lines: list[Code] = []
         batch = self._batch(lines)
         weights = self._value("sample_weight")
         weight_data = self.of_output(weights) if weights is not None else None
@@ -235,17 +237,16 @@ class _Builder:
         if isinstance(fraction, cst.Float | cst.Integer) and fraction.evaluated_value == 0:
             fraction = None
         length = inputs.length
-        rows = "(" + ", ".join(column.code for column in columns) + ")"
-        new: dict[str, str] = {}
+        rows = _tuple([column.code for column in columns])
+        new: dict[str, cst.BaseExpression | str] = {}
         if fraction is not None and validation is None:
             if not all(column.simple for column in columns):
                 return "its data is computed in the call, which `validation_split` would do twice"
             split = self._names.split
-            share = self._module.code(fraction)
-            lines.append(f"{split} = int({length} * (1.0 - {share}))")
-            rows = "(" + ", ".join(column.sliced(f":{split}") for column in columns) + ")"
-            held_out = "(" + ", ".join(column.sliced(f"{split}:") for column in columns) + ")"
-            length = split
+            lines.append((f"{split} = int(", *length, " * (1.0 - ", *_operand(fraction), "))"))
+            rows = _tuple([column.sliced(f":{split}") for column in columns])
+            held_out = _tuple([column.sliced(f"{split}:") for column in columns])
+            length = (split,)
             lines_after = self._dataset(self._names.validation, held_out, None, batch, False)
             new["validation_data"] = self._names.validation
         elif validation is not None:
@@ -253,11 +254,11 @@ class _Builder:
             lines_after = found[0]
             new.update(found[1])
         else:
-            lines_after = ""
+            lines_after = ()
         shuffles = not self._never_shuffles()
         if shuffles and not inputs.simple:
-            lines.append(f"{self._names.arrays} = {rows}")
-            rows, length = self._names.arrays, inputs.length_in(self._names.arrays)
+            lines.append((f"{self._names.arrays} = ", *rows))
+            rows, length = (self._names.arrays,), inputs.length_in(self._names.arrays)
         if self._names.sharding is not None:
             lines.extend(self._sharding(self._names.sharding))
         count = length if shuffles else None
@@ -265,33 +266,35 @@ class _Builder:
         lines.append(self._dataset(self._names.train, rows, count, batch, repeats))
         if lines_after:
             lines.append(lines_after)
-        insert = Insert(use.site.unit, "\n".join(lines), (use.site.unit,))
+        insert = Insert(use.site.unit, joined(lines, "\n"), (use.site.unit,))
         return Pipeline(insert, self._call(use.call, new), shuffles)
 
-    def _sharding(self, name: str) -> list[str]:
+    def _sharding(self, name: str) -> list[Code]:
         """Each of several workers reads all the data and keeps its part of it."""
         data = f"{self._names.tf}.data"
         policy = f"{data}.experimental.AutoShardPolicy.DATA"
-        return [f"{name} = {data}.Options()", f"{name}.experimental_distribute.auto_shard_policy = {policy}"]
+        return [(f"{name} = {data}.Options()",), (f"{name}.experimental_distribute.auto_shard_policy = {policy}",)]
 
     def _never_shuffles(self) -> bool:
         shuffle = self._named.get("shuffle")
         return shuffle is not None and is_false(shuffle.value)
 
-    def _validation(self, node: cst.BaseExpression, batch: str) -> tuple[str, dict[str, str]]:
+    def _validation(
+        self, node: cst.BaseExpression, batch: cst.BaseExpression | str
+    ) -> tuple[Code, dict[str, cst.BaseExpression | str]]:
         """Pairs written out become a dataset; anything else stays, with its batch size said."""
         if isinstance(node, cst.Tuple | cst.List) and 2 <= len(node.elements) <= 3:
             inputs, *others = node.elements
             columns = [self.structure(inputs.value), *(self.of_output(element.value) for element in others)]
             absent = any(_may_be_none(self._facts, element.value) for element in node.elements)
             if not absent and all(column is not None for column in columns):
-                rows = "(" + ", ".join(column.code for column in columns if column is not None) + ")"
+                rows = _tuple([column.code for column in columns if column is not None])
                 code = self._dataset(self._names.validation, rows, None, batch, False)
                 return code, {"validation_data": self._names.validation}
         stream = any(map(_is_stream, self._facts.options(node)))
-        return "", {} if stream else {"validation_batch_size": batch}
+        return (), {} if stream else {"validation_batch_size": batch}
 
-    def _batch(self, lines: list[str]) -> str:
+    def _batch(self, lines: list[Code]) -> cst.BaseExpression | str:
         """The expression for the global batch, bound to a name first where it is more than a name."""
         node = self._value("batch_size")
         if node is None:
@@ -306,35 +309,52 @@ class _Builder:
             and replicas > 1
             and literal % replicas == 0
         ):
-            lines.append(f"{self._names.batch} = {literal // replicas} * {strategy}.num_replicas_in_sync")
+            lines.append((f"{self._names.batch} = {literal // replicas} * {strategy}.num_replicas_in_sync",))
             return self._names.batch
         if isinstance(node, cst.Name | cst.Attribute | cst.Integer):
-            return self._module.code(node)
-        lines.append(f"{self._names.batch} = {self._module.code(node)}")
+            return node
+        lines.append((f"{self._names.batch} = ", *self._bound(node)))
         return self._names.batch
 
-    def _dataset(self, name: str, rows: str, count: str | None, batch: str, repeats: bool) -> str:
+    def _bound(self, node: cst.BaseExpression) -> Code:
+        """As the right side of `=`: over several lines, in brackets of its own, since those of the call are gone."""
+        try:
+            ast.parse(f"_ = {self._module.code(node)}")
+        except SyntaxError:
+            return ("(", node, ")")
+        return (node,)
+
+    def _width(self, code: Code) -> int:
+        return sum(len(part if isinstance(part, str) else self._module.code(part)) for part in code)
+
+    def _dataset(
+        self, name: str, rows: Code, count: Code | None, batch: cst.BaseExpression | str, repeats: bool
+    ) -> Code:
         """`count`: how many rows are to be shuffled; None keeps their order. `repeats`: an epoch of `steps_per_epoch`
         goes on where the last one ended, as in TensorFlow 2.3."""
-        tf, chain, indent = self._names.tf, [], self._module.tree.default_indent
-        if repeats:
-            chain.append(".repeat()")
+        tf, indent = self._names.tf, self._module.tree.default_indent
+        chain: list[Code] = [(".repeat()",)] if repeats else []
         if self._names.sharding is not None:
-            chain.append(f".with_options({self._names.sharding})")
+            chain.append((f".with_options({self._names.sharding})",))
         if count is not None:
-            arguments = (rows, count, batch)
-            source = f"{self._names.shuffled}({', '.join(arguments)})"
-            if len(f"{name} = {source}{''.join(chain)}") > _WIDTH:
-                source = f"{self._names.shuffled}(\n" + "".join(f"{indent}{one},\n" for one in arguments) + ")"
-            return f"{name} = {source}{''.join(chain)}"
-        links = [f"{tf}.data.Dataset.from_tensor_slices({rows})", f".batch({batch})", *chain]
-        links.append(f".prefetch({tf}.data.AUTOTUNE)")
-        one_line = f"{name} = {''.join(links)}"
-        if len(one_line) <= _WIDTH:
+            arguments: tuple[Code, ...] = (rows, count, (batch,))
+            head, end = f"{name} = {self._names.shuffled}(", joined(chain, "")
+            one_line = (head, *listed(arguments), ")", *end)
+            if self._width(one_line) <= _WIDTH:
+                return one_line
+            return (f"{head}\n{indent}", *joined(arguments, f",\n{indent}"), ",\n)", *end)
+        links: list[Code] = [
+            (f"{tf}.data.Dataset.from_tensor_slices(", *rows, ")"),
+            (".batch(", batch, ")"),
+            *chain,
+            (f".prefetch({tf}.data.AUTOTUNE)",),
+        ]
+        one_line = (f"{name} = ", *joined(links, ""))
+        if self._width(one_line) <= _WIDTH:
             return one_line
-        return f"{name} = (\n" + "".join(f"{indent}{link}\n" for link in links) + ")"
+        return (f"{name} = (\n{indent}", *joined(links, f"\n{indent}"), "\n)")
 
-    def _call(self, call: cst.Call, new: dict[str, str]) -> Arguments:
+    def _call(self, call: cst.Call, new: dict[str, cst.BaseExpression | str]) -> Arguments:
         """fit(dataset, ...) with what the dataset does not already carry, every argument after it by name."""
         gone = {"x", "y", "batch_size", "sample_weight", "validation_split", "shuffle"}
         arguments = [Argument(self._names.train, None, None)]
@@ -349,6 +369,14 @@ class _Builder:
             if name not in self._named:
                 arguments.append(Argument(code, name))
         return Arguments(call, tuple(arguments))
+
+
+def _operand(node: cst.BaseExpression) -> Code:
+    """An expression as the right side of a minus."""
+    alone = node.lpar or isinstance(
+        node, cst.Name | cst.Attribute | cst.Subscript | cst.Call | cst.BaseNumber | cst.UnaryOperation
+    )
+    return (node,) if alone else ("(", node, ")")
 
 
 def _is_simple(node: cst.BaseExpression) -> bool:

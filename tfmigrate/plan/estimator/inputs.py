@@ -55,6 +55,8 @@ class _Batch:
     """`.batch(b).repeat(k)`: the repeat."""
     endless: bool = False
     """Whether it is fed by a `.repeat()` without end, so that there is no last round."""
+    counted: bool = False
+    """Whether its rows and its size are written out, so that it is known if they are fewer batches than replicas."""
     in_place: bool = False
     """Whether its size is multiplied here, and not by the callers."""
     roles: set[str] = field(default_factory=set)
@@ -205,6 +207,11 @@ class Inputs:
                 how = "the batch was each replica's own; it is the global batch now"
                 if not batch.endless and not batch.roles <= DISTRIBUTED:
                     how += "; a last round that is not full was dropped and is trained on now"
+                elif not batch.counted and self._drops(batch):
+                    how += (
+                        "; if the data has fewer batches than there are replicas, Keras 3 ends with StopIteration, "
+                        f"where the Estimator {'trained no step' if 'train' in batch.roles else 'evaluated nothing'}"
+                    )
                 yield batch.module, batch.call, how
         for size in self._sizes.values():
             if size.roles & DISTRIBUTED:
@@ -408,6 +415,7 @@ class Inputs:
             batch.limited.add(role)
         rows = _rows(self._drafts[module].scopes, function.node, calls)
         if role in DISTRIBUTED and isinstance(size.value, cst.Integer) and rows is not None:
+            batch.counted = True
             if rows // max(size.value.evaluated_value, 1) < MOST_REPLICAS:
                 self._few.add((use.call, role))
         if role == "predict" and batch.endless:
@@ -452,11 +460,7 @@ class Inputs:
     def _batch_edits(self, batch: _Batch) -> Iterator[tuple[Module, Edit]]:
         module = batch.module
         scaled = batch.in_place and self._scales(batch.roles, batch.limited, module, batch.call)
-        dropped = (
-            not batch.endless
-            and batch.roles <= DISTRIBUTED
-            and not any(arg.keyword is not None and arg.keyword.value == "drop_remainder" for arg in batch.call.args)
-        )
+        dropped = self._drops(batch) and _remainder(batch.call) is None
         if not scaled and not (dropped and batch.roles & DISTRIBUTED):
             return
         code = module.code(batch.size.value)
@@ -477,6 +481,11 @@ class Inputs:
         if dropped:
             arguments.append(Argument(drops, "drop_remainder"))
         yield module, Arguments(batch.call, tuple(arguments))
+
+    def _drops(self, batch: _Batch) -> bool:
+        """Whether a round in which not every replica gets a batch is left out of the dataset."""
+        given = _remainder(batch.call)
+        return not batch.endless and batch.roles <= DISTRIBUTED and (given is None or not is_false(given))
 
     def _scales(self, roles: set[str], limited: set[str], module: Module, node: cst.CSTNode) -> bool:
         if not roles & DISTRIBUTED:
@@ -569,6 +578,11 @@ def _rows(scopes: Scopes, place: cst.CSTNode, calls: Sequence[cst.Call]) -> int 
         else:
             node = None
     return len(node.elements) if node is not None else None
+
+
+def _remainder(call: cst.Call) -> cst.BaseExpression | None:
+    """What a `.batch(...)` is given as its `drop_remainder`, by keyword."""
+    return next((arg.value for arg in call.args if arg.keyword and arg.keyword.value == "drop_remainder"), None)
 
 
 def _method(call: cst.Call) -> str:

@@ -12,10 +12,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, keywords, text_of
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Code, Replace, listed
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Literal, Made, Value, options
 
 _FORMATS = {"tf": '"channels_last"', "th": '"channels_first"', "default": "None"}
@@ -91,7 +90,7 @@ def _kernel_size(facts: Facts, call: cst.Call, sizes: tuple[str, ...]) -> Iterat
     if len(positional) >= end:
         known = [facts.values.get(arg.value) or _literal(arg.value) for arg in positional[1:end]]
         if all(_is_int(value) for value in known):
-            code = _tuple(facts.module, [arg.value for arg in positional[1:end]])
+            code = _tuple([arg.value for arg in positional[1:end]])
             yield CallChange(codes.KERAS_1_VALUES, call, message, Revision(call, positional=((1, end, code),)))
         elif not any(isinstance(arg.value, cst.Tuple | cst.List) for arg in positional[1:end]):
             yield CallChange(
@@ -102,17 +101,17 @@ def _kernel_size(facts: Facts, call: cst.Call, sizes: tuple[str, ...]) -> Iterat
                 action="warn",
             )
     elif all(size in named for size in sizes):
-        code = _tuple(facts.module, [named[size].value for size in sizes])
+        code = _tuple([named[size].value for size in sizes])
         edit = Revision(call, renamed=((sizes[0], "kernel_size"),), dropped=sizes[1:], set=(("kernel_size", code),))
         yield CallChange(codes.KERAS_1_VALUES, call, message, edit)
     elif len(positional) == 2 and len(sizes) == 2 and sizes[1] in named:
-        code = _tuple(facts.module, [positional[1].value, named[sizes[1]].value])
+        code = _tuple([positional[1].value, named[sizes[1]].value])
         edit = Revision(call, dropped=(sizes[1],), positional=((1, 2, code),))
         yield CallChange(codes.KERAS_1_VALUES, call, message, edit)
 
 
-def _tuple(module: Module, values: list[cst.BaseExpression]) -> str:
-    return "(" + ", ".join(module.code(value) for value in values) + ")"
+def _tuple(values: list[cst.BaseExpression]) -> Code:
+    return ("(", *listed((value,) for value in values), ")")
 
 
 def _literal(node: cst.BaseExpression) -> Value | None:

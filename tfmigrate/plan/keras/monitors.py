@@ -12,7 +12,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords, named_arguments, text_of
 from tfmigrate.plan.change.expressions import is_pure
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Code, Replace, joined
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, hands_on_rest, passed_on
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
@@ -78,14 +78,14 @@ class _Judge:
         up = any(part in monitor for part in self.anywhere)
         return "max" if up or monitor.startswith(self.begins) or monitor.endswith(self.ends) else "min"
 
-    def code(self, monitor: str, quote: str) -> str:
+    def code(self, monitor: Code, quote: str) -> Code:
         """The same for an expression that is known when the script runs."""
-        tests = [f"{_quoted(part, quote)} in {monitor}" for part in self.anywhere]
+        tests: list[Code] = [(f"{_quoted(part, quote)} in ", *monitor) for part in self.anywhere]
         for method, parts in (("startswith", self.begins), ("endswith", self.ends)):
             listed = ", ".join(_quoted(part, quote) for part in parts)
             if parts:
-                tests.append(f"{monitor}.{method}({listed if len(parts) == 1 else f'({listed})'})")
-        return f"{_quoted('max', quote)} if {' or '.join(tests)} else {_quoted('min', quote)}"
+                tests.append((*monitor, f".{method}({listed if len(parts) == 1 else f'({listed})'})"))
+        return (f"{_quoted('max', quote)} if ", *joined(tests, " or "), f" else {_quoted('min', quote)}")
 
 
 def _quoted(text: str, quote: str) -> str:
@@ -227,14 +227,15 @@ def _direction(
         return
     if len(modes) == 1:
         (mode,) = modes
-        new = _quoted(mode, quote)
+        new: Code = (_quoted(mode, quote),)
     else:
         plain = isinstance(one.monitor, cst.Name | cst.Attribute | cst.Subscript)
-        new = judge.code(code if plain else f"({code})", quote)
+        new = judge.code((one.monitor,) if plain else ("(", one.monitor, ")"), quote)
     edit = Replace(one.mode, new) if one.mode is not None else Revision(one.call, set=((one.keyword, new),))
+    text = "".join(part if isinstance(part, str) else facts.module.code(part) for part in new)
     message = (
         f"the old {one.title} took from the name of {code} which way is better, and Keras 3 asks the metric, which may "
-        f"say otherwise or nothing: `{one.keyword}={new}` is what it took"
+        f"say otherwise or nothing: `{one.keyword}={text}` is what it took"
     )
     yield CallChange(codes.MONITOR_DIRECTION, one.call, message, edit)
     for text in sorted(watched or ()):

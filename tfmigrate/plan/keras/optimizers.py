@@ -10,8 +10,17 @@ import libcst as cst
 from tfmigrate import places
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, named_arguments, text_of, unchanged
-from tfmigrate.plan.edits import Argument, Arguments, Remark, Replace
+from tfmigrate.plan.change.calls import (
+    Revision,
+    has_stars,
+    is_none,
+    keywords,
+    named_arguments,
+    text_of,
+    unchanged,
+    with_code,
+)
+from tfmigrate.plan.edits import Argument, Arguments, Code, Remark, Replace
 from tfmigrate.plan.keras import positions
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.rules import Default
@@ -306,12 +315,13 @@ def _squared_epsilon(
         if argument.keyword == "epsilon" and not isinstance(argument.value, str):
             text = facts.module.code(argument.value)
             number = isinstance(argument.value, cst.Float)
-            code = repr(float(f"{float(text) ** 2:.12g}")) if number else f"({text}) ** 2"
-            arguments[position] = replace(argument, value=code)
+            square = ("(", argument.value, ") ** 2")
+            code = repr(float(f"{float(text) ** 2:.12g}")) if number else square
+            arguments[position] = with_code(argument, code)
             name = known.rsplit(".", 1)[-1]
             name = {"rmsprop": "RMSprop", "adagrad": "Adagrad"}.get(name, name)
             message = f"{name} added epsilon to the square root and adds it under the root now: it takes its square"
-            why = Remark(call, f"{text} squared: {_UNDER_ROOT}")
+            why = Remark(call, f"{text if number else 'epsilon'} squared: {_UNDER_ROOT}")
             yield CallChange(codes.OPTIMIZER_EPSILON, call, message, more=(why,))
             if number and float(text) >= _LARGE_EPSILON:
                 message = (
@@ -346,19 +356,19 @@ def _without_decay(
         rate = arguments[0]
     default = next((d for d in tables.defaults if d.of == known and d.argument == "learning_rate"), None)
     if rate is not None and not isinstance(rate.value, str):
-        base = facts.module.code(rate.value)
+        base: Code = (rate.value,)
     elif default is not None:
-        base = repr(default.old)
+        base = (repr(default.old),)
     else:
         arguments.append(decay)
         return
-    schedule = f"{tf}.keras.optimizers.schedules.InverseTimeDecay({base}, 1, {facts.module.code(value)})"
+    schedule = (f"{tf}.keras.optimizers.schedules.InverseTimeDecay(", *base, ", 1, ", value, ")")
     message = "`decay` is ignored by Keras 3: written out as the schedule it was"
     if rate is None:
-        arguments.append(Argument(schedule, "learning_rate", decay.source))
+        arguments.append(with_code(Argument("None", "learning_rate", decay.source), schedule))
     else:
         position = arguments.index(rate)
-        arguments[position] = replace(rate, value=schedule)
+        arguments[position] = with_code(rate, schedule)
     yield CallChange(codes.OPTIMIZER_DECAY, call, message)
 
 

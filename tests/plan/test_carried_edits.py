@@ -1,0 +1,137 @@
+"""What other rules change in an expression is changed wherever a rule carries that expression to, or not claimed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tfmigrate import rules
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+RULES = rules.all_rules()
+PROGRAM = """\
+import numpy as np
+import keras
+from keras.utils import multi_gpu_model
+
+
+def train(x, y, share, flag):
+    model = keras.Sequential([keras.layers.Dense(1, input_shape=(4,))])
+    parallel = multi_gpu_model(model, gpus=2)
+    parallel.compile("sgd", "mse")
+"""
+
+
+def trained(call: str) -> FileResult:
+    """The program with a call in its function."""
+    text = PROGRAM + "".join(f"    {line}\n" for line in call.splitlines())
+    (file,) = migrate_sources({"train.py": text}, Settings())
+    assert file.error is None
+    return file
+
+
+@pytest.mark.parametrize(
+    ("call", "lines"),
+    [
+        ("parallel.fit(x.astype(np.float), y, batch_size=32)", ["train_arrays = (x.astype(float), y)"]),
+        ("parallel.fit(x, y.astype(np.int), shuffle=False)", ["from_tensor_slices((x, y.astype(int)))"]),
+        ("parallel.fit(x, [y.astype(np.int)])", ["((x, (y.astype(int),)), len(x), 32)", "shuffled_batches("]),
+        (
+            "parallel.fit({np.str('a'): x.astype(np.int)}, y)",
+            ["train_arrays = ({str('a'): x.astype(int)}, y)", "len(train_arrays[0][str('a')])"],
+        ),
+        ("parallel.fit(x, y, batch_size=np.int(share))", ["global_batch_size = int(share)"]),
+        ("parallel.fit(x, y, validation_split=np.float(share))", ["split_at = int(len(x) * (1.0 - float(share)))"]),
+        ("parallel.fit(x, y, sample_weight=x[:, 0].astype(np.float))", ["x[:, 0].astype(float))"]),
+        (
+            "parallel.fit(x, y, validation_data=(x.astype(np.float), y))",
+            ["from_tensor_slices((x.astype(float), y))", "shuffled_batches((x, y), len(x), 32)"],
+        ),
+    ],
+)
+def test_what_a_pipeline_takes_from_the_call_is_edited(call: str, lines: list[str]) -> None:
+    file = trained(call)
+    assert "np." not in file.after
+    assert all(line in file.after for line in lines), file.after
+    assert "TFM229" in {finding.code for finding in file.findings if finding.action == "rewrite"}
+
+
+def test_an_import_that_only_such_code_used_goes_only_where_it_is_used_no_more() -> None:
+    assert "import numpy as np\n" in trained("parallel.fit(np.asarray(x), y)").after
+
+
+def test_a_sum_as_the_fraction_keeps_its_meaning() -> None:
+    assert "int(len(x) * (1.0 - (1 - share)))" in trained("parallel.fit(x, y, validation_split=1 - share)").after
+
+
+def test_an_expression_over_several_lines_is_bound_in_brackets() -> None:
+    after = trained("parallel.fit(x, y, batch_size=8\n    * share)").after
+    assert "    global_batch_size = (8\n        * share)\n" in after
+    after = trained("parallel.fit(x, y, batch_size=max(8,\n    share))").after
+    assert "    global_batch_size = max(8,\n        share)\n" in after
+
+
+def test_a_comment_in_carried_code_is_written_once() -> None:
+    after = trained('parallel.fit({\n    "a": x.astype(np.int),  # whole\n}, y)').after
+    assert '"a": x.astype(int),  # whole\n' in after
+    assert after.count("# whole") == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "line"),
+    [
+        ("keras.layers.Convolution2D(8, np.int(3), np.int(3))", None),
+        ("keras.layers.Conv2D(8, nb_row=3, nb_col=int(np.float(3)))", "kernel_size=(3, int(float(3)))"),
+        ("keras.optimizers.SGD(lr=np.float(share), decay=np.float(1e-3))", "InverseTimeDecay(float(share), 1, float("),
+        ("keras.optimizers.RMSprop(epsilon=np.float(share))", "epsilon=(float(share)) ** 2"),
+    ],
+)
+def test_what_a_new_argument_is_made_of_is_edited(statement: str, line: str | None) -> None:
+    file = trained(f"made = {statement}\nparallel.fit(x, y)")
+    rewritten = {finding.code for finding in file.findings if finding.action == "rewrite"}
+    assert ("np." in file.after) == ("TFM229" not in rewritten)
+    assert line is None or line in file.after
+
+
+def test_what_a_callback_is_given_is_edited() -> None:
+    cls = (
+        "class Kept(keras.callbacks.ModelCheckpoint):\n"
+        "    def __init__(self, path, every):\n"
+        "        super().__init__(path, period=np.int(every))\n"
+        "    def on_epoch_end(self, epoch, logs=None):\n"
+        "        self.epochs_since_last_save += 1\n"
+        "        if self.epochs_since_last_save >= self.period:\n"
+        "            print(epoch)\n"
+    )
+    file = trained(f"{cls}parallel.fit(x, y)")
+    assert "self.period = int(every)\n" in file.after
+    assert "np.int" not in file.after
+
+
+def embedded() -> Iterator[object]:
+    """Each expression of the rules' examples as data of a fit() under a migrated program, with the imports it needs."""
+    for rule in RULES:
+        for example in (one for one in rule.examples if one.language == "python" and one.kind == "rewrite"):
+            tree = ast.parse(example.before)
+            imports = [ast.unparse(one) for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
+            wrap = "from keras.utils import multi_gpu_model"
+            head = [*imports, *([] if any("multi_gpu_model" in line for line in imports) else [wrap]), "import keras"]
+            values = [one.value for one in tree.body if isinstance(one, ast.Assign | ast.Expr) if one.value]
+            calls = dict.fromkeys(ast.unparse(one) for one in values if isinstance(one, ast.Call))
+            for number, call in enumerate(one for one in calls if "multi_gpu_model" not in one):
+                body = PROGRAM.partition("\n\n\n")[2] + f"    parallel.fit(data({call}), y)\n"
+                yield pytest.param("\n".join(head) + "\n\n\n" + body, id=f"{rule.path.name}:{example.line}-{number}")
+
+
+@pytest.mark.parametrize("program", embedded())
+def test_a_second_run_claims_nothing_of_what_the_first_carried(program: str) -> None:
+    (file,) = migrate_sources({"train.py": program}, Settings())
+    assert file.error is None
+    (again,) = migrate_sources({"train.py": file.after}, Settings())
+    claimed = [finding for finding in again.findings if finding.action == "rewrite"]
+    assert not claimed, file.after
+    assert again.after == file.after
