@@ -865,7 +865,7 @@ class TestOneFile:
     def test_nothing_is_done_to_a_file_that_would_lose_a_comment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from tfmigrate import guard
 
-        monkeypatch.setattr(guard, "objection", lambda before, text, after: "the comment '# why' would be lost")
+        monkeypatch.setattr(guard, "objection", lambda *_: "the comment '# why' would be lost")
         code = (
             "from keras.utils import multi_gpu_model\nimport keras\nm = multi_gpu_model(keras.Sequential(), 2)  # why\n"
         )

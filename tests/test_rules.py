@@ -106,8 +106,15 @@ def test_comments_are_kept_and_change_nothing(rule: Rule, example: Example) -> N
     commented = with_comments(example.before)
     file = migrated(commented.encode(), rule)
     assert ast.unparse(ast.parse(file.after)) == ast.unparse(ast.parse(example.after))
-    lost = [comment for comment in comments(commented) if comment not in comments(file.after)]
-    assert not lost, f"lost from\n{commented}\ngiving\n{file.after}"
+    kept, stays = comments(file.after), {line.strip() for line in example.after.splitlines()}
+    lines = commented.splitlines()
+    for number, line in enumerate(lines):
+        code, comment = (part.strip() for part in line.partition("  #")[::2])
+        if code and comment and f"# {comment}" not in kept:
+            assert code not in stays, f"{line} lost from\n{commented}\ngiving\n{file.after}"
+        if line.strip().startswith("# above") and line.strip() not in kept:
+            below = lines[number + 1].partition("  #")[0].strip()
+            assert below not in stays, f"{line} lost from\n{commented}\ngiving\n{file.after}"
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)

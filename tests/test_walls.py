@@ -37,12 +37,13 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     # Facts, decisions, edits.
     "understand": ("importing", "walk"),
     "plan/planner": (
-        *RULES, "plan/data", "plan/estimator", "plan/keras", "plan/names", "plan/on_strategy", "plan/strategy",
-        "plan/workers", "rules",
+        *RULES, "plan/comments", "plan/data", "plan/estimator", "plan/keras", "plan/names", "plan/on_strategy",
+        "plan/strategy", "plan/workers", "rules",
     ),
     "plan/estimator": (*RULES, "plan/names", "plan/workers", "result"),
     "plan/on_strategy": (*RULES, "plan/data", "plan/keras", "plan/names", "plan/strategy", "rules"),
     "plan/keras": (*RULES, "places", "plan/data", "plan/names", "plan/strategy", "rules", "settings"),
+    "plan/comments": (*RULES, "plan/strategy"),
     "plan/workers": (*RULES, "plan/data", "plan/strategy"),
     "plan/data": (*RULES, "plan/names", "plan/strategy"),
     "plan/strategy": (*RULES, "importing", "plan/names"),

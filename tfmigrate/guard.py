@@ -25,16 +25,20 @@ def compiles(text: str) -> None:
 _TAIL = re.compile(r"#[^\r\n]*")
 
 
-def objection(before: str, printed: str, after: str) -> str | None:
-    """Why a file's result must not be written, or None; `printed` is what LibCST gives back for `before`."""
+def objection(before: str, printed: str, after: str, forgotten: Iterable[str] = ()) -> str | None:
+    """Why a file's result must not be written, or None.
+
+    `printed` is what LibCST gives back for `before`; `forgotten` are the comments that go, each as often as it goes.
+    """
+    going = Counter(forgotten)
     if printed != before:
         return "LibCST does not give its white space back as it was (at the end of the file, most likely: strip it)"
     try:
         compiles(after)
         # A comment runs to the end of its line. Only where such an end is missing need the trees be looked at.
-        if Counter(_TAIL.findall(before)) <= Counter(_TAIL.findall(after)):
+        if Counter(_TAIL.findall(before)) <= Counter(_TAIL.findall(after)) + going:
             return None
-        lost = _comments(before) - _comments(after)
+        lost = _comments(before) - _comments(after) - going
     except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
         return f"the result would not parse ({error})".replace("\n", " ")
     return f"the comment {next(iter(lost))!r} would be lost" if lost else None

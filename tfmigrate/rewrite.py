@@ -81,8 +81,7 @@ def _migrated(read: Mapping[Module, Source]) -> dict[Module, FileResult]:
         for module, own in settings.items()
     }
     plans = plan_program(facts, drafts, rules.all_rules())
-    # What LibCST may not give back as it was is not printed where nothing is edited.
-    after = {m: apply(m.tree, plan.edits).code + m.tail if plan.edits else m.text for m, plan in plans.items()}
+    after = {module: _edited(module, plan) for module, plan in plans.items()}
     objection = _objection(plans, after, settings)
     if objection is not None:
         done = {module: _withdrawn(module, plan, objection) for module, plan in plans.items()}
@@ -98,6 +97,13 @@ def _migrated(read: Mapping[Module, Source]) -> dict[Module, FileResult]:
             for module, plan in plans.items()
         }
     return {module: _in_file(result, read[module].text) for module, result in done.items()}
+
+
+def _edited(module: Module, plan: Plan) -> str:
+    if not plan.edits:
+        return module.text  # LibCST may not give back all of it as it was.
+    code = apply(module.tree, plan.edits).code
+    return code + module.tail if code else ""
 
 
 def _in_file(result: FileResult, text: str) -> FileResult:
@@ -127,7 +133,7 @@ def _objection(
     if not any(plan.edits for plan in plans.values()):
         return None
     for module, plan in plans.items():
-        found = guard.objection(module.text, module.printed, after[module]) if plan.edits else None
+        found = guard.objection(module.text, module.printed, after[module], plan.forgotten) if plan.edits else None
         if found is not None:
             return f"{found} in {module.path}"
     changed = [module.path for module in plans if after[module] != module.text]

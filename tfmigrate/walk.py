@@ -36,7 +36,12 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 def comments_in(node: cst.CSTNode) -> list[str]:
     """The text of every comment in a node."""
-    return [found.value for found in _walk(node, True) if isinstance(found, cst.Comment)]
+    return [found.value for found in comments_of(node)]
+
+
+def comments_of(node: cst.CSTNode) -> list[cst.Comment]:
+    """Every comment in a node."""
+    return [found for found in _walk(node, True) if isinstance(found, cst.Comment)]
 
 
 _is_node: Callable[[Any], bool] = cache(lambda kind: issubclass(kind, cst.CSTNode))

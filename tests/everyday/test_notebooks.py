@@ -43,8 +43,9 @@ def test_fix(training: Path, tfmigrate: Tfmigrate) -> None:
     scoped = [number for number, source in enumerate(new, 1) if "with strategy.scope():" in source]
     assert scoped == [7, 8]
     (defined,) = [source for source in new if "def shuffled_batches(" in source]
-    assert defined.startswith("def shuffled_batches(")
-    assert "\n\n\nHERE = os.path." in defined
+    assert "import to_categorical\n\n\ndef shuffled_batches(" in defined
+    assert defined.endswith("prefetch(auto)")
+    assert [source for source in new if source.startswith("HERE = os.path.")] == [old[4]]
     after = json.loads(training.read_text())["cells"]
     assert [{**cell, "source": 0} for cell in after] == [{**cell, "source": 0} for cell in before]
     assert tfmigrate("fix", training.name).text == "1 file looked at, nothing to migrate.\n"
@@ -153,6 +154,33 @@ def test_tensorflow_is_imported_below_what_installs_it(
     assert [number for number, source in enumerate(new) if "import tensorflow as tf" in source] == [with_import]
     assert "!pip install keras\nimport tensorflow" in new[0] or "pip" not in new[with_import]
     assert all(cell in new for cell in cells if "pip" in cell and "import keras" not in cell and "keras." not in cell)
+
+
+TRAINED = "model.compile('sgd', 'mse')\nmodel.fit(x, x, batch_size=4)"
+
+
+@pytest.mark.parametrize(
+    ("imports", "first"),
+    [
+        (KERAS, "!pip install pydot\nx = rows()"),
+        (KERAS, "%matplotlib inline\nx = rows()"),
+        (KERAS, "!ls"),
+        (KERAS, "x = rows()"),
+        (KERAS + "\n", "!ls"),
+        (KERAS + "\n%matplotlib inline", "!ls\nx = rows()"),
+    ],
+)
+def test_a_function_stands_in_the_cell_of_the_imports(
+    imports: str, first: str, project: Path, tfmigrate: Tfmigrate
+) -> None:
+    cells = ["!pip install keras", "from mine import rows\n" + imports, first, "x = rows()", WRAPPED, TRAINED]
+    (project / "train.ipynb").write_text(written(*map(lines, cells)), encoding="utf-8")
+    assert tfmigrate("fix").code == 0
+    new = sources(project / "train.ipynb")[1:]
+    assert [number for number, source in enumerate(new) if "def shuffled_batches(" in source] == [1]
+    assert "\n\n\ndef shuffled_batches(" in new[1]
+    assert new[1].endswith("prefetch(auto)" + "\n" * imports.endswith("\n"))
+    assert (new[0], new[2], new[3]) == (cells[0], first, "x = rows()")
 
 
 def test_a_cell_keeps_imports_that_an_earlier_one_has_too(project: Path, tfmigrate: Tfmigrate) -> None:

@@ -1,6 +1,7 @@
 """Carries a plan out: one LibCST transformer that looks up each node's edit and applies it.
 
-Whatever disappears leaves its comments behind: they move to the next statement of the block.
+Whatever disappears leaves its comments behind, which move to the next statement of the block; but for those that an
+edit lets go.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tfmigrate.plan.edits import (
     Branch,
     Collapse,
     Edit,
+    Forget,
     ImportNames,
     ImportPart,
     Insert,
@@ -33,7 +35,7 @@ from tfmigrate.plan.edits import (
     Unwrap,
     nodes_of,
 )
-from tfmigrate.walk import children, comments_in, walk
+from tfmigrate.walk import children, comments_in, comments_of, walk
 
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 _Pieces = list[cst.BaseStatement]
@@ -58,6 +60,7 @@ class _Editor(cst.CSTTransformer):
         self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
         self._appended = {edit.node: edit.code for edit in edits if isinstance(edit, Append)}
         self._remarks: dict[cst.CSTNode, str] = {e.node: e.comment for e in edits if isinstance(e, Remark)}
+        self._forgotten = {edit.node for edit in edits if isinstance(edit, Forget)}
         self._collapsing = {edit.node for edit in edits if isinstance(edit, Collapse)}
         self._calls = {edit.call: edit for edit in edits if isinstance(edit, Arguments)}
         self._imports: dict[cst.CSTNode, ImportNames] = {e.node: e for e in edits if isinstance(e, ImportNames)}
@@ -209,14 +212,14 @@ class _Editor(cst.CSTTransformer):
             lines = [cst.SimpleStatementLine([small]) for small in body]
             lines[0] = lines[0].with_changes(leading_lines=updated.leading_lines)
             lines[-1] = lines[-1].with_changes(trailing_whitespace=updated.trailing_whitespace)
-            return _keep_comments(original, list(lines))
+            return _keep_comments(self._comments_in(original), list(lines))
         if len(body) != len(original.body):
             body[-1] = body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
         line = updated.with_changes(body=body)
         if original.body[0].deep_equals(body[0]) and len(original.body) == len(body) == 1:
             return [line]
         carried = [self._new_parts[n] for edit in self._inserts.get(original, ()) for n in self._parts_of(edit)]
-        return _keep_comments(original, [realigned(original, line, self._tree)], carried)
+        return _keep_comments(self._comments_in(original), [realigned(original, line, self._tree)], carried)
 
     def _remarked(self, original: cst.SimpleStatementLine, pieces: _Pieces) -> _Pieces:
         """A line with the comments that are made on what stands in it."""
@@ -267,16 +270,16 @@ class _Editor(cst.CSTTransformer):
             updated = _narrowed(updated, self._signatures[original])
         if edit is None:
             return [updated]  # type: ignore[list-item]
-        leading: Sequence[cst.EmptyLine] = original.leading_lines
+        leading = self._leading(original)
         if isinstance(edit, Branch):
-            return _keep_comments(original, [self._branch(edit, leading)])
+            return _keep_comments(self._comments_in(original), [self._branch(edit, leading)])
         if edit.suite is None:
             return []
         pieces, _ = self._suites[edit.suite]
         if not pieces:
             return []
         first = _led(pieces[0], [*leading, *_comment_lines(getattr(pieces[0], "leading_lines", ()))])
-        return _keep_comments(original, [first, *pieces[1:]])
+        return _keep_comments(self._comments_in(original), [first, *pieces[1:]])
 
     def _alike(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         return self._tree.code_for_node(one) == self._tree.code_for_node(other)
@@ -300,6 +303,8 @@ class _Editor(cst.CSTTransformer):
         if isinstance(original, cst.IndentedBlock):
             self._suites[original] = (pieces, [*footer, *tail])
             pieces = pieces or [_pass()]
+        elif not pieces and not any(line.comment for line in (*original.header, *footer, *tail)):
+            return updated.with_changes(header=[], body=[], footer=[], has_trailing_newline=False)
         return updated.with_changes(body=pieces, footer=[*footer, *tail])
 
     def _leave_suite(self, original: cst.SimpleStatementSuite, updated: cst.SimpleStatementSuite) -> cst.CSTNode:
@@ -330,7 +335,9 @@ class _Editor(cst.CSTTransformer):
         for unit in units:
             pieces = list(self._pieces[unit])
             inserted = self._inserts.get(unit, [])
-            leading = list(getattr(unit, "leading_lines", ()))
+            leading = self._leading(unit)
+            if pieces and self._forgotten:
+                pieces[0] = _led(pieces[0], self._leading(pieces[0]))
             own = _comment_lines(leading)
             if unit in self._scopes:
                 scope, inner = self._scopes[unit], []
@@ -394,7 +401,16 @@ class _Editor(cst.CSTTransformer):
         return found
 
     def _orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
-        return [cst.EmptyLine(comment=cst.Comment(text)) for text in comments_in(unit)]
+        return [cst.EmptyLine(comment=cst.Comment(text)) for text in self._comments_in(unit)]
+
+    def _comments_in(self, node: cst.CSTNode) -> list[str]:
+        """The text of every comment in a node of the program that stays in the file."""
+        return [comment.value for comment in comments_of(node) if comment not in self._forgotten]
+
+    def _leading(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
+        """The lines above a unit, without the comments that go."""
+        lines: Sequence[cst.EmptyLine] = getattr(unit, "leading_lines", ())
+        return [line for line in lines if line.comment is None or line.comment not in self._forgotten]
 
     def _parsed(self, edit: Insert) -> _Pieces:
         self._parts_of(edit)
@@ -540,9 +556,8 @@ def _blank_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
     return list(lines[: len(lines) - len(_comment_lines(lines))])
 
 
-def _keep_comments(original: cst.CSTNode, pieces: _Pieces, carried: Sequence[cst.CSTNode] = ()) -> _Pieces:
-    """The pieces, with every comment of the original that they, and what was `carried` off, lack above the first."""
-    before = comments_in(original)
+def _keep_comments(before: Sequence[str], pieces: _Pieces, carried: Sequence[cst.CSTNode] = ()) -> _Pieces:
+    """The pieces, with every comment of `before` that they, and what was `carried` off, lack above the first."""
     if not before:
         return pieces
     kept = Counter(text for piece in (*pieces, *carried) for text in comments_in(piece))

@@ -94,6 +94,7 @@ class Notebook:
             body = body.removesuffix("\n")
             if not cell.body.startswith("\n"):
                 body = body.lstrip("\n")  # A function at the top needs no lines between it and the cell before.
+            body = body.rstrip("\n") + cell.body[len(cell.body.rstrip("\n")) :]  # Nor does one at the end.
             if body != cell.body:
                 changes.append((cell.members["source"], self._source_value(cell, cell.head + _put_back(cell, body))))
             if clear_outputs:

@@ -129,14 +129,14 @@ class Draft:
     def reaches_into(self, name: str, round_: cst.CSTNode | None = None) -> bool:
         """Whether any edit so far writes `name`, or code with an attribute of it; `round_`: only those inside it."""
         pattern = re.compile(rf"(?<![\w.]){re.escape(name)}\.")
-        places = [place for place, code in self._written() if code == name or pattern.search(code)]
+        places = [place for place, code in self.written() if code == name or pattern.search(code)]
         return bool(places) if round_ is None else not {*places}.isdisjoint(walk(round_))
 
     def writes(self, name: str) -> bool:
         """Whether any edit so far writes code that reads `name`."""
-        return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!=)", code) for _, code in self._written())
+        return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!=)", code) for _, code in self.written())
 
-    def _written(self) -> Iterator[tuple[cst.CSTNode, str]]:
+    def written(self) -> Iterator[tuple[cst.CSTNode, str]]:
         """The code that the edits so far write, each with a node of the place it goes to."""
         for edit in self.edits:
             if isinstance(edit, Insert):

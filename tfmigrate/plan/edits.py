@@ -125,6 +125,13 @@ class Remark:
 
 
 @dataclass(frozen=True)
+class Forget:
+    """Let a comment go with the code that it is about. No other comment is ever lost."""
+
+    node: cst.Comment
+
+
+@dataclass(frozen=True)
 class Collapse:
     """Put one arm of `if test: ... else: ...`, or of its expression, in the place of the whole where both come out the
     same."""
@@ -210,6 +217,7 @@ Edit = (
     | Replace
     | Append
     | Remark
+    | Forget
     | Collapse
     | Arguments
     | Signature
@@ -236,3 +244,8 @@ class Plan:
 
     edits: tuple[Edit, ...] = ()
     findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def forgotten(self) -> tuple[str, ...]:
+        """The text of every comment that goes."""
+        return tuple(edit.node.value for edit in self.edits if isinstance(edit, Forget))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import libcst as cst
 
 from tfmigrate.plan import codes, workers
+from tfmigrate.plan.comments import comments_that_go
 from tfmigrate.plan.data.arrays import plan_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan, Scope, Unwrap, place_of
@@ -66,6 +67,8 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         workers.plan_onto_workers(facts, drafts, estimators)
     _say_what_changes_under_refused_uses(facts, drafts)
     _say_what_changes_with_others(drafts)
+    for draft in drafts.values():
+        draft.edits.extend(comments_that_go(draft))
     return {module: draft.plan() for module, draft in drafts.items()}
 
 

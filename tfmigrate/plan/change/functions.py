@@ -27,7 +27,10 @@ def with_function(
 
 def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTNode:
     """The statement before which a function stands that `users` call: behind the imports that stand above the first
-    function and the first of them, and what is called for its own sake there; or theirs."""
+    function and the first of them, and what is called for its own sake there; or theirs.
+
+    In a notebook it stays in the cell of the last import: the next one may begin with anything.
+    """
     used = set(users)
     body = module.tree.body
     end = next(
@@ -37,7 +40,7 @@ def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTN
         or any(node in used for node in walk(unit))
     )
     place = max((n + 1 for n, unit in enumerate(body[:end]) if _imports_only(unit)), default=0)
-    while place < end and (isinstance(only_statement(body[place]), cst.Expr) or is_seam(body[place])):
+    while place < end and isinstance(only_statement(body[place]), cst.Expr):
         place += 1
     return body[place]
 

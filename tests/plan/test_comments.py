@@ -1,0 +1,166 @@
+"""Comments go with the code that they are about, and no others do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tfmigrate import guard
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+PROGRAM = """\
+# Copyright of nobody, under no licence.
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Model, Sequential
+{imports}
+
+{above}
+
+
+# Sizes
+G = 2
+batch = 8
+
+# The network
+{built}
+# Plain descent does.
+parallel.compile("sgd", "mse")
+x = np.zeros((64, 4))
+parallel.fit(x, x, batch_size=batch)  # once is enough
+"""
+IMPORTS = "from tensorflow.keras.utils import multi_gpu_model"
+BUILT = "model = Sequential([Dense(4, input_shape=(4,))])\nparallel = multi_gpu_model(model, gpus=G)"
+KEPT = ["# Copyright of nobody, under no licence.", "# Sizes"]
+KEPT += [ "# The network", "# Plain descent does.", "# once is enough"]
+OWN = ["# all batches are: TensorFlow may know their shape", "# or the first GPU is given all rows"]
+"""Those of the function that the migration writes."""
+
+
+def comments(above: str = "", built: str = BUILT, imports: str = IMPORTS) -> list[str]:
+    """The comments of the migrated program, without those that are in every one of them."""
+    code = PROGRAM.format(above=above, built=built, imports=imports)
+    (file,) = migrate_sources({"train.py": code}, Settings())
+    assert file.status == "migrated", file.findings
+    found = re.findall("#[^\n]*", file.after)
+    assert [one for one in found if one in KEPT] == KEPT
+    return [one for one in found if one not in (*KEPT, *OWN)]
+
+
+WRAPPER = '''\
+class ParallelModel(Model):  # noqa: D101
+    # Attributes of the template are reached through it.
+    def __init__(self, ser_model, gpus):
+        pmodel = multi_gpu_model(ser_model, gpus)
+        self.__dict__.update(pmodel.__dict__)  # takes over the model
+        self._smodel = ser_model
+
+    def __getattribute__(self, attrname):
+        # Weights are the template's.
+        if "load" in attrname or "save" in attrname:
+            return getattr(self._smodel, attrname)
+        return super(ParallelModel, self).__getattribute__(attrname)
+'''
+WRAPPED = "model = Sequential([Dense(4, input_shape=(4,))])\nparallel = ParallelModel(model, G)"
+
+
+def test_a_module_of_nothing_else_is_empty_then() -> None:
+    """One that is imported has to stay."""
+    wrapper = f"{IMPORTS}\nfrom tensorflow.keras.models import Model\n\n\n# Saves through the template.\n{WRAPPER}\n"
+    program = PROGRAM.format(imports="from wrapper import ParallelModel", above="", built=WRAPPED)
+    train, module = migrate_sources({"train.py": program, "wrapper.py": wrapper}, Settings())
+    assert train.status == module.status == "migrated"
+    assert module.after == ""
+
+
+def test_the_comments_of_a_class_go_with_it() -> None:
+    assert comments("# Saves through the template,\n# unlike Keras.\n" + WRAPPER, WRAPPED) == []
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "# Helpers\n\n",
+        "# ---- Wrappers ----\n",
+        "#### Wrappers\n",
+        "# %% wrappers\n",
+        "# TODO: read the number of GPUs from a file\n",
+        "# pylint: disable=invalid-name\n",
+        "# fmt: off\n",
+        "# def build(size): return Dense(size)\n",
+        "# Under the licence of nobody.\n",
+    ],
+)
+def test_what_may_hold_for_more_than_a_class_stays_without_it(heading: str) -> None:
+    assert comments(heading + WRAPPER, WRAPPED) == [heading.strip()]
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# The template lives on the CPU.",
+        "# Model is on cpu",
+        "# A device of its own for the weights,\n# or the GPUs fetch them from each other.",
+    ],
+)
+@pytest.mark.parametrize("where", ["above", "behind", "inside"])
+def test_a_claim_about_the_device_goes_with_its_block(comment: str, where: str) -> None:
+    if where == "behind" and "\n" in comment:
+        comment = comment.partition("\n")[0]
+    above, behind, inside = (comment if where == here else "" for here in ("above", "behind", "inside"))
+    built = f"""
+{above}
+with tf.device('/cpu:0'):  {behind}
+    {inside.replace(chr(10), chr(10) + "    ")}
+    model = Sequential([Dense(4, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=G)"""
+    assert comments(built=built) == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "# Two layers are enough.\nwith tf.device('/cpu:0'):\n    model = Sequential([Dense(4, input_shape=(4,))])",
+        "# The CPU does this.\n\nwith tf.device('/cpu:0'):\n    model = Sequential([Dense(4, input_shape=(4,))])",
+        "with tf.device('/cpu:0'):\n    # Two layers\n    model = Sequential([Dense(4, input_shape=(4,))])  # cpu",
+    ],
+)
+def test_what_a_device_block_holds_keeps_its_comments(block: str) -> None:
+    expected = re.findall("#[^\n]*", block)
+    assert comments(built=f"{block}\nparallel = multi_gpu_model(model, gpus=G)") == expected
+
+
+def test_a_device_block_that_stays_keeps_its_comment() -> None:
+    above = "# Sums are made on the CPU.\nwith tf.device('/cpu:0'):\n    total = tf.zeros(())\nprint(total)"
+    assert comments(above) == ["# Sums are made on the CPU."]
+
+
+@pytest.mark.parametrize(
+    ("comment", "stays"),
+    [
+        ("# multi_gpu_model is used here", False),
+        ("# All GPUs share the work. multi_gpu_model splits each batch.", False),
+        ("# All GPUs share the work.", True),
+        ("# All GPUs share the work.\n# multi_gpu_model splits each batch.", True),
+    ],
+)
+def test_a_comment_that_names_the_old_function_goes_with_its_call(comment: str, stays: bool) -> None:
+    built = BUILT.replace("parallel =", f"{comment}\nparallel =")
+    assert comments(built=built) == (["# All GPUs share the work."] if stays else [])
+
+
+def test_a_comment_behind_an_import_goes_with_it_and_one_above_it_stays() -> None:
+    assert comments(imports=f"# What Keras has\n{IMPORTS}  # noqa: E501") == ["# What Keras has"]
+
+
+@pytest.mark.parametrize("stays", ["# one", "# two", "# three"])
+def test_the_guard_accepts_what_an_edit_names_and_nothing_else(stays: str) -> None:
+    before = "x = 1  # one\n# two\ny = 2  # one\n# three\n"
+    gone = before.replace(stays, "", 1)
+    assert guard.objection(before, before, gone, (stays,)) is None
+    assert "would be lost" in str(guard.objection(before, before, gone))
+    assert "would be lost" in str(guard.objection(before, before, gone, ("# four",)))
+    assert "would be lost" in str(guard.objection(before, before, "x = 1\ny = 2\n", (stays,)))

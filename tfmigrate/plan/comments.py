@@ -1,0 +1,171 @@
+"""Comments that go with the code that they are about. Every other comment of removed code stays in the file."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Arguments, Edit, Forget, ImportNames, Insert, Remove, Replace, Unwrap, nodes_of
+from tfmigrate.plan.strategy.guards import is_cpu_device
+from tfmigrate.understand.program import units_of
+from tfmigrate.walk import comments_of, walk
+
+_OLD_NAME = "multi_gpu_model"
+_OF_DEVICES = re.compile(r"\b(?:cpu|device|template)s?\b", re.IGNORECASE)
+"""Words of a claim about the block that kept the template off the GPUs."""
+_STAYS = re.compile(
+    r"#!|#\s*(?:%%|In\[|-\*-|(?:end)?region\b|(?:fmt|yapf|isort|type|tfmigrate|pylint|ruff|flake8|mypy|todo|fixme)\b)"
+    r"|.*([-=#*~_])\1\1|.*(?:copyright|licen[cs]e)",
+    re.IGNORECASE,
+)
+"""Banners, licences, and what speaks to a tool or to a colleague: above a statement, it may hold for more than that."""
+
+
+def comments_that_go(draft: Draft) -> Iterator[Forget]:
+    """What the edits so far make meaningless: comments of a removed statement, and claims that are no longer true."""
+    if not draft.edits:
+        return
+    going = _Going(draft)
+    found = (comment for unit in draft.module.places for comment in going.at(unit))
+    yield from map(Forget, dict.fromkeys(found))
+
+
+class _Going:
+    """Which comments go with the edits of a draft."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        edits = draft.edits
+        self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
+        self._imports = {edit.node for edit in edits if isinstance(edit, ImportNames) and not edit.parts}
+        self._unwrapped = {edit.unit for edit in edits if isinstance(edit, Unwrap)}
+        self._whole = {edit.unit for edit in edits if isinstance(edit, Unwrap) and edit.suite is None}
+        self._moved = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
+        self._moved.update(wrap.site.unit for wrap in draft.facts.wraps)
+        self._reused = {node for edit in edits for node in _put_in(edit)}
+        self._written = "\n".join(code for _, code in draft.written())
+
+    def at(self, unit: cst.CSTNode) -> Iterator[cst.Comment]:
+        """The comments that go of those above a unit, behind it, and in it where it goes whole."""
+        if unit in self._unwrapped and is_cpu_device(unit, self._draft.facts):
+            yield from self._of_a_device(unit)
+        above = self._above(unit)
+        if unit in self._whole and isinstance(unit, cst.FunctionDef | cst.ClassDef):
+            yield from (*above, *_own(unit))
+        elif unit in self._moved or unit in self._whole:
+            yield from _speaking_of({_OLD_NAME}, above)  # What else is said may hold for the strategy.
+        elif isinstance(unit, cst.SimpleStatementLine) and self._gone(unit):
+            yield from (one for one in _own(unit) if not _is_code(one))
+            if not any(small in self._imports for small in unit.body):
+                names = {_OLD_NAME, *_bound(unit)}
+                yield from above if self._ends_here(unit) else _speaking_of(names, above)
+
+    def _of_a_device(self, unit: cst.CSTNode) -> Iterator[cst.Comment]:
+        """Claims about where the template is: above the block, behind its first line, and above what it begins with."""
+        assert isinstance(unit, cst.With)
+        first: cst.CSTNode | None = next(iter(units_of(unit.body)), None)
+        behind = unit.body.header if isinstance(unit.body, cst.IndentedBlock) else None
+        told = comments_of(behind) if behind is not None else []
+        for comments in (self._above(unit), told, self._above(first) if first is not None else []):
+            for sentence in _sentences(comments):
+                if any(_OF_DEVICES.search(comment.value) for comment in sentence):
+                    yield from sentence
+
+    def _gone(self, unit: cst.CSTNode) -> bool:
+        """Whether a unit goes, and nothing of what it says is written elsewhere."""
+        if unit in self._whole:
+            return True
+        if not isinstance(unit, cst.SimpleStatementLine) or unit in self._moved:
+            return False
+        if not all(small in self._removed or small in self._imports for small in unit.body):
+            return False
+        return not any(node in self._reused or self._is_written(node) for node in walk(unit))
+
+    def _is_written(self, node: cst.CSTNode) -> bool:
+        """Whether an edit writes a literal that stands in what goes: what is said of it holds there."""
+        if not isinstance(node, cst.Float | cst.Integer | cst.SimpleString):
+            return False
+        return re.search(rf"(?<![\w.]){re.escape(node.value)}(?![\w.])", self._written) is not None
+
+    def _ends_here(self, unit: cst.CSTNode) -> bool:
+        """Whether nothing stays of the paragraph from this unit on, so that a comment above it leads nothing."""
+        place = self._draft.module.places[unit]
+        for following in units_of(place.block)[place.index + 1 :]:
+            lines = getattr(following, "leading_lines", ())
+            if any(line.comment is None for line in lines):
+                return True
+            if lines or not self._gone(following):
+                return False
+        return True
+
+    def _above(self, unit: cst.CSTNode) -> list[cst.Comment]:
+        """The comments directly above a unit, without a blank line between, that may speak of it alone."""
+        place = self._draft.module.places[unit]
+        if place.owner is None and place.index == 0:
+            return []  # The head of a file.
+        lines: Sequence[cst.EmptyLine] = getattr(unit, "leading_lines", ())
+        blank = max((number for number, line in enumerate(lines, 1) if line.comment is None), default=0)
+        found = [line.comment for line in lines[blank:] if line.comment is not None]
+        return [] if any(_STAYS.match(one.value) or _is_code(one) for one in found) else found
+
+
+def _own(unit: cst.CSTNode) -> list[cst.Comment]:
+    """The comments in a unit and behind it, without those above."""
+    above = {line.comment for line in getattr(unit, "leading_lines", ())}
+    return [comment for comment in comments_of(unit) if comment not in above]
+
+
+def _sentences(comments: Sequence[cst.Comment]) -> list[list[cst.Comment]]:
+    """The lines of a comment, a new sentence at a time."""
+    found: list[list[cst.Comment]] = []
+    for comment in comments:
+        if found and not found[-1][-1].value.rstrip().endswith((".", "!", "?")):
+            found[-1].append(comment)
+        else:
+            found.append([comment])
+    return found
+
+
+def _speaking_of(names: set[str], comments: Sequence[cst.Comment]) -> Iterator[cst.Comment]:
+    """The sentences that name one of these."""
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
+    for sentence in _sentences(comments):
+        if any(pattern.search(comment.value) for comment in sentence):
+            yield from sentence
+
+
+def _is_code(comment: cst.Comment) -> bool:
+    """Whether a comment is code that somebody has switched off."""
+    try:
+        (statement,) = ast.parse(comment.value.lstrip("#").strip().rstrip(",")).body
+    except (SyntaxError, ValueError):
+        return False
+    if isinstance(statement, ast.AnnAssign):
+        return statement.value is not None  # `note: this` is prose.
+    return not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call)
+
+
+def _bound(unit: cst.SimpleStatementLine) -> Iterator[str]:
+    """The names that a line binds; a short one may be a word of any sentence."""
+    for small in unit.body:
+        for target in small.targets if isinstance(small, cst.Assign) else ():
+            if isinstance(target.target, cst.Name) and "_" in target.target.value:
+                yield target.target.value
+
+
+def _put_in(edit: Edit) -> Iterator[cst.CSTNode]:
+    """The nodes of the program that an edit puts in another place."""
+    parts: list[cst.BaseExpression] = []
+    if isinstance(edit, Replace):
+        parts.extend(edit.parts)
+    elif isinstance(edit, Arguments):
+        for argument in edit.arguments:
+            parts.extend(nodes_of(argument.code))
+            if not isinstance(argument.value, str):
+                parts.append(argument.value)
+    for part in parts:
+        yield from walk(part)
