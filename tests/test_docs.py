@@ -149,14 +149,6 @@ def test_the_make_targets_of_contributing_exist() -> None:
     assert set(re.findall(r"\bmake (test|docs|bench|\w+)  ", TEXTS["CONTRIBUTING.md"])) <= targets
 
 
-def test_the_rule_that_contributing_shows_can_be_loaded(tmp_path: Path) -> None:
-    (shown,) = re.findall(r"^````\n(.*?)^````$", TEXTS["CONTRIBUTING.md"], flags=re.M | re.S)
-    path = tmp_path / "TFM290-example.md"
-    path.write_text(shown)
-    rule = rules.load(path)
-    assert (rule.code, rule.name, len(rule.renames), len(rule.examples)) == ("TFM290", "example", 1, 1)
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(shell: str) -> None:
     assert f"_TFMIGRATE_COMPLETE={shell}_source" in TEXTS["editors.md"]

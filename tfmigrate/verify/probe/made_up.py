@@ -85,5 +85,7 @@ def value_of(name, number, place, shape, kind):
         return 1.0 + 0.1 * np.abs(drawn)
     if len(shape) < 2:
         return 0.01 * drawn
-    incoming = np.prod(shape[:2]) if "depthwise" in kind else np.prod(shape[:-1])
+    # A depthwise kernel; by its shape, because Keras 3 calls it as any other.
+    depthwise = len(shape) == 4 and shape[-1] == 1
+    incoming = np.prod(shape[:2]) if depthwise else np.prod(shape[:-1])
     return drawn * np.sqrt(2.0 / incoming)
