@@ -10,6 +10,7 @@ import libcst as cst
 
 from tfmigrate import guard, limits, rules
 from tfmigrate.edit.apply import apply
+from tfmigrate.edit.width import fitted
 from tfmigrate.files.source import explain_syntax_error
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
@@ -103,7 +104,7 @@ def _edited(module: Module, plan: Plan) -> str:
     if not plan.edits:
         return module.text  # LibCST may not give back all of it as it was.
     code = apply(module.tree, plan.edits).code
-    return code + module.tail if code else ""
+    return fitted(module.text, code) + module.tail if code else ""
 
 
 def _in_file(result: FileResult, text: str) -> FileResult:

@@ -53,6 +53,7 @@ def refusal(*changes: tuple[str, str]) -> str:
     return f"{finding.code} {finding.message}"
 
 
+@pytest.mark.layout
 @pytest.mark.parametrize("folder", PROGRAMS, ids=lambda folder: folder.name)
 def test_a_fixture_becomes_its_after(folder: Path) -> None:
     sources = {file.name: file.read_text(encoding="utf-8") for file in sorted((folder / "before").glob("*.py"))}

@@ -1,0 +1,223 @@
+"""Lines that a migration made too wide are broken inside their brackets; those that it did not write stay."""
+
+from __future__ import annotations
+
+import io
+import keyword
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+_WIDTH = 100
+"""Columns of a line, in a file that had no wider one."""
+_WIDEST = 120
+"""The same in a file that had."""
+_LITTLE = 12
+"""Characters in a bracket that are not worth a line of their own."""
+_FSTRING = (getattr(tokenize, "FSTRING_START", -1), getattr(tokenize, "FSTRING_END", -1))  # From Python 3.12 on.
+_Tokens = Sequence[tokenize.TokenInfo]
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+
+
+def fitted(before: str, after: str) -> str:
+    """`after` with its too wide lines broken, but for those that stood in `before`, at whatever depth.
+
+    A line without a bracket that helps stays as wide as it is.
+    """
+    width = min(_WIDEST, max(_WIDTH, *map(_columns, ["", *_lines(before)])))
+    lines = _lines(after)
+    if all(_columns(line) <= width for line in lines):
+        return after
+    indented = (line for line in lines if line.strip() and line[0] in " \t")
+    unit = next((line[: len(line) - len(line.lstrip())] for line in indented), "    ")
+    fitting = _Fitting(width, "\t" if unit[0] == "\t" else unit, frozenset(line.strip() for line in _lines(before)))
+    return "".join(map(fitting.statement, _statements(lines)))
+
+
+def _lines(text: str) -> list[str]:
+    return io.StringIO(text, newline="").readlines()
+
+
+def _columns(line: str) -> int:
+    """How wide a line is, its end left out; a tab counts as four columns."""
+    return len(line.rstrip().expandtabs(4))
+
+
+def _tokens(lines: Sequence[str]) -> list[tokenize.TokenInfo]:
+    return list(tokenize.generate_tokens(iter([*lines, ""]).__next__))
+
+
+def _statements(lines: Sequence[str]) -> Iterator[str]:
+    """The logical lines, each with the blank lines and comments above it."""
+    start = 0
+    for token in _tokens(lines):
+        if token.type == tokenize.NEWLINE:
+            yield "".join(lines[start : token.start[0]])
+            start = token.start[0]
+    yield "".join(lines[start:])
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two brackets, by their places among the tokens."""
+
+    opening: int
+    closing: int
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    width: int
+    unit: str
+    own: frozenset[str]
+    """Lines that are left alone, without the space round them."""
+
+    def statement(self, text: str) -> str:
+        """The statement with its lines broken until they fit, or nothing more can be done."""
+        row = 0
+        while row < len(lines := _lines(text)):
+            broken = self._broken(lines, row) if self._is_wide(lines[row]) else None
+            if broken is None:
+                row += 1
+            else:
+                text = "".join((*lines[:row], broken, *lines[row + 1 :]))
+        return text
+
+    def _is_wide(self, line: str) -> bool:
+        return _columns(line) > self.width and line.strip() not in self.own
+
+    def _broken(self, lines: Sequence[str], row: int) -> str | None:
+        """A line as several, or None."""
+        try:
+            tokens = _tokens(lines)
+        except (tokenize.TokenError, SyntaxError):
+            return None
+        line = lines[row]
+        here = [n for n, one in enumerate(tokens) if one.start[0] == one.end[0] == row + 1 and one.string.strip()]
+        code = [n for n in here if tokens[n].type not in (tokenize.COMMENT, tokenize.NEWLINE, tokenize.NL)]
+        if not code or _columns(line[: tokens[code[-1]].end[1]]) <= self.width:
+            return None  # A comment makes it wide.
+        pairs = _pairs(tokens)
+        inside = [pair for pair in pairs if pair.opening in here and pair.closing in here]
+        outer = [one for one in inside if not any(two.opening < one.opening < two.closing for two in inside)]
+        return (
+            self._filled(line, tokens, code, pairs)
+            or self._opened(line, tokens, outer)
+            or self._imported(line, tokens, code)
+        )
+
+    def _filled(self, line: str, tokens: _Tokens, code: Sequence[int], pairs: Sequence[_Pair]) -> str | None:
+        """A line of a bracket that goes on over several, broken behind the last of its commas that fits."""
+        row = tokens[code[0]].start[0]
+        for pair in reversed(pairs):
+            if tokens[pair.opening].start[0] == tokens[pair.closing].start[0]:
+                continue
+            for comma in reversed(_commas(tokens, pair)):
+                at = tokens[comma].end[1]
+                if comma in code and comma != code[-1] and _columns(line[:at]) <= self.width:
+                    opening = tokens[pair.opening]
+                    column = opening.end[1] if opening.start[0] == row else len(line) - len(line.lstrip())
+                    indent = " " * column if opening.start[0] == row else line[:column]
+                    return line[:at] + _newline(line) + indent + line[at:].lstrip()
+        return None
+
+    def _opened(self, line: str, tokens: _Tokens, outer: Sequence[_Pair]) -> str | None:
+        """A line with what stands in one of its brackets on a line of its own, or each element on one."""
+        indent = line[: len(line) - len(line.lstrip())]
+        found = [pair for pair in outer if pair.opening + 1 < pair.closing]
+        calls = [pair for pair in found if not _is_subscript(tokens, pair)]
+        fitting = [pair for pair in calls if self._leaves_fitting(line, indent, tokens, pair)]
+        full = [one for one in fitting if tokens[one.closing].start[1] - tokens[one.opening].end[1] > _LITTLE]
+        pair = next(reversed(full or fitting or calls), None)
+        if pair is None:
+            return None
+        head, tail = tokens[pair.opening].end[1], tokens[pair.closing].start[1]
+        newline, deeper = _newline(line), indent + self.unit
+        body = [line[head:tail].strip()]
+        if _columns(deeper + body[0]) > self.width:
+            commas = [tokens[comma].end[1] for comma in _commas(tokens, pair)]
+            ends = [head, *(commas or _clauses(tokens, pair)), tail]
+            body = [part for one, two in pairwise(ends) if (part := line[one:two].strip())]
+            if commas:
+                body[-1] = body[-1].rstrip(",") + ","
+        if len(body) == 1 and head <= len(deeper):
+            return None  # As wide as before.
+        return newline.join([line[:head].rstrip(), *(deeper + part for part in body), indent + line[tail:]])
+
+    def _leaves_fitting(self, line: str, indent: str, tokens: _Tokens, pair: _Pair) -> bool:
+        """Whether what stays of a line on both sides of a bracket is not too wide."""
+        head, tail = line[: tokens[pair.opening].end[1]], indent + line[tokens[pair.closing].start[1] :]
+        return max(_columns(head), _columns(tail)) <= self.width
+
+    def _imported(self, line: str, tokens: _Tokens, code: Sequence[int]) -> str | None:
+        """`from module import names` with its names in brackets."""
+        words = [tokens[n].string for n in code]
+        if words[0] != "from" or "import" not in words or not {"(", ";", "\\", "*"}.isdisjoint(words):
+            return None
+        head, tail = tokens[code[words.index("import")]].end[1], tokens[code[-1]].end[1]
+        newline, indent = _newline(line), line[: len(line) - len(line.lstrip())]
+        names = line[head:tail].strip()
+        if _columns(indent + self.unit + names) > self.width:
+            names = f",{newline}{indent}{self.unit}".join(name.strip() for name in names.split(",")) + ","
+        return f"{line[:head]} ({newline}{indent}{self.unit}{names}{newline}{indent}){line[tail:]}"
+
+
+def _newline(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :] or "\n"
+
+
+def _pairs(tokens: _Tokens) -> list[_Pair]:
+    """All pairs of brackets in order of their ends, those inside a formatted string left out."""
+    found, opened, strings = [], [], 0
+    for number, token in enumerate(tokens):
+        strings += (token.type == _FSTRING[0]) - (token.type == _FSTRING[1])
+        if token.type == tokenize.OP and not strings:
+            if token.string in _PAIRS:
+                opened.append(number)
+            elif token.string in _PAIRS.values() and opened:
+                found.append(_Pair(opened.pop(), number))
+    return found
+
+
+def _is_subscript(tokens: _Tokens, pair: _Pair) -> bool:
+    if tokens[pair.opening].string != "[" or not pair.opening:
+        return False
+    before = tokens[pair.opening - 1]
+    return before.string in (")", "]") or (before.type == tokenize.NAME and not keyword.iskeyword(before.string))
+
+
+def _directly_in(tokens: _Tokens, pair: _Pair) -> Iterator[int]:
+    """The places of the tokens that stand in a bracket and in none inside it, nor in a formatted string."""
+    depth, strings = 0, 0
+    for number in range(pair.opening + 1, pair.closing):
+        token = tokens[number]
+        strings += (token.type == _FSTRING[0]) - (token.type == _FSTRING[1])
+        if strings or token.type not in (tokenize.OP, tokenize.NAME):
+            continue
+        depth -= token.string in _PAIRS.values()
+        if depth == 0:
+            yield number
+        depth += token.string in _PAIRS
+
+
+def _clauses(tokens: _Tokens, pair: _Pair) -> list[int]:
+    """The columns of the clauses of a comprehension in a bracket."""
+    return [tokens[n].start[1] for n in _directly_in(tokens, pair) if tokens[n].string == "for"]
+
+
+def _commas(tokens: _Tokens, pair: _Pair) -> list[int]:
+    """The places of the commas between the elements of a bracket; none where it holds a comprehension."""
+    if _clauses(tokens, pair):
+        return []
+    commas: list[int] = []
+    parameters = 0
+    for number in _directly_in(tokens, pair):
+        word = tokens[number].string
+        if word == "lambda":
+            parameters += 1
+        elif word == ":" and parameters:
+            parameters -= 1
+        elif word == "," and not parameters:
+            commas.append(number)
+    return commas
