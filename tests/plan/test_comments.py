@@ -35,7 +35,7 @@ parallel.fit(x, x, batch_size=batch)  # once is enough
 IMPORTS = "from tensorflow.keras.utils import multi_gpu_model"
 BUILT = "model = Sequential([Dense(4, input_shape=(4,))])\nparallel = multi_gpu_model(model, gpus=G)"
 KEPT = ["# Copyright of nobody, under no licence.", "# Sizes"]
-KEPT += [ "# The network", "# Plain descent does.", "# once is enough"]
+KEPT += ["# The network", "# Plain descent does.", "# once is enough"]
 OWN = ["# all batches are: TensorFlow may know their shape", "# or the first GPU is given all rows"]
 """Those of the function that the migration writes."""
 
@@ -50,7 +50,7 @@ def comments(above: str = "", built: str = BUILT, imports: str = IMPORTS) -> lis
     return [one for one in found if one not in (*KEPT, *OWN)]
 
 
-WRAPPER = '''\
+WRAPPER = """\
 class ParallelModel(Model):  # noqa: D101
     # Attributes of the template are reached through it.
     def __init__(self, ser_model, gpus):
@@ -63,7 +63,7 @@ class ParallelModel(Model):  # noqa: D101
         if "load" in attrname or "save" in attrname:
             return getattr(self._smodel, attrname)
         return super(ParallelModel, self).__getattribute__(attrname)
-'''
+"""
 WRAPPED = "model = Sequential([Dense(4, input_shape=(4,))])\nparallel = ParallelModel(model, G)"
 
 
