@@ -260,8 +260,8 @@ def test_servers_end_with_the_block(plain: Plain, known: Servers) -> None:
 ABANDONED = """
 import sys
 from pathlib import Path
-from tfmigrate.verify.launch import Command
-from tfmigrate.verify.servers import Servers
+from tfmigrate.verify.run.launch import Command
+from tfmigrate.verify.run.servers import Servers
 folder = Path(sys.argv[1])
 servers = Servers()
 env = {"PYTHONPATH": str(folder / "packages"), "HOME": str(folder), "TMPDIR": str(folder), "TFMIGRATE_RUN": "x" * 32}

@@ -24,10 +24,10 @@ CTRL_C = """
 import signal
 import sys
 from pathlib import Path
-from tfmigrate.verify.side_by_side import run_all
-from tfmigrate.verify.world import Limits, World
-from tfmigrate.verify.runtimes import Runtime
-from tfmigrate.verify.trace import End, Trace
+from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.world import Limits, World
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.trace import End, Trace
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are started ignoring it
 interpreter, program, results = map(Path, sys.argv[1:])
 runtime = Runtime(interpreter, (3, 8, 1), "2.3.4", None)

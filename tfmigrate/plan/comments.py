@@ -48,6 +48,7 @@ class _Going:
         self._moved.update(wrap.site.unit for wrap in draft.facts.wraps)
         self._reused = {node for edit in edits for node in _put_in(edit)}
         self._written = "\n".join(code for _, code in draft.written())
+        self._lines = frozenset(self._written.splitlines())
 
     def at(self, unit: cst.CSTNode) -> Iterator[cst.Comment]:
         """The comments that go of those above a unit, behind it, and in it where it goes whole."""
@@ -82,6 +83,8 @@ class _Going:
         if not isinstance(unit, cst.SimpleStatementLine) or unit in self._moved:
             return False
         if not all(small in self._removed or small in self._imports for small in unit.body):
+            return False
+        if any(self._draft.module.code(small).strip() in self._lines for small in unit.body):
             return False
         return not any(node in self._reused or self._is_written(node) for node in walk(unit))
 
