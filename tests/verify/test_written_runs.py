@@ -16,7 +16,7 @@ from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.side_by_side import run_all
 from tfmigrate.verify.run.trace import Trace
-from tfmigrate.verify.run.world import Limits, Run, World
+from tfmigrate.verify.run.world import Done, Limits, Run, World
 
 HERE = Path(__file__).parent
 DIGITS = HERE.parents[1] / "fixtures" / "data" / "digits.npz"
@@ -36,12 +36,16 @@ class Once:
         limits: Limits,
         folders: Sequence[Path],
         jobs: int | None = None,
+        done: Done | None = None,
     ) -> list[Run]:
         missing = [(world, start) for world, start in worlds if (world.source, world.role) not in self.known]
         places = [self.folder / str(len(self.known) + i) for i in range(len(missing))]
         for run in run_all(missing, limits, places, jobs, launch=self.launch):
             self.known[run.world.source, run.world.role] = run
-        return [self.known[world.source, world.role] for world, _ in worlds]
+        runs = [self.known[world.source, world.role] for world, _ in worlds]
+        for run in runs if done is not None else ():
+            done(run)
+        return runs
 
 
 @pytest.fixture(scope="module")
