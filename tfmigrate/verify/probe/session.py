@@ -14,6 +14,7 @@ from . import (
     genuine,
     logs,
     made_up,
+    pipelines,
     remainder,
     restored,
     seeded,
@@ -83,6 +84,7 @@ def prepare(config, recorder):
     else:
         seeded.install(tf, found, config["seed"])
     towers.install(tf, found)
+    pipelines.install(tf)
     for flavour in found:
         calls.install(flavour, recorder)
     if estimated:
