@@ -20,9 +20,9 @@ demo: .venv/verify runtimes
 test: .venv/dev runtimes lint types
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-# What needs no TensorFlow: while working.
+# What can be known without TensorFlow and without starting other programs: while working.
 check: .venv/dev lint types
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not runs_tensorflow"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not runs_tensorflow and not starts_processes"
 
 lint: .venv/dev
 	$(BIN)/ruff check .

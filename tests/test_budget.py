@@ -17,6 +17,8 @@ from tfmigrate import budget, migrate
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.settings import Settings
 
+pytestmark = pytest.mark.starts_processes
+
 HIT = "from keras.utils import multi_gpu_model\nmodel = multi_gpu_model(model, 2)\n"
 SECONDS = 3.0
 """More processor time than a small program needs."""

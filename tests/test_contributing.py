@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.starts_processes
+
 PAGE = re.search(r"^````\n(.*?)^````$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.M | re.S)
 NAME = "TFM290-saving-module.md"
 

@@ -17,6 +17,8 @@ import pytest
 
 from tests.conftest import ROOT, git
 
+pytestmark = pytest.mark.starts_processes
+
 yaml = pytest.importorskip("yaml")
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 TRAIN = (ROOT / "fixtures" / "base_parallel" / "before" / "train.py").read_text()

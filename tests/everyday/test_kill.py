@@ -21,6 +21,8 @@ import pytest
 from tests.conftest import ROOT
 from tfmigrate.files import write
 
+pytestmark = pytest.mark.starts_processes
+
 KILLS = int(os.environ.get("TFMIGRATE_KILLS", "10"))
 NAMES = ("a.py", "b.py", "c.py")
 OLD = {name: f"old {name}\n".encode() * 5000 for name in NAMES}

@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import ROOT, git
 
+pytestmark = pytest.mark.starts_processes
+
 TRAIN = (ROOT / "fixtures" / "base_parallel" / "before" / "train.py").read_text()
 
 

@@ -182,13 +182,19 @@ def commands(path: str) -> Iterator[tuple[str, ...]]:
     yield ("check", "--write-baseline", f"{path}.json", ".")
     yield ("check", "--baseline", f"{path}.json", ".")
     yield ("check", "--changed=" + path, ".")
-    yield ("verify", path)
-    yield ("verify", f"{path} gone", path)
     yield ("checkpoint", path, f"{path}.h5")
     yield ("fix", ".")
 
 
-def test_no_command_prints_at_a_terminal_what_it_obeys(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def verifications(path: str) -> Iterator[tuple[str, ...]]:
+    yield ("verify", path)
+    yield ("verify", f"{path} gone", path)
+
+
+@pytest.mark.parametrize("commands", [commands, pytest.param(verifications, marks=pytest.mark.runs_tensorflow)])
+def test_no_command_prints_at_a_terminal_what_it_obeys(
+    commands: Callable[[str], Iterator[tuple[str, ...]]], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = f"a{CLEAN.replace('/', '')}\u202e\n\x9b.py"
     Path(path).write_text(CODE)
     Path("refused.py").write_text(REFUSED)

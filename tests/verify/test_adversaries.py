@@ -225,6 +225,8 @@ UNABLE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import confine
+
+pytestmark = pytest.mark.starts_processes
 confine.CREATE_RULESET, confine.NEW_NAMESPACE = 99999, -1  # neither Landlock nor namespaces
 for remark in confine.install(sys.argv[2], [], [], 1 << 20):
     print(remark)

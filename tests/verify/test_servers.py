@@ -26,7 +26,10 @@ from tfmigrate.verify.run.world import Limits, Run, World
 
 from .processes import TENSORFLOW, alive, dead_soon, wait_for
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems start new interpreters")
+pytestmark = [
+    pytest.mark.starts_processes,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems start new interpreters"),
+]
 
 IMPORTED = """
 import os, pathlib, random, tempfile
