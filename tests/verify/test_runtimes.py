@@ -204,6 +204,7 @@ def test_making_installs_the_pins_once(bare_machine: Path, tmp_path: Path, monke
     calls = log.read_text().splitlines()
     assert "--python 3.7" in calls[0]
     assert "tensorflow-cpu==1.15.0" in calls[1]
+    assert "--compile-bytecode" in calls[1]
     assert "numpy<1.20" in calls[1]
     assert runtimes.make("tf1.15") == made
     assert log.read_text().splitlines() == calls

@@ -162,6 +162,14 @@ def test_tensorflow_is_imported_once_for_each_environment(begin: Begin, tmp_path
     assert imports(tmp_path) == 3
 
 
+def test_tensorflow_is_compiled_once_and_nothing_of_the_script_is(begin: Begin, tmp_path: Path) -> None:
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program" / "help.py").write_text("")
+    assert printed(begin("import sys, help\nprint(sys.dont_write_bytecode)\n")) == "True\n"
+    assert list((tmp_path / "packages" / "__pycache__").glob("tensorflow.*.pyc"))
+    assert not (tmp_path / "program" / "__pycache__").exists()
+
+
 def test_what_one_run_does_to_tensorflow_no_other_sees(begin: Begin) -> None:
     script = "import tensorflow\nprint(hasattr(tensorflow, 'mine'))\ntensorflow.mine = 1\n"
     assert [printed(begin(script)) for _ in range(2)] == ["False\n", "False\n"]

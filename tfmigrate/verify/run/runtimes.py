@@ -256,7 +256,8 @@ def make(name: str) -> Runtime:
         f"`pyenv install {recipe.python}` or `conda create -n py{recipe.python} python={recipe.python}`) and try again",
     )
     _uv(
-        [uv, "pip", "install", "--python", str(python), *recipe.packages, "setuptools<69"],
+        # uv leaves packages uncompiled, and runs may not write beside them: each would compile all of TensorFlow.
+        [uv, "pip", "install", "--compile-bytecode", "--python", str(python), *recipe.packages, "setuptools<69"],
         f"the packages of {name} ({', '.join(recipe.packages)}) could not be installed",
     )
     made = inspect(python, "made")
