@@ -83,7 +83,7 @@ class VerifyOptions:
     """Run the new script on these."""
     environment: Mapping[str, str] = field(default_factory=dict)
     jobs: int | None = None
-    """Runs side by side; by default one for every two processors, and one for each where nobody reads their speed."""
+    """Runs side by side; by default as many as `usual_jobs`, and one for each where nobody reads their speed."""
     keep: Path | None = None
     """Folder that receives each run's stdout, stderr and trace."""
 
