@@ -143,6 +143,8 @@ class Laboratory:
         return Run(world, Trace(place, end=end), outcome, 1, out, place / "stderr.txt", 1.0, message)  # type: ignore[arg-type]
 
     def verify(self, **options: object) -> Report:
+        """One run after the other, on a machine with any number of processors."""
+        options = {"jobs": 1, **options}
         return verify(VerifyOptions(self.old, self.new, **options), execute=self.run_all)  # type: ignore[arg-type]
 
     def verify_as_written(self, pairs: int, **options: object) -> Report:
