@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tfmigrate.verify.judge import weights
-from tfmigrate.verify.judge.align import EpochPair, StepPair, relative_difference, same_batch
+from tfmigrate.verify.judge import batches, weights
+from tfmigrate.verify.judge.align import EpochPair, StepPair, relative_difference, same_inputs
 from tfmigrate.verify.judge.optimizers import ROUNDING, describe, pair_compiles, same_optimizer
 from tfmigrate.verify.run.trace import Fit, Model, Step, Trace, minor
 
@@ -27,6 +27,7 @@ down to remainder batches in the validation loss, which sees every weight at onc
 UPDATES_SLACK = 1.5
 """Each of the updates sees another part of the batch."""
 
+ROUNDED_DATA = "data rounded by another library"
 BATCH_NORM = "batch norm statistics"
 REMAINDER = "remainder batch"
 LAST_BATCH = "validation of the last batch alone"
@@ -113,12 +114,27 @@ def known_differences(
     remainder = _remainder(old, new, steps, epochs, band)
     allowed = max(band, _remainder_allowance(remainder)) if remainder else band
     found = (
+        _rounded_data(old, new),
         remainder,
         _moving_statistics(old, new, band),
         _last_batch_only(old, epochs, allowed),
         _class_weighted(old, epochs, allowed),
     )
     return tuple(difference for difference in found if difference is not None)
+
+
+def _rounded_data(old: Trace, new: Trace) -> KnownDifference | None:
+    size, count = batches.largest_rounding(old, new)
+    if not count:
+        return None
+    versions = [trace.start.numpy for trace in (old, new) if trace.start and trace.start.numpy]
+    numpys = f" (NumPy {versions[0]} and {versions[1]})" if len(set(versions)) == 2 else ""
+    what = (
+        f"{count} of {len(old.steps)} batches are not the same to the last bit, as two versions of a library round "
+        f"differently{numpys}; all their values agree within {batches.ROUNDED:.0e}. Largest difference of a value, "
+        "relative to the largest in its column or array"
+    )
+    return KnownDifference(ROUNDED_DATA, what, size)
 
 
 def _remainder(
@@ -321,7 +337,7 @@ def _predictions(facts: Facts) -> Iterator[Row]:
     if a and b:
         totals = (sum(a), sum(b)) if a == b or sum(a) != sum(b) else (_brief(a), _brief(b))
         yield Row("rows predicted", *totals, a == b)
-    compared = [same for x, y in zip(old, new) if (same := same_batch(x, y, facts.band)) is not None]
+    compared = [same for x, y in zip(old, new) if (same := same_inputs(x, y, facts.band)) is not None]
     if compared:
         yield Row("inputs with the same content", len(compared), sum(compared), all(compared))
 
@@ -353,7 +369,7 @@ def _data(facts: Facts) -> Iterator[Row]:
         yield Row("global batch size", x, y, x == y)
     others = {(s.fit, s.epoch, s.step): s for s in new.steps}
     pairs = [(s, others[key]) for s in old.steps if (key := (s.fit, s.epoch, s.step)) in others]
-    compared = [same for s, other in pairs if (same := same_batch(s, other, facts.band)) is not None]
+    compared = [same for s, other in pairs if (same := batches.same(old, new, s, other, facts.band)) is not None]
     if compared:
         yield Row("batches with the same content", len(compared), sum(compared), all(compared))
 
@@ -403,8 +419,9 @@ def _calls(facts: Facts) -> Iterator[Row]:
             if a is not None and b is not None:
                 yield Row(f"{what}{suffix}", a, b, a == b)
         x, y = old.validation_content, new.validation_content
-        if x is not None and y is not None and old.validation_samples == new.validation_samples:
-            yield Row(f"validation data{suffix}", x[:8], y[:8], x == y)
+        apart = batches.validated(old, new)
+        if x is not None and y is not None and apart is not None and old.validation_samples == new.validation_samples:
+            yield Row(f"validation data{suffix}", x[:8], y[:8], apart <= batches.ROUNDED)
 
 
 def _epoch_length(facts: Facts) -> Iterator[Row]:

@@ -40,7 +40,7 @@ from tfmigrate.verify.judge.touched import LeftOut
 from tfmigrate.verify.run.side_by_side import run_all
 from tfmigrate.verify.run.world import Execute, Run
 
-CAUSES = {FORMULA: "the optimizers of today's Keras", DATA: "the batches that the old one makes of its data"}
+CAUSES = {FORMULA: "the optimizers of today's Keras", DATA: "the data that its libraries make"}
 """Of losses that part from the genuine run's, by the known difference that excuses them."""
 
 
@@ -189,10 +189,11 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...
             found.append(same_version)
         if is_genuine:
             pair = paired(reference, new, band, decides=True, restored=restored)
-            if same_version is not None and same_version.equivalent and restored is not None:
-                pair = but_for_data(pair, reference, restored, new)
-                pair = but_for_frozen(pair, reference, new, restored, band)
-                pair = but_for_drift(pair, reference, new)
+            if same_version is not None and restored is not None:
+                pair = but_for_data(pair, same_version, reference, restored, new, band)
+                if same_version.equivalent:
+                    pair = but_for_frozen(pair, reference, new, restored, band)
+                    pair = but_for_drift(pair, reference, new)
             found.append(pair)
         elif same_version is None:
             found.append(paired(reference, new, band, decides=True))
@@ -308,9 +309,9 @@ def _conclude(
     apart = max((comparison.max_relative_difference for comparison in counted if comparison.excused), default=0.0)
     if apart:
         reason += (
-            f"; from those of the old TensorFlow they part by up to {apart:.2g}, for which "
+            f"; from those of the old TensorFlow they differ by up to {apart:.2g}, which comes, as runs showed, from "
             + " and ".join(sorted({CAUSES[comparison.excused] for comparison in counted if comparison.excused}))
-            + " alone were shown to be the cause"
+            + " alone"
         )
     known = {difference.name for comparison in counted for difference in comparison.known}
     if known:

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import remainder
 from .aligned import reseed
-from .content import fingerprint, row_hashes, rows_anyhow
+from .content import added, fingerprint, row_hashes, rows_anyhow, rows_sketch
 from .graph import PROBE_LEARNING_RATE, epoch_callback, loss_text, settings
 from .towers import replicas_of
 
@@ -82,7 +82,7 @@ class EagerKeras(object):
         self.recorder = recorder
         self.batch = Batch()
         self.seen = []
-        """Of a validation batch, by replica: (rows, what they hold)."""
+        """Of a validation batch, by replica: (rows, what they hold, the same in a sketch)."""
         self.tracing = threading.local()
         """`told`: what the metric of the loss is told in the step that this thread traces; each replica has its own."""
 
@@ -195,7 +195,8 @@ class EagerKeras(object):
         """Counts the rows of this replica's batch, and keeps what they hold."""
         def keep(rows, *arrays):
             whole = all(array.ndim and len(array) == rows for array in arrays)
-            self.seen.append((int(rows), rows_anyhow(arrays) if whole else None))
+            content, sketch = (rows_anyhow(arrays), rows_sketch(arrays)) if whole else (None, None)
+            self.seen.append((int(rows), content, sketch))
             return np.int64(0)
 
         leaves = [leaf for leaf in self.tf.nest.flatten(data) if leaf is not None]
@@ -272,9 +273,12 @@ class EagerKeras(object):
             return function(iterator)
         self.seen = []
         logs = function(iterator)
-        contents = [content for _, content in self.seen]
+        contents, sketches = [content for _, content, _ in self.seen], [sketch for _, _, sketch in self.seen]
         self.recorder.validation_batch(
-            model, sum(rows for rows, _ in self.seen), None if None in contents else sum(contents))
+            model,
+            sum(rows for rows, _, _ in self.seen),
+            None if None in contents else sum(contents),
+            functools.reduce(added, sketches) if sketches else None)
         return logs
 
     def sgd_probe(self, model, call):

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from . import remainder
-from .content import fingerprint_of, rows_anyhow
+from .content import fingerprint_of, rows_anyhow, rows_sketch
 from .towers import replicas_of
 
 PROBE_LEARNING_RATE = 0.01
@@ -84,7 +84,8 @@ class GraphKeras(object):
         if inputs and isinstance(inputs[0], np.ndarray) and inputs[0].ndim:
             arrays = inputs[:len(model._feed_inputs) + len(model._feed_targets)]
             whole = all(isinstance(array, np.ndarray) and array.ndim for array in arrays)
-            self.recorder.validation_batch(model, int(inputs[0].shape[0]), rows_anyhow(arrays) if whole else None)
+            content, sketch = (rows_anyhow(arrays), rows_sketch(arrays)) if whole else (None, None)
+            self.recorder.validation_batch(model, int(inputs[0].shape[0]), content, sketch)
         return function(inputs)
 
     def sgd_probe(self, model, function, inputs, call):

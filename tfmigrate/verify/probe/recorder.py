@@ -12,9 +12,12 @@ import time
 import numpy as np
 
 from . import facts, predictions, weights
-from .content import sketch_of
+from .content import added, sketch_of, values_of
 
 WAIT_SECONDS = 0.02
+
+KEPT_BATCHES = 32
+"""Of so many steps some of the batch's values are kept; of later ones the sketch alone."""
 
 
 ONE_OF_SEVERAL = 20
@@ -41,6 +44,8 @@ class Call(object):
         self.validation_samples = 0
         self.validation_content = 0
         """Modulo 2 ** 64, whatever the order of the rows; None where some could not be read."""
+        self.validation_sketch = ()
+        """See content.rows_sketch; empty before the first rows."""
         self.written = False
         self.first_epoch_over = False
         self.epoch_loss = 0.0
@@ -142,6 +147,7 @@ class Recorder(object):
             devices=list(self.machine.devices) if self.machine else [],
             device_kind=self.machine.kind if self.machine else "",
             replicas=self.config["replicas"],
+            numpy=np.__version__,
         )
 
     def finish(self, ok, error):
@@ -434,10 +440,11 @@ class Recorder(object):
     def step(self, call, loss, leaves, fingerprint, learning_rate, seconds):
         """One optimizer step. `leaves` are the batch's inputs then targets in order, each as the list of its parts (or
         None, which has no fingerprint either); `seconds` the step's own wall time."""
-        samples = sketch = None
+        samples = sketch = values = None
         if leaves:
             samples = sum(len(part) for part in leaves[0]) if leaves[0][0].ndim else None
-            sketch = sketch_of(leaves) if self.predicted else None
+            sketch = sketch_of(leaves)
+            values = self.keep_batch(call, leaves) if sketch and self.taken < KEPT_BATCHES else None
         self.write(
             "step",
             fit=call.index,
@@ -447,6 +454,8 @@ class Recorder(object):
             samples=samples,
             fingerprint=fingerprint,
             sketch=sketch,
+            values=values,
+            made=self.predicted,
             learning_rate=learning_rate,
             shared_evenly=self.shares_evenly and call.entry.weighable,
         )
@@ -463,6 +472,15 @@ class Recorder(object):
             call.first_epoch_samples += samples or 0
             if samples is not None:
                 call.largest_batch = max(samples, call.largest_batch or 0)
+
+    def keep_batch(self, call, leaves):
+        """Keeps some of a batch's values; returns the name of the file."""
+        values = values_of(leaves)
+        if values is None:
+            return None
+        name = "batch-%d-%d-%d.npz" % (call.index, call.epoch, call.step)
+        self.save(name, values)
+        return name
 
     def running_loss(self, call):
         return call.epoch_loss / call.epoch_weight if call.epoch_weight else 0.0
@@ -483,12 +501,13 @@ class Recorder(object):
         call.first_epoch_over = True
         self.write_fit(call)
 
-    def validation_batch(self, model, samples, content):
+    def validation_batch(self, model, samples, content, sketch):
         call = self.current(model)
         if call is not None and not call.first_epoch_over:
             call.validation_samples += samples
             known = content is not None and call.validation_content is not None and not self.predicted
             call.validation_content = (call.validation_content + content) % (1 << 64) if known else None
+            call.validation_sketch = sketch if call.validation_sketch == () else added(call.validation_sketch, sketch)
 
     def write_fit(self, call):
         """Written when the first epoch is over, so that its counts are what happened and not what was meant."""
@@ -510,6 +529,7 @@ class Recorder(object):
             shuffle=asked["shuffle"],
             validation_samples=call.validation_samples or None,
             validation_content=self.content_of_validation(call),
+            validation_sketch=call.validation_sketch or None,
             class_weight=asked["class_weight"],
             sample_weight=asked["sample_weight"],
         )

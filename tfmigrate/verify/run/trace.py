@@ -33,6 +33,7 @@ class Start:
     device_kind: str
     """"physical GPU", "logical GPU" or "logical CPU"."""
     replicas: int
+    numpy: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,9 @@ class Fit:
     sample_weight: bool
     validation_content: str | None = None
     """Hash of the rows that the first epoch validates on, inputs and targets as float32, whatever their order."""
+    validation_sketch: tuple[float, ...] | None = None
+    """Sums over the same rows (probe/content, rows_sketch): of each array the squares, the projections and their
+    squares, then the products of neighbouring arrays' projections."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,11 @@ class Step:
     shared_evenly: bool = False
     """An old run's batch that was cut and weighted as MirroredStrategy does it (see probe/remainder)."""
     sketch: tuple[tuple[float, float], ...] | None = None
-    """(norm, projection on a fixed random direction) of each array; only where the script predicted before, so that a
-    batch may hold what a model made."""
+    """(norm, projection on a fixed random direction) of each array; None where one holds texts."""
+    values: str | None = None
+    """Of the first steps: an .npz of some rows of each array, for batches whose fingerprints differ."""
+    made: bool = False
+    """The script predicted before, so that the batch may hold what a model made."""
 
 
 @dataclass(frozen=True)
@@ -321,6 +328,7 @@ def together(workers: Sequence[Trace]) -> Trace:
                 samples=_sum(one.samples for one in same),
                 validation_samples=_sum(one.validation_samples for one in same),
                 validation_content=None,
+                validation_sketch=None,
             )
         )
     end = chief.end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from tfmigrate.verify.judge.align import same_batch
+from tfmigrate.verify.judge.batches import distance, same
 from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_apart, times, where
 from tfmigrate.verify.run.trace import Step
 
@@ -73,7 +73,7 @@ def batches(e: Evidence) -> Divergence | None:
     content_alone = e.row("batches") is not None and e.row("global batch size") is None
     first = _data_apart(e) if content_alone else None
     # A GAN trains on what it made: other data may be what other settings or other training led to.
-    return None if first and first.sketch else other_batches(e)
+    return None if first and first.made else other_batches(e)
 
 
 def other_batches(e: Evidence) -> Divergence | None:
@@ -83,7 +83,7 @@ def other_batches(e: Evidence) -> Divergence | None:
         return Divergence("batch size", f"batches of {size.new} where {size.old} was asked for{ratio}", *_first_data(e))
     if e.row("batches") is not None:
         epoch, step = _first_data(e)
-        what = "the same batches in another order" if _reordered(e) else "batches with other content"
+        what = "the same batches in another order" if _reordered(e) else f"batches with other content{_by(e)}"
         return Divergence("data", f"{what}, first at {where(epoch, step)}{_skipped(e) or _ran_out(e)}", epoch, step)
     samples = e.row("samples per epoch")
     if samples is not None:
@@ -141,9 +141,22 @@ def _data_apart(e: Evidence) -> Step | None:
     others = {(s.fit, s.epoch, s.step): s for s in e.new.steps}
     for old in e.old.steps:
         new = others.get((old.fit, old.epoch, old.step))
-        if new is None or old.samples != new.samples or same_batch(old, new, e.comparison.tolerance) is False:
+        if new is None or old.samples != new.samples or same(e.old, e.new, old, new, e.comparison.tolerance) is False:
             return old
     return None
+
+
+SMALL = 0.01
+"""Of the values' size; a larger difference is no matter of size."""
+
+
+def _by(e: Evidence) -> str:
+    """By how much the first batch differs, where that is little."""
+    first = _data_apart(e)
+    key = first and (first.fit, first.epoch, first.step)
+    other = next((s for s in e.new.steps if (s.fit, s.epoch, s.step) == key), None)
+    apart = distance(e.old, e.new, first, other) if first is not None and other is not None else None
+    return f" (values differ by up to {apart:.2g} of their size)" if apart is not None and apart <= SMALL else ""
 
 
 def _first_missing(e: Evidence) -> tuple[int | None, int | None]:
