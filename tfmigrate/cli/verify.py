@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @click.option("--from", "written_for", metavar="VERSION", help="What OLD was written for, e.g. keras==2.2.4.")
 @click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
 @click.option("--new-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with TensorFlow 2.16+.")
+@click.option("--no-packages", is_flag=True, help="Add no packages that OLD imports to its old runtime's runs.")
 @click.option("--require-genuine", is_flag=True, help="Inconclusive without a run on an old TensorFlow.")
 @click.option("--report", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html and more.")
 @click.option(
@@ -131,6 +132,7 @@ def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], optio
         written_for=configured.from_version or pins.written_for(before.root),
         depth=depth,
         budget=options["budget"] or (configured.budget if depth == "default" else None),
+        packages=not options["no_packages"],
         require_genuine=options["require_genuine"],
         replicas=options["replicas"],
         workers=options["workers"],

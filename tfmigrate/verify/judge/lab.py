@@ -6,6 +6,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,7 @@ from tfmigrate.verify.judge import crash
 from tfmigrate.verify.judge.depth import coverage
 from tfmigrate.verify.judge.plan import SHARED, Plan, again, all_migrated, all_restored
 from tfmigrate.verify.judge.report import CONTROL, Pair, Report, RunSummary, Verdict, summarize
+from tfmigrate.verify.run import packages
 from tfmigrate.verify.run.outcome import STOPPED
 from tfmigrate.verify.run.side_by_side import usual_jobs
 from tfmigrate.verify.run.world import Execute, Initial, Limits, Run, World
@@ -136,12 +138,22 @@ def _file_name(role: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", role).strip("-").lower()
 
 
+def genuine_world(lab: Lab) -> World:
+    """The old script in its old runtime, with the packages that this lacks. Raises KeyError where there is none."""
+    world = lab.plan.world("genuine")
+    if not lab.plan.options.packages:
+        return world
+    found = packages.provide(world, lab.tell)
+    lab.remarks.extend(found.notes)
+    return replace(world, packages=found.folder)
+
+
 def reference_run(lab: Lab) -> Run | None:
     """The run of the old script that everything is measured against: genuine where that works, else restored.
 
     Where there are processors for it, all that can be known to be wanted runs beside it."""
     plan = lab.plan
-    candidates = [plan.world("genuine")] if plan.genuine is not None else []
+    candidates = [genuine_world(lab)] if plan.genuine is not None else []
     candidates += all_restored(plan)
     for world in candidates:
         beside = wanted_beside(plan, world) if lab.jobs > 1 else ()

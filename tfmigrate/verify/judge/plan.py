@@ -73,6 +73,8 @@ class VerifyOptions:
     """How much is trained and how many controls are run; see `depth`."""
     budget: int | None = None
     """Training steps of each run, instead of those of the depth."""
+    packages: bool = True
+    """Packages that the old script imports and its old runtime lacks are put on its path."""
     require_genuine: bool = False
     """Without a run on a TensorFlow of its time nothing is called EQUIVALENT."""
     subset: int | None = None

@@ -16,7 +16,7 @@ from functools import partial
 from tfmigrate.verify.judge import cause, contract
 from tfmigrate.verify.judge.compare import Comparison
 from tfmigrate.verify.judge.equivalence import ALPHA, FEWEST, Look, look, margins, overall, plan
-from tfmigrate.verify.judge.lab import Lab, Publish, Tell, could_not_run, replicas_of, why_none
+from tfmigrate.verify.judge.lab import Lab, Publish, Tell, could_not_run, genuine_world, replicas_of, why_none
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.proceedings import hold
 from tfmigrate.verify.judge.report import Report, Verdict, Written
@@ -111,7 +111,7 @@ def _judge(lab: Lab, pairs: int) -> Report:
 def _first_run(lab: Lab, seed: int) -> Run | None:
     """The old script under the first seed: genuine where that works, else restored."""
     chosen = lab.plan
-    worlds = [chosen.world("genuine")] if chosen.genuine is not None else []
+    worlds = [genuine_world(lab)] if chosen.genuine is not None else []
     worlds += [chosen.world("restored", keras) for keras in chosen.modern]
     for world in worlds:
         (run,) = lab.run(_seeded(world, seed))

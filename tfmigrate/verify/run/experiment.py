@@ -192,6 +192,7 @@ def _config(
         "module": world.module,
         "setup": str(scratch / SETUP / world.setup.name) if world.setup else None,
         "stubs": str(scratch / STUBS) if world.stubs else None,
+        "packages": str(world.packages) if world.packages else None,
         "output": str(output.resolve()),
         "world": world.kind,
         "replicas": world.replicas,
