@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tfmigrate.verify.judge import batches, weights
+from tfmigrate.verify.judge import batches, initializers, weights
 from tfmigrate.verify.judge.align import EpochPair, StepPair, relative_difference, same_inputs
 from tfmigrate.verify.judge.optimizers import ROUNDING, describe, pair_compiles, same_optimizer
 from tfmigrate.verify.run.trace import Fit, Model, Step, Trace, minor
@@ -28,6 +28,9 @@ UPDATES_SLACK = 1.5
 """Each of the updates sees another part of the batch."""
 
 ROUNDED_DATA = "data rounded by another library"
+WEIGHED_BAND = 1e-5
+"""Weights are float32 in every Keras, and means of them are taken here."""
+
 BATCH_NORM = "batch norm statistics"
 REMAINDER = "remainder batch"
 LAST_BATCH = "validation of the last batch alone"
@@ -74,7 +77,9 @@ class Facts:
 
 def rows(facts: Facts) -> tuple[Row, ...]:
     """The whole contract. What a side did not record has no row: `not_compared` names it."""
-    training = (_models, _data, _calls, _epoch_length, _learning_rate, _optimizers, _validation, _weights)
+    training = (
+        _models, _data, _weighed, _calls, _epoch_length, _loss_weights, _learning_rate, _optimizers, _validation, _weights
+    )  # fmt: skip
     predicting = (_predictors, _predictions, _weights)
     return tuple(row for part in (predicting if facts.old.predictions else training) for row in part(facts))
 
@@ -246,7 +251,7 @@ def known_of_validation(old: Trace) -> str | None:
 def asked(old: Trace, new: Trace) -> tuple[Row, ...]:
     """What both scripts ask for, whatever came of it: models, data, training calls, optimizers."""
     facts = Facts(old, new, (), (), 0.0, ())
-    return (*_models(facts), *_first_epochs(old, new), *_calls(facts), *_optimizers(facts))
+    return (*_models(facts), *_first_epochs(old, new), *_calls(facts), *_loss_weights(facts), *_optimizers(facts))
 
 
 def _first_epochs(old: Trace, new: Trace) -> Iterator[Row]:
@@ -300,6 +305,9 @@ def _built(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
             yield Row(_of(what, old, facts), ", ".join(asked) or "none", ", ".join(now) or "none", asked == now)
     if old.loaded or new.loaded:
         yield _origin(old, new, facts)
+    if (told := initializers.compared(old, new)) and not (old.loaded or new.loaded):
+        other = len(initializers.changed(old, new))
+        yield Row(_of("initializers asked for", old, facts), _parts(told), _parts(told - other), not other)
     yield from _own(old, new, facts)
 
 
@@ -350,6 +358,10 @@ def _tensors(count: int) -> str:
     return f"{count} tensors"
 
 
+def _parts(count: int) -> str:
+    return f"{count} of layers"
+
+
 def _of(what: str, model: Model, facts: Facts) -> str:
     return what if len(facts.old.models) == 1 else f"{what}, model {model.index}"
 
@@ -372,6 +384,38 @@ def _data(facts: Facts) -> Iterator[Row]:
     compared = [same for s, other in pairs if (same := batches.same(old, new, s, other, facts.band)) is not None]
     if compared:
         yield Row("batches with the same content", len(compared), sum(compared), all(compared))
+
+
+def _weighed(facts: Facts) -> Iterator[Row]:
+    """The weights that the samples really had, wherever they came from."""
+    others = {(s.fit, s.epoch, s.step): s.weighed for s in facts.new.steps}
+    both = [
+        (s.weighed, other)
+        for s in facts.old.steps
+        if s.weighed is not None and (other := others.get((s.fit, s.epoch, s.step))) is not None
+    ]
+    if any(a != (0.0, 0.0) or b != (0.0, 0.0) for a, b in both):
+        same = all(abs(x - y) <= WEIGHED_BAND * max(1.0, abs(x), abs(y)) for a, b in both for x, y in zip(a, b))
+        yield Row("mean weight of a sample", _mean([a for a, _ in both]), _mean([b for _, b in both]), same)
+
+
+def _mean(weighed: list[tuple[float, float]]) -> float | str:
+    if all(one == (0.0, 0.0) for one in weighed):
+        return "none"
+    return _figure(1.0 + math.fsum(excess for excess, _ in weighed) / len(weighed), 4)
+
+
+def _loss_weights(facts: Facts) -> Iterator[Row]:
+    for a, b in pair_compiles(facts.old, facts.new):
+        if a.loss_weights or b.loss_weights:
+            same = len(a.loss_weights) == len(b.loss_weights) and all(
+                relative_difference(x, y) <= ROUNDING for x, y in zip(a.loss_weights, b.loss_weights)
+            )
+            yield Row("loss weights", _numbers(a.loss_weights), _numbers(b.loss_weights), same)
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:.6g}" for value in values) or "none"
 
 
 def _samples_per_epoch(steps: Iterable[Step], begun: set[tuple[int, int]]) -> list[int]:
@@ -419,6 +463,9 @@ def _calls(facts: Facts) -> Iterator[Row]:
             if a is not None and b is not None:
                 yield Row(f"{what}{suffix}", a, b, a == b)
         x, y = old.validation_content, new.validation_content
+        if old.dropped or new.dropped:
+            a, b = ", ".join(old.dropped) or "none", ", ".join(new.dropped) or "none"
+            yield Row(f"dropout of the script's own code{suffix}", a, b, a == b)
         apart = batches.validated(old, new)
         if x is not None and y is not None and apart is not None and old.validation_samples == new.validation_samples:
             yield Row(f"validation data{suffix}", x[:8], y[:8], apart <= batches.ROUNDED)

@@ -144,7 +144,7 @@ CONTROLS = (
         "compile outside the scope", "scope", mutations.compile_outside_scope, frozenset({"scope"}), frozenset({3})
     ),
     Control(
-        "class or sample weights dropped", "sample weights", mutations.weights_dropped, frozenset({"loss weights"})
+        "class or sample weights dropped", "sample weights", mutations.weights_dropped, frozenset({"sample weights"})
     ),
     Control("validated on the training data", "validation", mutations.wrong_validation, frozenset({"validation"})),
     # Beside a regularizer, or weighed once more by class weights, the ratio of the losses is no whole number.

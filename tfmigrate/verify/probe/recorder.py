@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from . import facts, predictions, weights
+from . import draws, facts, predictions, weights
 from .content import added, sketch_of, values_of
 
 WAIT_SECONDS = 0.02
@@ -192,6 +192,7 @@ class Recorder(object):
             optimizer=optimizer[0],
             config=optimizer[1],
             loss=adapter.loss_name(model),
+            loss_weights=adapter.loss_weights(model),
             metrics=adapter.metric_names(model),
         )
         return call
@@ -437,9 +438,10 @@ class Recorder(object):
 
     # -- steps
 
-    def step(self, call, loss, leaves, fingerprint, learning_rate, seconds):
+    def step(self, call, loss, leaves, fingerprint, learning_rate, seconds, weights=None):
         """One optimizer step. `leaves` are the batch's inputs then targets in order, each as the list of its parts (or
-        None, which has no fingerprint either); `seconds` the step's own wall time."""
+        None, which has no fingerprint either); `seconds` the step's own wall time; `weights` those of the samples, an
+        array for each output that has some, or None where nobody could look."""
         samples = sketch = values = None
         if leaves:
             samples = sum(len(part) for part in leaves[0]) if leaves[0][0].ndim else None
@@ -456,6 +458,7 @@ class Recorder(object):
             sketch=sketch,
             values=values,
             made=self.predicted,
+            weighed=weighed(weights, samples),
             learning_rate=learning_rate,
             shared_evenly=self.shares_evenly and call.entry.weighable,
         )
@@ -530,6 +533,8 @@ class Recorder(object):
             validation_samples=call.validation_samples or None,
             validation_content=self.content_of_validation(call),
             validation_sketch=call.validation_sketch or None,
+            callbacks=asked.get("callbacks", []),
+            dropped=sorted(draws.DROPPED),
             class_weight=asked["class_weight"],
             sample_weight=asked["sample_weight"],
         )
@@ -552,6 +557,14 @@ class Recorder(object):
         for call in list(self.batch_calls.values()):
             self.end(call)
         self.batch_calls = {}
+
+
+def weighed(weights, samples):
+    """The trace's Step.weighed."""
+    if weights is None or not samples:
+        return None
+    excess = [np.asarray(array, dtype=np.float64) - 1.0 for array in weights]
+    return [sum(float(part.mean()) for part in excess), sum(float((part ** 2).mean()) for part in excess)]
 
 
 def weights_file(model, moment):

@@ -63,6 +63,8 @@ class Model:
     own: tuple[tuple[float, float, bool, float | None] | None, ...] = ()
     """What the script itself gave each weight, before it was given the other run's: mean, spread, whether a file gave
     it, and how far it lay from the other run's, over the largest element of that. None where nobody can tell."""
+    initializers: tuple[str, ...] = ()
+    """"0 dense kernel: GlorotUniform": number and name of the layer, of those with weights, and its part."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ class Compile:
     """get_config() with tensors made floats and old names (lr) kept."""
     loss: str
     metrics: tuple[str, ...]
+    loss_weights: tuple[float, ...] = ()
+    """Of each output; empty where all are 1."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,10 @@ class Fit:
     validation_sketch: tuple[float, ...] | None = None
     """Sums over the same rows (probe/content, rows_sketch): of each array the squares, the projections and their
     squares, then the products of neighbouring arrays' projections."""
+    callbacks: tuple[str, ...] = ()
+    """Classes of those that the script gives, in their order."""
+    dropped: tuple[str, ...] = ()
+    """"dropout 0.5": what the script's own code asked for by the end of the first epoch, each once."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +134,9 @@ class Step:
     """(norm, projection on a fixed random direction) of each array; None where one holds texts."""
     values: str | None = None
     """Of the first steps: an .npz of some rows of each array, for batches whose fingerprints differ."""
+    weighed: tuple[float, float] | None = None
+    """Of the weights w of the samples (sample_weight and class_weight together, of all outputs): the sums of w - 1 and
+    of its square, each a mean over the samples; (0, 0) without weights, None where nobody could look."""
     made: bool = False
     """The script predicted before, so that the batch may hold what a model made."""
 

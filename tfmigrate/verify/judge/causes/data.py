@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 
 from tfmigrate.verify.judge.batches import distance, same
-from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_apart, times, where
+from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_apart, times, where, without_callbacks
 from tfmigrate.verify.run.trace import Step
 
 
@@ -41,9 +42,25 @@ def ended(e: Evidence) -> Divergence | None:
         checked = validation(e)
         if checked is not None:
             return replace(checked, cause=f"{checked.cause}, and {ended}")
-        what = f"{ended}, though all losses to there agree: look at EarlyStopping, its monitor and its patience"
+        look = without_callbacks(e) or _metrics_gone(e) or "look at EarlyStopping, its monitor and its patience"
+        what = f"{ended}, though all losses to there agree: {look}"
         return Divergence("data", what, *_first_missing(e), fit if len(e.old.fits) > 1 else None)
     return None
+
+
+def callbacks(e: Evidence) -> Divergence | None:
+    """One that is gone, where the losses part after the first and nothing else shows."""
+    first, gone = first_apart(e), without_callbacks(e)
+    if first is None or first == e.comparison.steps[0] or not gone:
+        return None
+    return Divergence("callback", gone, first.epoch, first.step)
+
+
+def _metrics_gone(e: Evidence) -> str:
+    """What the old run logs and the new one does not, which a callback may watch. Standalone Keras says `acc`."""
+    old, new = ({key for epoch in t.epochs for key in epoch.logs} for t in (e.old, e.new))
+    gone = {key for key in old if {key, re.sub("(^|_)acc$", r"\1accuracy", key)}.isdisjoint(new)} - {"lr"}
+    return f"the old script logs {', '.join(sorted(gone))}, the new one does not" if gone else ""
 
 
 def _epochs_of(taken: set[int]) -> str:
