@@ -48,7 +48,8 @@ def in_words(value):
             return names[0] if names else "VarianceScaling(%s, %s, scale=%.6g)" % (how[1], how[2], how[0])
         if kind not in NUMBERS:
             return ""
-        numbers = ", ".join("%s=%.6g" % (name, float(config[name])) for name in NUMBERS[kind])
+        given = [(name, config[name] if name in config else getattr(value, name)) for name in NUMBERS[kind]]
+        numbers = ", ".join("%s=%.6g" % (name, float(number)) for name, number in given)
     except (AttributeError, KeyError, NotImplementedError, TypeError, ValueError):
         return ""
     return "%s(%s)" % (kind, numbers) if numbers else kind
