@@ -178,6 +178,7 @@ def train(folder: Path, how: Training) -> Trace:
     weights[1][-1] += how.idle_weight
     snapshots.append(save("final"))
 
+    validated_rows = x[how.samples :] * (how.validation_content == CONTENT), y[how.samples :]
     tensors = [("kernel", (FEATURES, CLASSES), not how.frozen), ("bias", (CLASSES,), True)]
     if how.moving_averages:
         tensors += [("bn/moving_mean", (FEATURES,), False), ("bn/moving_variance", (FEATURES,), False)]
@@ -218,7 +219,7 @@ def train(folder: Path, how: Training) -> Trace:
                 class_weight=how.class_weight,
                 sample_weight=how.sample_weight,
                 validation_content=how.validation_content and f"{how.validation_content} {how.shifted}",
-                validation_sketch=tuple(rows_sketch([x[how.samples :] * (how.validation_content == CONTENT), y[how.samples :]])),
+                validation_sketch=tuple(rows_sketch(validated_rows)),
             ),
         ),
         steps=tuple(steps),

@@ -283,7 +283,7 @@ def test_data_rounded_by_another_numpy_is_judged_as_the_same(lab: Laboratory) ->
     lab.behaviour = broken(genuine=replace(OLD, shifted=3e-7))
     report = lab.verify()
     assert report.verdict == "EQUIVALENT", report.reason
-    name, what, size = next(known for known in report.known if known[0] == "data rounded by another library")
+    _, what, size = next(known for known in report.known if known[0] == "data rounded by another library")
     assert "NumPy 1.19.5 and 2.3.1" in what
     assert 1e-7 < size < 1e-6
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +37,11 @@ def test_a_right_migration_is_equivalent(lab: Laboratory) -> None:
     assert report.written is not None
     assert [outcome.answer for outcome in report.written.outcomes] == ["equivalent"] * 3
     assert "margin" in report.reason
+
+
+def test_the_margin_is_told_as_a_share_of_the_loss(lab: Laboratory) -> None:
+    report = lab.verify_as_written(8)
+    assert re.search(r"margin [\d.e-]+, which is \d+\.\d% of it, what another seed moves", report.reason)
 
 
 def test_the_old_runs_come_first_and_nothing_is_shared_but_the_seed(lab: Laboratory) -> None:

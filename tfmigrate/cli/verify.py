@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tfmigrate import settings
+from tfmigrate import __version__, settings
 from tfmigrate.cli.output import say, write, write_json
 from tfmigrate.errors import UserError
 from tfmigrate.printable import everywhere
@@ -145,7 +145,22 @@ def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], optio
         synthetic_data=options["synthetic_data"],
         environment=dict(map(_variable, env)),
         jobs=options["jobs"],
+        version=__version__,
+        command=_command_line(sys.argv),
+        time_limit=options["time_limit"],
     )
+
+
+def _command_line(words: Sequence[str]) -> tuple[str, ...]:
+    """For the report, which others read: without the values of --env, that may be keys."""
+    found = [Path(words[0]).name, *words[1:]] if words else []
+    for i, word in enumerate(found):
+        before = found[i - 1] if i else ""
+        if word.startswith("--env="):
+            found[i] = word[: word.find("=", 6) + 1] + "..." if "=" in word[6:] else word
+        elif before == "--env" and "=" in word:
+            found[i] = word.partition("=")[0] + "=..."
+    return tuple(found)
 
 
 def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None, title: str, folder: Path | None) -> Report:

@@ -78,7 +78,8 @@ class Facts:
 def rows(facts: Facts) -> tuple[Row, ...]:
     """The whole contract. What a side did not record has no row: `not_compared` names it."""
     training = (
-        _models, _data, _weighed, _calls, _epoch_length, _loss_weights, _learning_rate, _optimizers, _validation, _weights
+        _models, _data, _weighed, _calls, _epoch_length, _loss_weights, _learning_rate, _optimizers, _validation,
+        _weights,
     )  # fmt: skip
     predicting = (_predictors, _predictions, _weights)
     return tuple(row for part in (predicting if facts.old.predictions else training) for row in part(facts))
@@ -464,8 +465,8 @@ def _calls(facts: Facts) -> Iterator[Row]:
                 yield Row(f"{what}{suffix}", a, b, a == b)
         x, y = old.validation_content, new.validation_content
         if old.dropped or new.dropped:
-            a, b = ", ".join(old.dropped) or "none", ", ".join(new.dropped) or "none"
-            yield Row(f"dropout of the script's own code{suffix}", a, b, a == b)
+            before, after = (", ".join(fit.dropped) or "none" for fit in (old, new))
+            yield Row(f"dropout of the script's own code{suffix}", before, after, before == after)
         apart = batches.validated(old, new)
         if x is not None and y is not None and apart is not None and old.validation_samples == new.validation_samples:
             yield Row(f"validation data{suffix}", x[:8], y[:8], apart <= batches.ROUNDED)

@@ -41,6 +41,10 @@ Subject = Literal[
 """What a mistake is about."""
 
 
+BROUGHT_BY_NONE: frozenset[Subject] = frozenset({"precision"})
+"""Mistakes that are made beside a migration at most: where one is not seen, the verdict is no worse for it."""
+
+
 @dataclass(frozen=True)
 class Control:
     """One mistake; `mutation` is its name in the report, `{}` in it the number of replicas."""

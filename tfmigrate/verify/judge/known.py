@@ -187,9 +187,8 @@ def but_for_data(pair: Pair, today: Pair, genuine: Run, restored: Run, new: Run,
         return pair
     if today.divergence is not None:
         return replace(pair, divergence=today.divergence)
-    if not today.equivalent or not all(row.what.startswith(LED_TO) or row.what in versions for row in comparison.broken):
-        return pair
-    if not all(row.what.startswith((*DATA_ROWS, *LED_TO)) for row in comparison.broken):
+    of_data = {what for what in versions if what.startswith(DATA_ROWS)}
+    if not today.equivalent or not all(row.what in of_data or row.what.startswith(LED_TO) for row in comparison.broken):
         return pair
     what = (
         f"{_libraries(genuine)} make other data than today's of the same old script{_apart(genuine, restored)}; "
@@ -210,7 +209,8 @@ def _libraries(run: Run) -> str:
     start = run.trace.start
     if start is None:
         return "The old libraries"
-    return f"TensorFlow {start.tensorflow}" + (f" and the libraries beside it (NumPy {start.numpy})" * bool(start.numpy))
+    beside = f" and the libraries beside it (NumPy {start.numpy})" if start.numpy else ""
+    return f"TensorFlow {start.tensorflow}{beside}"
 
 
 def _apart(genuine: Run, restored: Run) -> str:

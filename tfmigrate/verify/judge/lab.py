@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from tfmigrate.verify.judge import crash
+from tfmigrate.verify.judge import crash, provenance
 from tfmigrate.verify.judge.depth import coverage
 from tfmigrate.verify.judge.plan import SHARED, Plan, again, all_migrated, all_restored
 from tfmigrate.verify.judge.report import CONTROL, Pair, Report, RunSummary, Verdict, summarize
@@ -38,6 +38,7 @@ class Lab:
         """Roles of the runs that were begun, or wait for their turn."""
         self.one_at_a_time = threading.Lock()
         self.remarks = list(plan.notes)
+        self.provenance = provenance.of(plan)
         self.count = 0
 
     @property
@@ -94,6 +95,7 @@ class Lab:
             depth=self.plan.options.depth,
             covered=self.covered(),
             state=state,
+            provenance=self.provenance,
         )
 
     @property

@@ -4,6 +4,7 @@ train nothing, what they predict."""
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 from tfmigrate.verify.judge import adjustments, beside, crash, trials
@@ -98,6 +99,7 @@ def _judge(lab: Lab) -> Report:
     if remainder is not None:
         pairs = tuple(knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
     pairs = but_for_optimizers(lab, start, reference, pairs, band)
+    pairs, shared_crashes = _but_for_shared_crashes(lab, pairs)
     lost = beside.lost(lab)
     lab.remarks.extend(f"beside the training, not the same: {what}" for what in lost)
     apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
@@ -110,6 +112,7 @@ def _judge(lab: Lab) -> Report:
     verdict, reason = _conclude(lab, pairs, results, left_out)
     if reference.world.kind != "genuine":
         reason = f"{_without_genuine(lab)}; {reason}"
+    reason += "".join(f"; {one}" for one in shared_crashes)
     if lost:
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
         reason += f"; beside the training, not the same: {lost[0]}{more}"
@@ -165,14 +168,29 @@ def _report(
         depth=lab.plan.options.depth,
         covered=lab.covered(),
         left_out=left_out,
+        alone="" if _ran_genuinely(lab) or not pairs else _why_alone(lab),
+        provenance=lab.provenance,
     )
 
 
-def _without_genuine(lab: Lab) -> str:
-    """Why the old script ran on today's TensorFlow alone."""
+def _ran_genuinely(lab: Lab) -> bool:
     genuine = lab.runs.get("genuine")
-    why = "no TensorFlow of its time is there" if genuine is None else crash.shorten(genuine.message)
-    return f"against today's TensorFlow alone ({why})"
+    return genuine is not None and genuine.ok
+
+
+def _without_genuine(lab: Lab) -> str:
+    return f"against today's TensorFlow alone: {_why_alone(lab)}"
+
+
+def _why_alone(lab: Lab) -> str:
+    """Why the old script ran in no TensorFlow of its time."""
+    genuine = lab.runs.get("genuine")
+    if genuine is None:
+        return "no TensorFlow of its time was found"
+    error = genuine.trace.end.error if genuine.trace.end and genuine.trace.end.error else genuine.message
+    if lacks := re.search(r"No module named '([^'.]+)", error):
+        return f"the old one lacks {lacks[1]}"
+    return f"the old script failed in the old one ({crash.shorten(genuine.message)})"
 
 
 def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...]:
@@ -200,6 +218,20 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...
     return tuple(sorted(found, key=lambda pair: not pair.decides))
 
 
+def _but_for_shared_crashes(lab: Lab, pairs: tuple[Pair, ...]) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
+    """The pairs, where what crashes on one Keras for the old script as for the new one does not decide, and words for
+    it; as they were where nothing else would decide."""
+    shared = [p for p in pairs if p.decides and _kind(p) == "crash" and _same_crash(lab, p)]
+    if not shared or not any(p.decides and p not in shared for p in pairs):
+        return pairs, ()
+    words = tuple(
+        f"{_keras(lab.runs[p.new])} is not judged: the old script with multi_gpu_model put back crashes there with the "
+        f"same error as the new one ({crash.shorten(lab.runs[p.new].message, 160)})"
+        for p in shared
+    )
+    return tuple(replace(p, decides=False) if p in shared else p for p in pairs), words
+
+
 def _of_difference(lab: Lab, apart: list[Pair]) -> Verdict:
     """A new script that crashed and showed no other difference before does not run; any other one differs."""
     new = lab.runs[apart[0].new]
@@ -219,7 +251,7 @@ def _different(lab: Lab, apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
     if _of_difference(lab, apart) == "DOES NOT RUN":
         return f"{where} crashed: {first.divergence.cause}{_same_crash(lab, first)}{_where_it_runs(lab, pairs)}"
     reason = f"{where} {does} differently: {first.divergence.cause}"
-    restored = [pair for pair in pairs if not pair.decides]
+    restored = [pair for pair in pairs if not pair.decides and _kind(pair) != "crash"]
     if restored and all(pair.equivalent for pair in restored):
         reason += (
             "; restored on today's TensorFlow the old script agrees with it, so the versions differ, not the scripts"

@@ -15,7 +15,7 @@ from functools import partial
 
 from tfmigrate.verify.judge import cause, contract
 from tfmigrate.verify.judge.compare import Comparison
-from tfmigrate.verify.judge.equivalence import ALPHA, FEWEST, Look, look, margins, overall, plan
+from tfmigrate.verify.judge.equivalence import ALPHA, FEWEST, Look, Outcome, look, margins, overall, plan
 from tfmigrate.verify.judge.lab import Lab, Publish, Tell, could_not_run, genuine_world, replicas_of, why_none
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.proceedings import hold
@@ -192,13 +192,20 @@ def _conclude(written: Written, old: Run, new: Run) -> tuple[Verdict, str]:
     worst = max(outcomes, key=lambda outcome: outcome.p_equivalent)
     where = (
         f"over {pairs} pairs of runs the {worst.name} moves by {worst.mean:+.3g} "
-        f"({worst.interval[0]:+.3g} to {worst.interval[1]:+.3g}; margin {worst.margin:.3g}, what another seed moves "
-        f"the old script by; p = {worst.p_equivalent:.2g})"
+        f"({worst.interval[0]:+.3g} to {worst.interval[1]:+.3g}; margin {worst.margin:.3g}{_share(written, worst)}, "
+        f"what another seed moves the old script by; p = {worst.p_equivalent:.2g})"
     )
     if answer == "equivalent":
         names = "the only quantity" if len(outcomes) == 1 else f"the least certain of {len(outcomes)} quantities"
         return "EQUIVALENT", f"{where}; {names}, at an error rate of {ALPHA:g} over all looks"
     return "INCONCLUSIVE", f"{where}: neither within the margin nor beyond it; more pairs (--pairs) would decide"
+
+
+def _share(written: Written, outcome: Outcome) -> str:
+    """How wide a margin is, by the quantity itself: a change within it cannot be seen this way."""
+    old = written.old_losses[outcome.name]
+    level = abs(math.fsum(old) / len(old)) if old else 0.0
+    return f", which is {outcome.margin / level:.1%} of it" if level else ""
 
 
 def _report(lab: Lab, verdict: Verdict, reason: str, written: Written | None = None) -> Report:
@@ -211,4 +218,5 @@ def _report(lab: Lab, verdict: Verdict, reason: str, written: Written | None = N
         written=written,
         depth=lab.plan.options.depth,
         covered=lab.covered(),
+        provenance=lab.provenance,
     )

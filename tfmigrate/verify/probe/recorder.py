@@ -163,6 +163,7 @@ class Recorder(object):
             train_seconds=self.train_seconds,
             samples_per_second=samples / seconds if seconds > 0 else None,
             peak_memory_bytes=peak_memory(),
+            packages=versions(self.config.get("imports", [])),
         )
         self.file.close()
 
@@ -583,6 +584,12 @@ def peak_memory():
     391 MiB where a new interpreter has 691 (TensorFlow 2.21, a small model)."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def versions(names):
+    """Of the modules that are imported and tell their version."""
+    found = ((name, getattr(sys.modules.get(name), "__version__", None)) for name in names)
+    return dict((name, version) for name, version in found if isinstance(version, str))
 
 
 def clean(value):

@@ -25,9 +25,7 @@ PACKAGES = {
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
     "skopt": "scikit-optimize",
-    "wx": "wxpython",
     "yaml": "pyyaml",
-    "zmq": "pyzmq",
 }
 """Packages whose module has another name."""
 

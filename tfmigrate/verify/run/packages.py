@@ -1,4 +1,4 @@
-"""Packages that a script imports and an old runtime lacks, in a folder of their own that is put on the path of its runs.
+"""Packages that a script imports and an old runtime lacks, in a folder that is put on the path of its runs.
 
 The runtime itself, which other programs share, is never changed. A package comes in the version that the project's
 requirements pin, else in the newest that there was half a year after the runtime's TensorFlow was released and that
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tfmigrate.files import pins
@@ -46,16 +47,17 @@ RELEASED = {
 IN_USE = timedelta(days=183)
 """A TensorFlow was used with packages of the months after its release."""
 
-KNOWN = frozenset(
-    """albumentations arrow astropy attr boto3 bs4 cachetools click cloudpickle colorama configargparse cv2 cycler
-    cython dask dateutil decorator dill docopt easydict editdistance fire flask fuzzywuzzy gensim googletrans gym hdf5storage
-    hickle horovod imageio imblearn imgaug imutils ipdb jieba jinja2 joblib jsonschema librosa lightgbm lmdb lxml
-    matplotlib medpy mlflow mne mpl_toolkits natsort networkx nibabel nltk numba numexpr openpyxl optuna pandas
-    pathlib2 patsy PIL plotly prettytable progressbar psutil pyarrow pycocotools pydicom pydot pydotplus pyfftw pytest
-    pytz pywt PyQt5 rasterio redis requests sacred scikitplot scipy seaborn sentencepiece shapely SimpleITK simplejson
-    skimage sklearn skopt soundfile spacy sqlalchemy statsmodels sympy tables tabulate talos tensorboardX termcolor
-    tifffile toml tornado tqdm ujson unidecode wandb wget xgboost xlrd yaml zmq""".split()
-)
+KNOWN = frozenset([
+    "albumentations", "attr", "bs4", "cachetools", "click", "cloudpickle", "colorama", "cv2", "cycler", "cython",
+    "dateutil", "decorator", "dill", "docopt", "easydict", "fire", "gensim", "gym", "hdf5storage", "imageio",
+    "imblearn", "imgaug", "imutils", "jieba", "jinja2", "joblib", "jsonschema", "librosa", "lightgbm", "lmdb",
+    "lxml", "matplotlib", "mpl_toolkits", "natsort", "networkx", "nibabel", "nltk", "numba", "numexpr", "openpyxl",
+    "pandas", "patsy", "PIL", "plotly", "prettytable", "progressbar", "pyarrow", "pycocotools", "pydicom", "pydot",
+    "pydotplus", "pytz", "pywt", "requests", "sacred", "scikitplot", "scipy", "seaborn", "sentencepiece", "shapely",
+    "SimpleITK", "simplejson", "skimage", "sklearn", "skopt", "soundfile", "spacy", "statsmodels", "sympy",
+    "tables", "tabulate", "tensorboardX", "termcolor", "tifffile", "toml", "tqdm", "ujson", "unidecode", "wandb",
+    "xgboost", "xlrd", "yaml",
+])  # fmt: skip
 """Modules that training scripts often import; of packages of the same name, but for those in PACKAGES."""
 NOT_WANTED = frozenset({"tensorflow", "keras", "tf_keras", "numpy", "tensorflow_core", "tensorboard"})
 """What makes the runtime what it is."""
@@ -94,9 +96,11 @@ def _lies_in(name: str, folder: Path) -> bool:
 
 
 def imported_by(world: World) -> tuple[str, ...]:
-    """What the program of a world imports from elsewhere; see `imports_of`."""
+    """What the program of a world imports from elsewhere (see `imports_of`); nothing where it cannot be read."""
     own = (world.home, world.source, world.source / world.start)
-    return imports_of(program_of(world.source, world.script, world.home), own, world.stubs)
+    with suppress(OSError):
+        return imports_of(program_of(world.source, world.script, world.home), own, world.stubs)
+    return ()
 
 
 def provide(world: World, tell: Callable[[str], None] = lambda line: None) -> Provided:
@@ -134,8 +138,14 @@ def provide(world: World, tell: Callable[[str], None] = lambda line: None) -> Pr
             f"put on the path of its runs (as the requirements pin them, else as of {_until(world.runtime)}), and the "
             "runtime itself is as it was (--no-packages leaves them out)"
         )
-    there = {canonicalize_name(one.partition("==")[0]) for one in installed}
-    if absent := sorted(set(packages) - there):
+    there = {canonicalize_name(name): version for name, _, version in (one.partition("==") for one in installed)}
+    if unmet := [
+        required[name]
+        for name in packages
+        if name in required and name in there and not Requirement(required[name]).specifier.contains(there[name])
+    ]:
+        notes.append(f"{world.role}: {', '.join(unmet)}, as the requirements ask, could not be had for this runtime")
+    if absent := sorted(set(packages) - there.keys()):
         notes.append(f"{world.role}: no wheel of {', '.join(absent)} fits {world.runtime.label}")
     return Provided(folder, tuple(notes))
 

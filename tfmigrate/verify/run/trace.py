@@ -211,6 +211,8 @@ class End:
     samples_per_second: float | None
     """Trained, or, in a script that trains nothing, predicted."""
     peak_memory_bytes: int | None
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Versions of what the program's own files import, by module; of those that were imported and tell one."""
 
 
 @dataclass(frozen=True)
