@@ -188,6 +188,19 @@ def why_none(lab: Lab) -> str:
     return "the old script could not be run. " + ". ".join(told)
 
 
+def why_alone(lab: Lab) -> str:
+    """Why the old script ran in no TensorFlow of its time; empty where it did."""
+    ran = [run for run in lab.runs.values() if run.world.kind == "genuine"]
+    if any(run.ok for run in ran):
+        return ""
+    if not ran:
+        return "no TensorFlow of its time was found"
+    error = ran[0].trace.end.error if ran[0].trace.end and ran[0].trace.end.error else ran[0].message
+    if lacks := re.search(r"No module named '([^'.]+)", error):
+        return f"the old one lacks {lacks[1]}"
+    return f"the old script failed in the old one ({crash.shorten(ran[0].message)})"
+
+
 def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:
     """Ends of the new script that say nothing about its training."""
     for run in lab.runs.values():

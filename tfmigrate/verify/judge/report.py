@@ -28,6 +28,7 @@ EXIT_CODES: dict[Verdict, int] = {
     "COULD NOT RUN": 2,
     "INCONCLUSIVE": 3,
 }
+ALONE = "against today's TensorFlow alone"
 CUT_SHORT: Mapping[str, str] = {
     "under way": "not finished",
     "out of time": "cut short by the time limit",
@@ -200,7 +201,7 @@ class Report:
     def headline(self) -> str:
         """The verdict with what nobody may overlook beside it: "EQUIVALENT (against today's TensorFlow alone)"."""
         beside = [CUT_SHORT[self.state]] if self.state in CUT_SHORT else []
-        beside += ["against today's TensorFlow alone"] if self.alone else []
+        beside += [ALONE] if self.alone else []
         return f"{self.verdict} ({', '.join(beside)})" if beside else self.verdict
 
     @property

@@ -4,7 +4,6 @@ train nothing, what they predict."""
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 
 from tfmigrate.verify.judge import adjustments, beside, crash, trials
@@ -31,12 +30,13 @@ from tfmigrate.verify.judge.lab import (
     reference_run,
     replicas_of,
     restored_run,
+    why_alone,
     why_none,
 )
 from tfmigrate.verify.judge.pairs import paired, validation_known
 from tfmigrate.verify.judge.plan import SHARED, VerifyOptions, again, all_migrated, all_restored, sharing
 from tfmigrate.verify.judge.proceedings import hold
-from tfmigrate.verify.judge.report import ControlResult, Pair, Report, Verdict
+from tfmigrate.verify.judge.report import ALONE, ControlResult, Pair, Report, Verdict
 from tfmigrate.verify.judge.touched import LeftOut
 from tfmigrate.verify.run.side_by_side import run_all
 from tfmigrate.verify.run.world import Execute, Run
@@ -71,7 +71,7 @@ def _judge(lab: Lab) -> Report:
     if reference is None:
         return _report(lab, "COULD NOT RUN", why_none(lab))
     if plan.options.require_genuine and reference.world.kind != "genuine":
-        return _report(lab, "INCONCLUSIVE", f"--require-genuine: {_without_genuine(lab)}")
+        return _report(lab, "INCONCLUSIVE", f"--require-genuine: {ALONE}: {why_alone(lab)}")
     if plan.options.depth == "smoke":
         return _smoke(lab, reference)
     restored = [world for world in all_restored(plan) if world.role != reference.world.role]
@@ -111,7 +111,7 @@ def _judge(lab: Lab) -> Report:
     results, left_out = trials.run(lab, start, reference, pairs, band)
     verdict, reason = _conclude(lab, pairs, results, left_out)
     if reference.world.kind != "genuine":
-        reason = f"{_without_genuine(lab)}; {reason}"
+        reason = f"{ALONE}: {why_alone(lab)}; {reason}"
     reason += "".join(f"; {one}" for one in shared_crashes)
     if lost:
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
@@ -168,29 +168,9 @@ def _report(
         depth=lab.plan.options.depth,
         covered=lab.covered(),
         left_out=left_out,
-        alone="" if _ran_genuinely(lab) or not pairs else _why_alone(lab),
+        alone=why_alone(lab) if pairs else "",
         provenance=lab.provenance,
     )
-
-
-def _ran_genuinely(lab: Lab) -> bool:
-    genuine = lab.runs.get("genuine")
-    return genuine is not None and genuine.ok
-
-
-def _without_genuine(lab: Lab) -> str:
-    return f"against today's TensorFlow alone: {_why_alone(lab)}"
-
-
-def _why_alone(lab: Lab) -> str:
-    """Why the old script ran in no TensorFlow of its time."""
-    genuine = lab.runs.get("genuine")
-    if genuine is None:
-        return "no TensorFlow of its time was found"
-    error = genuine.trace.end.error if genuine.trace.end and genuine.trace.end.error else genuine.message
-    if lacks := re.search(r"No module named '([^'.]+)", error):
-        return f"the old one lacks {lacks[1]}"
-    return f"the old script failed in the old one ({crash.shorten(genuine.message)})"
 
 
 def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...]:

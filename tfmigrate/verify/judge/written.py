@@ -16,10 +16,19 @@ from functools import partial
 from tfmigrate.verify.judge import cause, contract
 from tfmigrate.verify.judge.compare import Comparison
 from tfmigrate.verify.judge.equivalence import ALPHA, FEWEST, Look, Outcome, look, margins, overall, plan
-from tfmigrate.verify.judge.lab import Lab, Publish, Tell, could_not_run, genuine_world, replicas_of, why_none
+from tfmigrate.verify.judge.lab import (
+    Lab,
+    Publish,
+    Tell,
+    could_not_run,
+    genuine_world,
+    replicas_of,
+    why_alone,
+    why_none,
+)
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.proceedings import hold
-from tfmigrate.verify.judge.report import Report, Verdict, Written
+from tfmigrate.verify.judge.report import ALONE, Report, Verdict, Written
 from tfmigrate.verify.run.side_by_side import run_all
 from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Execute, Run, World
@@ -209,6 +218,9 @@ def _share(written: Written, outcome: Outcome) -> str:
 
 
 def _report(lab: Lab, verdict: Verdict, reason: str, written: Written | None = None) -> Report:
+    alone = why_alone(lab) if written else ""
+    if alone and verdict == "EQUIVALENT":
+        reason = f"{ALONE}: {alone}; {reason}"
     return Report(
         verdict,
         reason,
@@ -218,5 +230,6 @@ def _report(lab: Lab, verdict: Verdict, reason: str, written: Written | None = N
         written=written,
         depth=lab.plan.options.depth,
         covered=lab.covered(),
+        alone=alone,
         provenance=lab.provenance,
     )
