@@ -75,9 +75,7 @@ def world(tmp_path: Path) -> Made:
 def test_what_is_imported_from_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "helper.py").touch()
     (tmp_path / "models").mkdir()
-    source = (
-        b"import os, numpy as np, helper\nfrom sklearn.svm import SVC\nfrom . import x\nimport models.net, stub.a"
-    )
+    source = b"import os, numpy as np, helper\nfrom sklearn.svm import SVC\nfrom . import x\nimport models.net, stub.a"
     late = b"def f():\n    try:\n        import cv2\n    except ImportError:\n        pass\n"
     program = {"a.py": source, "b.py": late, "broken.py": b"print 'x'\n"}
     assert imports_of(program, [tmp_path], ["stub.a"]) == ("cv2", "numpy", "sklearn")
