@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.files.pins import requirements_in
+from tfmigrate.files.requirements import requirements_in
 from tfmigrate.verify.run import packages, runtimes
 from tfmigrate.verify.run.packages import imports_of, provide
 from tfmigrate.verify.run.runtimes import Runtime
