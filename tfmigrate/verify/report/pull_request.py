@@ -19,7 +19,7 @@ MARKS = {
 
 def render(report: Report, pictures: Sequence[str] = ()) -> str:
     """`pictures`: files that lie beside the text once it is published."""
-    parts = [f"### {MARKS[report.verdict]} {report.verdict}: {_text(report.title)}", _text(_sentence(report.reason))]
+    parts = [f"### {MARKS[report.verdict]} {report.headline}: {_text(report.title)}", _text(_sentence(report.reason))]
     if report.covered:
         parts.append(_text(f"Depth: {report.depth}. Trained: {report.covered}."))
     shown = report.shown
