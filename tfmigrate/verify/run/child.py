@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,28 +15,45 @@ from typing import IO, Literal
 
 import psutil
 
+from tfmigrate.verify.run import cgroups
 from tfmigrate.verify.run.launch import Command, Launch, Process
 from tfmigrate.verify.run.scratch import MARK
+from tfmigrate.verify.run.together import Resource, Together, Use
 from tfmigrate.verify.run.world import Limits
 
-Reason = Literal["by itself", "time", "disk", "memory", "processes", "stopped"]
+Reason = Literal["by itself", "time", "stopped"] | Resource
 POLL_SECONDS = 0.1
 LOOK_SECONDS = 0.5
 GRACE_SECONDS = 5.0
+SHARED_MEMORY = "/dev/shm"
 
 
 @dataclass(frozen=True)
 class Ended:
     exit_code: int | None
     reason: Reason
+    beside: int = 0
+    """Runs that went on at the same time, where a limit for all of them was the reason."""
 
 
 class Child:
     """One child in a session of its own; whatever it starts ends with it."""
 
-    def __init__(self, command: Command, launch: Launch, scratch: Path, stdout: Path, stderr: Path) -> None:
+    def __init__(
+        self,
+        command: Command,
+        launch: Launch,
+        scratch: Path,
+        stdout: Path,
+        stderr: Path,
+        together: Together,
+        group: Path | None = None,
+    ) -> None:
         self.command, self.launch, self.scratch = command, launch, scratch
         self.paths = (stdout, stderr)
+        self.together = together
+        self.group = group
+        """Of cgroup v2, which the child joins."""
         self.copied = _size(scratch)
         """What lies there before the script starts, which no limit counts."""
 
@@ -46,17 +63,28 @@ class Child:
             threading.Thread(target=_keep, args=(pipe, path, limits.output_bytes), daemon=True)
             for pipe, path in zip((process.stdout, process.stderr), self.paths, strict=True)
         ]
+        reason: Reason = "stopped"
+        beside = 0
         try:
             for pump in pumps:
                 pump.start()
             reason = self._watch(process, limits, stops, look)
         finally:
-            self._end(process)
+            beside = self.together.beside(self)
+            self._end(process, polite=reason != "processes")
+            self.together.forget(self)
             look()
             for pump in pumps:
                 if pump.is_alive():
                     pump.join(GRACE_SECONDS)
-        return Ended(process.returncode if reason == "by itself" else None, reason)
+        if reason == "by itself" and self.group is not None and cgroups.ran_out_of_memory(self.group):
+            reason = "memory"
+        return Ended(self._exit_code(process) if reason == "by itself" else None, reason, beside)
+
+    def _exit_code(self, process: Process) -> int | None:
+        """bwrap ends with 128 and the number of the signal that a program ended by."""
+        code = process.returncode
+        return 128 - code if self.command.wrapper and code is not None and code > 128 else code
 
     def _watch(
         self,
@@ -75,7 +103,7 @@ class Child:
                 return "stopped"
             if now > next_look:
                 look()
-                over = self._over(process, limits)
+                over = self._over(process)
                 if over is not None:
                     return over
                 # A folder of many files takes long to look through: never more than a twentieth of the time.
@@ -84,31 +112,46 @@ class Child:
                 process.wait(POLL_SECONDS)
         return "by itself"
 
-    def _over(self, process: Process, limits: Limits) -> Reason | None:
-        """Which limit the run is over."""
-        if _size(self.scratch) - self.copied > limits.disk_bytes:
-            return "disk"
-        family = list(self._family(process))
-        if len(family) > limits.processes:
-            return "processes"
-        if sum(map(_resident, family)) <= limits.memory_bytes:
-            return None
-        # Forked processes share pages, which each counts as its own; to know better takes longer.
-        return "memory" if sum(map(_share, family)) > limits.memory_bytes else None
+    def _over(self, process: Process) -> Resource | None:
+        """Which limit of all runs this one is to end for."""
+        family = self._family(process)
+        shared = _shared_memory(family)
+        use = Use(
+            disk=_size(self.scratch) - self.copied,
+            memory=sum(map(_resident, family)) + shared,
+            processes=len(family),
+        )
+        return self.together.report(self, use, lambda: _exact_memory(family, shared))
 
-    def _family(self, process: Process) -> Iterator[psutil.Process]:
-        """The child and what it started: in its session, or marked as this run's."""
+    def _family(self, process: Process) -> list[psutil.Process]:
+        """The child and what it started: what descends from it, is in its session, or is marked as this run's."""
+        parents: dict[psutil.Process, int] = {}
         for one in psutil.process_iter():
-            with suppress(psutil.Error, OSError):
-                ours = os.getsid(one.pid) == process.pid or one.environ().get(MARK) == self.command.env[MARK]
-                if ours and one.status() != psutil.STATUS_ZOMBIE:
-                    yield one
+            with suppress(psutil.Error):
+                parents[one] = one.ppid()
+        children: dict[int, list[psutil.Process]] = {}
+        for one, parent in parents.items():
+            children.setdefault(parent, []).append(one)
+        found = {one for one in parents if one.pid == process.pid or self._is_ours(one, process)}
+        pending = list(found)
+        while pending:
+            for child in children.get(pending.pop().pid, ()):
+                if child not in found:
+                    found.add(child)
+                    pending.append(child)
+        return [one for one in found if _is_alive(one)]
 
-    def _end(self, process: Process) -> None:
+    def _is_ours(self, one: psutil.Process, process: Process) -> bool:
+        with suppress(psutil.Error, OSError):
+            return os.getsid(one.pid) == process.pid or one.environ().get(MARK) == self.command.env[MARK]
+        return False
+
+    def _end(self, process: Process, polite: bool) -> None:
         """Ends the child and everything it started: politely, then not."""
-        for how in (signal.SIGTERM, signal.SIGKILL):
-            family = list(self._family(process))
-            for one in family:
+        for how in (signal.SIGTERM, signal.SIGKILL) if polite else (signal.SIGKILL,):
+            family = self._family(process)
+            # The first process first: what is in namespaces of its own ends with it.
+            for one in sorted(family, key=lambda one: one.pid != process.pid):
                 with suppress(psutil.Error):
                     one.send_signal(how)
             psutil.wait_procs([one for one in family if one.pid != process.pid], GRACE_SECONDS)
@@ -117,13 +160,43 @@ class Child:
         process.wait()
 
 
-def _share(process: psutil.Process) -> int:
-    """Resident bytes, a page of several processes shared out among them where the system tells."""
+def _is_alive(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    return False
+
+
+def _shared_memory(family: Sequence[psutil.Process]) -> int:
+    """Bytes in the /dev/shm of a run that has its own."""
+    with suppress(OSError):
+        host = os.stat(SHARED_MEMORY).st_dev
+        for one in family:
+            with suppress(OSError):
+                path = f"/proc/{one.pid}/root{SHARED_MEMORY}"
+                if os.stat(path).st_dev != host:
+                    state = os.statvfs(path)
+                    return (state.f_blocks - state.f_bfree) * state.f_frsize
+    return 0
+
+
+def _exact_memory(family: Sequence[psutil.Process], shared: int) -> int:
+    """Resident bytes, a page of several processes shared out among them where the system tells, and what lies in
+    /dev/shm and is not mapped."""
+    parts = [_share(one) for one in family]
+    return sum(mine for mine, _ in parts) + max(0, shared - sum(mapped for _, mapped in parts))
+
+
+def _share(process: psutil.Process) -> tuple[int, int]:
+    """Resident bytes of a process, and those of them that are shared memory."""
+    with suppress(OSError, ValueError, KeyError):
+        lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()[1:]
+        sizes = {name: int(size.split()[0]) << 10 for name, _, size in (line.partition(":") for line in lines)}
+        return sizes["Pss"], sizes.get("Pss_Shmem", 0)
     try:
         full = process.memory_full_info()
     except psutil.Error:
-        return _resident(process)
-    return int(getattr(full, "pss", full.uss))
+        return _resident(process), 0
+    return int(getattr(full, "pss", full.uss)), 0
 
 
 def _resident(process: psutil.Process) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Literal, Protocol
 
 import psutil
 
+from tfmigrate.verify.run import cgroups
 from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.sandbox import Asked
 from tfmigrate.verify.run.trace import Trace
 
 Kind = Literal["genuine", "restored", "migrated"]
@@ -24,12 +27,15 @@ class Limits:
     """What a run may use. `epochs` and `steps_per_epoch` shorten the training itself; None leaves it as written."""
 
     seconds: float = 900.0
-    disk_bytes: int = 4 << 30
+    disk_bytes: int = field(default_factory=lambda: psutil.disk_usage(tempfile.gettempdir()).free // 2)
+    """Written to scratch folders by all runs that go on at a time; no single file may be larger."""
     output_bytes: int = 8 << 20
     """Of stdout and of stderr so much is kept; the rest is read and dropped."""
-    memory_bytes: int = field(default_factory=lambda: psutil.virtual_memory().total * 4 // 5)
-    """Resident, of all the script's processes."""
+    memory_bytes: int = field(default_factory=lambda: cgroups.memory_of(psutil.virtual_memory().total) * 4 // 5)
+    """Resident, of all processes of all runs that go on at a time."""
     processes: int = 512
+    """Of all runs that go on at a time."""
+    sandbox: Asked = "auto"
     largest_copied_file: int = 1 << 30
     epochs: int | None = None
     steps_per_epoch: int | None = None
@@ -37,6 +43,11 @@ class Limits:
     """Of each training call's data so many samples an epoch at most, in whole batches."""
     budget: int | None = None
     """Training steps of the whole run: whole epochs while they fit, else the first steps; then the script is ended."""
+
+    @property
+    def tasks(self) -> int:
+        """Processes and threads, which is what the kernel counts: TensorFlow starts some for each processor."""
+        return 16 * self.processes + 4096
 
 
 @dataclass(frozen=True)
