@@ -61,6 +61,8 @@ class RunSummary:
     """"ok", or what went wrong in words."""
     rows_predicted: int = 0
     """By a script that trains nothing."""
+    sandbox: tuple[str, ...] | None = None
+    """What kept it from what was not its own: ("namespaces", "Landlock")."""
 
 
 @dataclass(frozen=True)
@@ -321,6 +323,7 @@ def summarize(role: str, runtime: str, trace: Trace, seconds: float, outcome: st
         seconds,
         outcome,
         sum(call.samples or 0 for call in trace.predictions),
+        trace.confined,
     )
 
 

@@ -2,11 +2,11 @@
 
 How far, from the strongest level to the weakest:
 
-- "namespaces": the script has processes, mounts and IPC of its own, and users where root did not start it. It sees no
-  process but its own, all of which end with it; every file outside its scratch folder is read-only, to chmod, chown
-  and utime too; /tmp, /dev, /dev/shm and /proc are its own.
+- "namespaces": the script has processes, mounts and IPC of its own, and users where root did not start it. It sees
+  no process but its own, all of which end with it; every file outside its scratch folder is read-only, to chmod,
+  chown and utime too; /tmp, /dev, /dev/shm and /proc are its own.
 - "bubblewrap": the same, made by bwrap(1), in which this interpreter was started.
-- "landlock": writes and, from Linux 6.12, signals are refused by Landlock alone; /tmp is its own where that is possible.
+- "landlock": writes and, from Linux 6.12, signals are refused by Landlock alone; /tmp is its own where that can be had.
 - "none": the sizes of files are limited, nothing else.
 
 Landlock is beneath the first two as well. Reading, the network and sockets in the file system stay free: data sets and

@@ -43,9 +43,7 @@ def ran_out_of_memory(group: Path) -> bool:
     return False
 
 
-def own(
-    cgroups: Path = Path("/proc/self/cgroup"), mounts: Path = Path("/proc/self/mountinfo")
-) -> tuple[Path, ...]:
+def own(cgroups: Path = Path("/proc/self/cgroup"), mounts: Path = Path("/proc/self/mountinfo")) -> tuple[Path, ...]:
     """The cgroup v2 folder of this process and those above it, the nearest first."""
     with suppress(OSError, StopIteration):
         path = next(line[3:] for line in cgroups.read_text().splitlines() if line.startswith("0::"))

@@ -25,7 +25,8 @@ Reason = Literal["by itself", "time", "stopped"] | Resource
 POLL_SECONDS = 0.1
 LOOK_SECONDS = 0.5
 GRACE_SECONDS = 5.0
-SHARED_MEMORY = "/dev/shm"
+MOST_TRIES = 100
+SHARED_MEMORY = "dev/shm"
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,13 @@ class Child:
         ]
         reason: Reason = "stopped"
         beside = 0
+        crowd = _Crowd(process, limits.processes)
         try:
-            for pump in pumps:
-                pump.start()
-            reason = self._watch(process, limits, stops, look)
+            for thread in (*pumps, crowd):
+                thread.start()
+            reason = self._watch(process, limits, stops, look, crowd)
         finally:
+            crowd.over.set()
             beside = self.together.beside(self)
             self._end(process, polite=reason != "processes")
             self.together.forget(self)
@@ -92,6 +95,7 @@ class Child:
         limits: Limits,
         stops: Sequence[threading.Event],
         look: Callable[[], None],
+        crowd: _Crowd,
     ) -> Reason:
         deadline = time.monotonic() + limits.seconds
         next_look = 0.0
@@ -102,20 +106,22 @@ class Child:
             if any(stop.is_set() for stop in stops):
                 return "stopped"
             if now > next_look:
+                begun = time.thread_time()
                 look()
-                over = self._over(process)
+                over = self._over(process, crowd.root)
                 if over is not None:
                     return over
-                # A folder of many files takes long to look through: never more than a twentieth of the time.
-                next_look = now + max(LOOK_SECONDS, 20 * (time.monotonic() - now))
+                # A folder of many files takes long to look through: never more than a twentieth of the time. Of the
+                # processor's time, lest a run that keeps all processors busy is hardly looked at.
+                next_look = time.monotonic() + max(LOOK_SECONDS, 20 * (time.thread_time() - begun))
             with suppress(subprocess.TimeoutExpired):
                 process.wait(POLL_SECONDS)
-        return "by itself"
+        return "processes" if crowd.ended_it else "by itself"
 
-    def _over(self, process: Process) -> Resource | None:
-        """Which limit of all runs this one is to end for."""
+    def _over(self, process: Process, root: Path | None) -> Resource | None:
+        """Which limit of all runs this one is to end for. `root`: / as the script sees it, where that is another."""
         family = self._family(process)
-        shared = _shared_memory(family)
+        shared = _shared_memory(root) if root else 0
         use = Use(
             disk=_size(self.scratch) - self.copied,
             memory=sum(map(_resident, family)) + shared,
@@ -149,9 +155,10 @@ class Child:
     def _end(self, process: Process, polite: bool) -> None:
         """Ends the child and everything it started: politely, then not."""
         for how in (signal.SIGTERM, signal.SIGKILL) if polite else (signal.SIGKILL,):
+            if how == signal.SIGKILL and process.poll() is None:
+                os.kill(process.pid, how)  # first, because what is in namespaces of its own ends with it
             family = self._family(process)
-            # The first process first: what is in namespaces of its own ends with it.
-            for one in sorted(family, key=lambda one: one.pid != process.pid):
+            for one in family:
                 with suppress(psutil.Error):
                     one.send_signal(how)
             psutil.wait_procs([one for one in family if one.pid != process.pid], GRACE_SECONDS)
@@ -166,16 +173,57 @@ def _is_alive(process: psutil.Process) -> bool:
     return False
 
 
-def _shared_memory(family: Sequence[psutil.Process]) -> int:
+def _root_inside(family: Sequence[psutil.Process]) -> Path | None:
+    """/ as those of a run see it who have a /proc of their own."""
+    for one in family:
+        root = Path(f"/proc/{one.pid}/root")
+        with suppress(OSError):
+            if (root / "proc").stat().st_dev != os.stat("/proc").st_dev:
+                return root
+    return None
+
+
+class _Crowd(threading.Thread):
+    """Ends a run that has too many processes by looking at its own /proc alone: to look at each of them takes time
+    that a fork bomb does not leave."""
+
+    def __init__(self, process: Process, allowed: int) -> None:
+        super().__init__(daemon=True)
+        self.process, self.allowed = process, allowed
+        self.over = threading.Event()
+        self.ended_it = False
+        self.root: Path | None = None
+        """/ as the script sees it, once that is another."""
+
+    def run(self) -> None:
+        tries = 0
+        while not self.over.wait(POLL_SECONDS):
+            if self.root is None:
+                tries += 1
+                with suppress(psutil.Error):
+                    self.root = _root_inside(psutil.Process(self.process.pid).children(recursive=True))
+                if tries > MOST_TRIES:  # it has no namespaces
+                    return
+            elif self._count(self.root) > self.allowed and self.process.returncode is None:
+                self.ended_it = True
+                with suppress(OSError):
+                    os.kill(self.process.pid, signal.SIGKILL)
+                return
+
+    @staticmethod
+    def _count(root: Path) -> int:
+        with suppress(OSError):
+            return sum(name.isdigit() for name in os.listdir(root / "proc"))
+        return 0
+
+
+def _shared_memory(root: Path) -> int:
     """Bytes in the /dev/shm of a run that has its own."""
     with suppress(OSError):
-        host = os.stat(SHARED_MEMORY).st_dev
-        for one in family:
-            with suppress(OSError):
-                path = f"/proc/{one.pid}/root{SHARED_MEMORY}"
-                if os.stat(path).st_dev != host:
-                    state = os.statvfs(path)
-                    return (state.f_blocks - state.f_bfree) * state.f_frsize
+        path = root / SHARED_MEMORY
+        if path.stat().st_dev != os.stat("/dev/shm").st_dev:
+            state = os.statvfs(path)
+            return (state.f_blocks - state.f_bfree) * state.f_frsize
     return 0
 
 

@@ -85,9 +85,9 @@ def bubblewrap(scratch: Path, output: Path) -> tuple[str, ...]:
         for device in sorted(Path("/dev").glob(pattern)):
             words += ["--dev-bind-try", str(device), str(device)]
     words += ["--tmpfs", "/dev/shm", "--proc", "/proc"]
-    for path in map(str, sorted(Path("/proc").iterdir())):  # where the kernel's own settings are
-        if not path[6:].isdigit() and not os.path.islink(path) and (os.path.isdir(path) or os.stat(path).st_mode & 0o222):
-            words += ["--ro-bind-try", path, path]
+    for path in Path("/proc").iterdir():
+        if not path.name.isdigit() and not path.is_symlink() and (path.is_dir() or path.stat().st_mode & 0o222):
+            words += ["--ro-bind-try", str(path), str(path)]  # the kernel's settings
     names = os.listdir(TEMPORARY)
     if len(names) <= MANY:
         words += ["--bind", str(scratch / "tmp"), TEMPORARY]

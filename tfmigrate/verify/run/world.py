@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ Outcome = Literal["trained", "predicted", "crashed", "timed out", "over a limit"
 Watch = Callable[[str, float], None]
 """Told each step that a run takes: the run's role, and the loss."""
 SEED = 20200401
+THREADS_A_PROCESSOR = 16
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Limits:
     @property
     def tasks(self) -> int:
         """Processes and threads, which is what the kernel counts: TensorFlow starts some for each processor."""
-        return 16 * self.processes + 4096
+        return self.processes + THREADS_A_PROCESSOR * (os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
