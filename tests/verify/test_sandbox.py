@@ -24,13 +24,14 @@ import pytest
 from tfmigrate.errors import UserError
 from tfmigrate.verify.run import experiment, sandbox
 from tfmigrate.verify.run.child import Child, Ended
+from tfmigrate.verify.run.disk import remove_scratch
 from tfmigrate.verify.run.launch import Command, fresh
 from tfmigrate.verify.run.sandbox import Level
-from tfmigrate.verify.run.scratch import MARK, remove
+from tfmigrate.verify.run.scratch import MARK
 from tfmigrate.verify.run.together import Together
 from tfmigrate.verify.run.world import Limits
 
-from .processes import alive, wait_for
+from .processes import alive, running, wait_for
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems confine nothing")
 
@@ -214,7 +215,7 @@ def attack(
     try:
         ended = Child(command, fresh, scratch, *printed, together).wait(limits, [], lambda: None)
     finally:
-        remove(scratch)
+        remove_scratch(scratch)
     return ended, printed[0].read_text(), printed[1].read_text()
 
 
@@ -274,18 +275,6 @@ def siege(place: Place, level: Level) -> Siege:
             os.kill(pid, 9)
         for path in (shared, Path("/tmp") / f"{folder.name}-too"):
             path.unlink(missing_ok=True)
-
-
-def running(name: str) -> list[int]:
-    """Processes with this first word on their command line."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if path.read_bytes().startswith(name.encode() + b"\0"):
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
 
 
 KEPT: dict[str, frozenset[Level]] = {

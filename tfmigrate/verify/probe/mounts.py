@@ -1,8 +1,9 @@
 """The files that a run sees in a mount namespace of its own: everything to be read, little to be written.
 
-/tmp shows what lies in the real one, and keeps what is written there in the run's scratch folder: old scripts name /tmp
-outright, and runs side by side must not meet there. /dev has the devices that programs need, and GPUs; /dev/shm and
-/proc are new.
+/tmp shows what lies in the real one, and keeps what is written there in the run's scratch folder: old scripts name
+/tmp outright, and runs side by side must not meet there. That takes one overlay where the scratch folder lies
+elsewhere, and one for each folder in /tmp where it lies there: no layer may lie in another. /dev has the devices that
+programs need, and GPUs; /dev/shm and /proc are new.
 """
 
 import ctypes
@@ -63,14 +64,7 @@ def set_read_only(place, wanted, everywhere=False):
 
 def own_temporary(scratch, writable, changing):
     """Gives this process a /tmp of its own. Folders in `changing` are shown as they become. Raises OSError."""
-    folder, names = os.path.join(scratch, "tmp"), os.listdir(TEMPORARY)
-    if len(names) > MANY:
-        raise system.Unable("there is too much in it")
-    for name in names:
-        try:
-            show(os.path.join(TEMPORARY, name), os.path.join(folder, name), os.path.join(scratch, "layers", name))
-        except OSError:  # gone meanwhile, or another user's
-            continue
+    folder = show_all(scratch)
     for place in writable:
         if beneath(place, TEMPORARY):
             mount(place, folder + place[len(TEMPORARY):], BIND | RECURSIVE)
@@ -81,14 +75,33 @@ def own_temporary(scratch, writable, changing):
     os.chdir(os.getcwd())  # the same name, in the namespace's own tree
 
 
+def show_all(scratch):
+    """A folder that shows what lies in /tmp."""
+    if not beneath(scratch, TEMPORARY):
+        folder = os.path.join(scratch, "merged")
+        os.mkdir(folder)
+        try:
+            overlay(TEMPORARY, folder, os.path.join(scratch, "layers"))
+            return folder
+        except OSError:  # such as where the scratch folder lies on an overlay itself
+            pass
+    folder, names = os.path.join(scratch, "tmp"), os.listdir(TEMPORARY)
+    if len(names) > MANY:
+        raise system.Unable("there is too much in it")
+    for name in names:
+        try:
+            show(os.path.join(TEMPORARY, name), os.path.join(folder, name), os.path.join(scratch, "layers", name))
+        except OSError:  # gone meanwhile, or another user's
+            continue
+    return folder
+
+
 def show(there, here, layers):
     """Lets `there` be seen as `here`, where what is written goes to `layers` or, failing that, nowhere."""
     if os.path.islink(there):
         os.symlink(os.readlink(there), here)
     elif os.path.isdir(there):
         os.mkdir(here)
-        for part in ("upper", "work"):
-            os.makedirs(os.path.join(layers, part))
         try:
             overlay(there, here, layers)
         except OSError:
@@ -104,6 +117,8 @@ def overlay(there, here, layers):
     options = "lowerdir=%s,upperdir=%s/upper,workdir=%s/work" % (there, layers, layers)
     if options.count(",") != 2 or ":" in there:  # they separate options and folders
         raise system.Unable("a name with commas or colons")
+    for part in ("upper", "work"):
+        os.makedirs(os.path.join(layers, part))
     for more in (",volatile", ",volatile,userxattr", "", ",userxattr"):
         # Volatile from Linux 5.10: to write everything to disk for each of them at the end takes seconds. The other is
         # the way of ordinary users.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,9 +23,10 @@ from tfmigrate.places import FIRST, SINCE
 from tfmigrate.verify.run import cgroups, sandbox
 from tfmigrate.verify.run import trace as traces
 from tfmigrate.verify.run.child import Child
+from tfmigrate.verify.run.disk import make_scratch, remove_scratch
 from tfmigrate.verify.run.launch import Command, Launch, fresh
 from tfmigrate.verify.run.outcome import STOPPED, outcome_of
-from tfmigrate.verify.run.scratch import PROGRAM, SETUP, STUBS, environment, lay_out, remove, state_of
+from tfmigrate.verify.run.scratch import PROGRAM, SETUP, STUBS, environment, lay_out, state_of
 from tfmigrate.verify.run.together import Together
 from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Limits, Run, Watch, World
@@ -98,7 +98,7 @@ def _run_one(
     running = output / RUNNING
     running.touch()
     stdout_path, stderr_path = results / "stdout.txt", results / "stderr.txt"
-    scratch = Path(tempfile.mkdtemp(prefix="tfmigrate-scratch-"))
+    scratch = make_scratch()
     kept = sandbox.choose(limits.sandbox)
     group = together.group_for_run()
     try:
@@ -118,7 +118,7 @@ def _run_one(
         seconds = time.monotonic() - started
         written = tuple(sorted(name for name, state in state_of(program).items() if before.get(name) != state))
     finally:
-        remove(scratch)
+        remove_scratch(scratch)
         running.unlink()
         if group is not None:
             cgroups.remove(group)

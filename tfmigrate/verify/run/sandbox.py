@@ -8,12 +8,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from tfmigrate.errors import UserError
+from tfmigrate.verify.run.disk import make_scratch, remove_scratch
 
 Level = Literal["namespaces", "bubblewrap", "landlock", "none"]
 Asked = Literal["auto", "namespaces", "bubblewrap", "landlock", "none"]
@@ -58,13 +58,14 @@ def choose(asked: Asked) -> Sandbox:
 
 def _missing(level: Level) -> str:
     """What keeps this system from having a level; empty when it has it."""
-    with tempfile.TemporaryDirectory(prefix="tfmigrate-check-") as folder:
-        (Path(folder) / "tmp").mkdir()
-        command = [sys.executable, "-E", "-s", str(CHECK), level, folder]
+    folder = make_scratch()
+    try:
+        (folder / "tmp").mkdir()
+        command = [sys.executable, "-E", "-s", str(CHECK), level, str(folder)]
         if level == "bubblewrap":
             if shutil.which("bwrap") is None:
                 return "bwrap is not installed"
-            command = [*bubblewrap(Path(folder), Path(folder)), *command]
+            command = [*bubblewrap(folder, folder), *command]
         try:
             done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SECONDS)
             found = json.loads(done.stdout)
@@ -72,6 +73,8 @@ def _missing(level: Level) -> str:
             return f"it was not ready after {SECONDS:g} seconds"
         except ValueError:
             return (done.stderr.strip().splitlines() or [f"it ended with exit code {done.returncode}"])[-1]
+    finally:
+        remove_scratch(folder)
     if level in ("namespaces", "bubblewrap"):
         return "" if level in found["holds"] else "; ".join(found["left"])
     return "" if "Landlock" in found["holds"] else found["left"][-1]

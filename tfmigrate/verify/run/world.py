@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Literal, Protocol
 
 import psutil
 
-from tfmigrate.verify.run import cgroups
+from tfmigrate.verify.run import cgroups, disk
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.sandbox import Asked
 from tfmigrate.verify.run.trace import Trace
@@ -29,7 +28,7 @@ class Limits:
     """What a run may use. `epochs` and `steps_per_epoch` shorten the training itself; None leaves it as written."""
 
     seconds: float = 900.0
-    disk_bytes: int = field(default_factory=lambda: psutil.disk_usage(tempfile.gettempdir()).free // 2)
+    disk_bytes: int = field(default_factory=lambda: psutil.disk_usage(str(disk.place())).free // 2)
     """Written to scratch folders by all runs that go on at a time; no single file may be larger."""
     output_bytes: int = 8 << 20
     """Of stdout and of stderr so much is kept; the rest is read and dropped."""
