@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import tempfile
@@ -16,6 +17,12 @@ def place() -> Path:
     that over the folders in the real one, one by one, takes some milliseconds each."""
     usual = Path(tempfile.gettempdir()).resolve()
     return ELSEWHERE if usual == TEMPORARY and ELSEWHERE.is_dir() and os.access(ELSEWHERE, os.W_OK) else usual
+
+
+@functools.cache
+def half_of_free() -> int:
+    """Bytes there; found out once, so that all runs have the same limit."""
+    return shutil.disk_usage(place()).free // 2
 
 
 def make_scratch() -> Path:

@@ -28,7 +28,7 @@ class Limits:
     """What a run may use. `epochs` and `steps_per_epoch` shorten the training itself; None leaves it as written."""
 
     seconds: float = 900.0
-    disk_bytes: int = field(default_factory=lambda: psutil.disk_usage(str(disk.place())).free // 2)
+    disk_bytes: int = field(default_factory=disk.half_of_free)
     """Written to scratch folders by all runs that go on at a time; no single file may be larger."""
     output_bytes: int = 8 << 20
     """Of stdout and of stderr so much is kept; the rest is read and dropped."""
