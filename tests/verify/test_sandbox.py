@@ -403,16 +403,18 @@ def test_a_disk_that_is_filled(place: Place, level: Level, where: str) -> None:
 
 
 def test_a_run_that_was_ended_takes_its_daemons_along(place: Place, level: Level) -> None:
+    """Those too that do not end politely."""
+    name = f"sleep-{os.urandom(8).hex()}"
     script = (
-        "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
-        "        os.execve('/bin/sleep', ['sleep-%s', '600'], {})\n    os._exit(0)\nos.wait()\ntime.sleep(600)\n"
+        "import os, signal, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
+        "        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"        os.execve('/bin/sleep', [{name!r}, '600'], {{}})\n    os._exit(0)\nos.wait()\ntime.sleep(600)\n"
     )
-    name = f"{os.urandom(8).hex()}"
-    limits = limits_of(seconds=3)
+    limits = limits_of(seconds=2)
     with Together(limits) as together:
-        ended, _, errors = attack(place, level, script % name, limits, together)
+        ended, _, errors = attack(place, level, script, limits, together)
     assert ended.reason == "time", errors
-    assert wait_for(lambda: not running(f"sleep-{name}"))
+    assert wait_for(lambda: not running(name))
 
 
 Choose = Callable[[str], sandbox.Sandbox]

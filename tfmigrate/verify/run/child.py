@@ -25,6 +25,7 @@ Reason = Literal["by itself", "time", "stopped"] | Resource
 POLL_SECONDS = 0.1
 LOOK_SECONDS = 0.5
 GRACE_SECONDS = 5.0
+END_SECONDS = 0.02
 MOST_TRIES = 100
 SHARED_MEMORY = "dev/shm"
 
@@ -74,7 +75,7 @@ class Child:
         finally:
             crowd.over.set()
             beside = self.together.beside(self)
-            self._end(process, polite=reason != "processes")
+            self._end(process, polite=reason != "processes", apart=crowd.root is not None)
             self.together.forget(self)
             look()
             for pump in pumps:
@@ -152,19 +153,30 @@ class Child:
             return os.getsid(one.pid) == process.pid or one.environ().get(MARK) == self.command.env[MARK]
         return False
 
-    def _end(self, process: Process, polite: bool) -> None:
-        """Ends the child and everything it started: politely, then not."""
+    def _end(self, process: Process, polite: bool, apart: bool) -> None:
+        """Ends the child and everything it started: politely, then not. `apart`: it has namespaces, in which all ends
+        with their first process, and that with the child."""
         for how in (signal.SIGTERM, signal.SIGKILL) if polite else (signal.SIGKILL,):
-            if how == signal.SIGKILL and process.poll() is None:
-                os.kill(process.pid, how)  # first, because what is in namespaces of its own ends with it
-            family = self._family(process)
+            if apart and how == signal.SIGKILL and process.poll() is None:
+                os.kill(process.pid, how)  # before looking for the others, for which a fork bomb leaves no time
+            # Otherwise the child comes last: it adopts what loses its parent, and ends that too.
+            family = [one for one in self._family(process) if one.pid != process.pid]
             for one in family:
                 with suppress(psutil.Error):
                     one.send_signal(how)
-            psutil.wait_procs([one for one in family if one.pid != process.pid], GRACE_SECONDS)
+            _wait_for(family, GRACE_SECONDS)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(GRACE_SECONDS if family else None)
+                process.wait(GRACE_SECONDS)
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _wait_for(family: Sequence[psutil.Process], seconds: float) -> None:
+    """Until all are dead, whether or not anyone has asked how they ended."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and any(map(_is_alive, family)):
+        time.sleep(END_SECONDS)
 
 
 def _is_alive(process: psutil.Process) -> bool:
