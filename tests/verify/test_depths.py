@@ -46,7 +46,7 @@ def test_the_default_depth_trains_a_budget_and_says_so(lab: Laboratory) -> None:
     lab.behaviour = long
     report = lab.verify(depth="default")
     assert report.verdict == "EQUIVALENT", report.reason
-    assert {limits.budget for _, limits, _ in lab.seen} == {30}
+    assert {(limits.budget, limits.gradient) for _, limits, _ in lab.seen} == {(30, True)}
     assert report.covered == "the first 16 steps of 5 epochs x 16 steps"
     assert report.reason.startswith("over the first 16 steps of 5 epochs x 16 steps the training losses differ by")
     assert report.to_json()["covered"] == report.covered
@@ -93,7 +93,7 @@ def test_a_smoke_test_looks_at_the_first_step_alone(lab: Laboratory) -> None:
     report = lab.verify(depth="smoke")
     assert (report.verdict, report.exit_code) == ("SMOKE PASSED", 0), report.reason
     assert sorted(set(lab.roles)) == ["genuine", "migrated on Keras 2", "migrated on Keras 3"]
-    assert {limits.budget for _, limits, _ in lab.seen} == {1}
+    assert {(limits.budget, limits.gradient) for _, limits, _ in lab.seen} == {(1, False)}, "nothing reads the gradient"
     assert "EQUIVALENT" not in json.dumps(report.to_json())
     assert "nothing else was looked at" in report.reason
     assert report.covered == "the first step of 3 epochs x 4 steps"

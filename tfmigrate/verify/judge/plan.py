@@ -120,6 +120,7 @@ class Plan:
             steps_per_epoch=o.steps,
             samples=o.subset,
             budget=budget,
+            gradient=o.depth != "smoke",  # which judges the loss of the first step, and nothing after it
             sandbox=o.sandbox,
             **{name: value for name, value in asked.items() if value is not None},
         )

@@ -219,6 +219,7 @@ def _config(
         "steps_per_epoch": limits.steps_per_epoch,
         "samples": limits.samples,
         "budget": limits.budget,
+        "gradient": limits.gradient,
         "threads": world.threads,
         "aligned": world.aligned,
         "shares_evenly": world.shares_evenly,

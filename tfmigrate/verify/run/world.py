@@ -44,6 +44,8 @@ class Limits:
     """Of each training call's data so many samples an epoch at most, in whole batches."""
     budget: int | None = None
     """Training steps of the whole run: whole epochs while they fit, else the first steps; then the script is ended."""
+    gradient: bool = True
+    """Record the gradient of the first step, for which that is made once more, with plain SGD."""
 
     @property
     def tasks(self) -> int:
