@@ -6,6 +6,7 @@ they are made as an ordinary user too.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -237,6 +238,7 @@ def siege(place: Place, level: Level) -> Siege:
         (folder / name).chmod(0o644)
         place.give(folder / name)
     before = (folder / "old").stat()
+    most = Path("/proc/sys/kernel/pid_max").read_text()
     shared = Path("/dev/shm") / folder.name
     disk = next((str(path) for path in Path("/dev").iterdir() if path.is_block_device()), "/dev/none")
     name = f"sleep-{folder.name}"
@@ -248,6 +250,7 @@ def siege(place: Place, level: Level) -> Siege:
         with Together(limits) as together:
             ended, printed, errors = attack(place, level, ATTACKS, limits, together, host)
         assert (ended.reason, ended.exit_code) == ("by itself", 0), (printed, errors)
+        assert Path("/proc/sys/kernel/pid_max").read_text() == most, "the limit is that of the namespace"
         after = (folder / "old").stat()
         found = json.loads(printed)
         return Siege(
@@ -445,3 +448,20 @@ def test_a_level_that_is_not_to_be_had_is_an_error(choose: Choose, monkeypatch: 
     monkeypatch.setattr(sandbox, "_missing", lambda level: "forbidden by the administrator")
     with pytest.raises(UserError, match="--sandbox namespaces: forbidden by the administrator; --sandbox auto takes"):
         choose("namespaces")
+
+
+def test_bubblewrap_and_the_probe_let_the_same_devices_in() -> None:
+    """They cannot import one another."""
+    tree = ast.parse((experiment.PROBE.parent / "mounts.py").read_text())
+    values = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
+    for name in ("ACCELERATORS", "MANY", "TEMPORARY"):
+        assert ast.literal_eval(values[name]) == getattr(sandbox, name)
+
+
+def test_gpus_are_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"nvidia*": ["/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm"], "dri": ["/dev/dri"]}
+    monkeypatch.setattr(Path, "glob", lambda path, pattern: map(Path, found.get(pattern, [])))
+    words = sandbox.bubblewrap(Path("/scratch"), Path("/output"))
+    for device in (name for names in found.values() for name in names):
+        at = words.index(device)
+        assert words[at - 1 : at + 2] == ("--dev-bind-try", device, device)

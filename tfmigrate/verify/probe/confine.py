@@ -25,8 +25,8 @@ NEW_USERS, NEW_MOUNTS, NEW_PROCESSES, NEW_IPC = 0x10000000, 0x00020000, 0x200000
 STATUS = struct.Struct("=i")
 LINUX = sys.platform.startswith("linux")
 LIMITS_OF_PIDS = "/proc/sys/kernel/pid_max"
-FEWEST_PIDS = 301
-"""The least that the kernel takes there."""
+RESERVED_PIDS = 300
+"""Numbers that the kernel gives no second time."""
 
 
 class Confined(object):
@@ -205,7 +205,7 @@ def own_processes(tasks):
     mounts.mount_processes()
     if system.kernel() >= (6, 14):  # before, the number was that of the whole machine
         with open(LIMITS_OF_PIDS, "w") as file:
-            file.write(str(max(tasks, FEWEST_PIDS)))
+            file.write(str(tasks + RESERVED_PIDS))
     mounts.protect_processes()
 
 

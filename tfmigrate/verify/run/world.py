@@ -20,7 +20,7 @@ Outcome = Literal["trained", "predicted", "crashed", "timed out", "over a limit"
 Watch = Callable[[str, float], None]
 """Told each step that a run takes: the run's role, and the loss."""
 SEED = 20200401
-THREADS_A_PROCESSOR = 16
+THREADS_A_PROCESSOR = 64
 
 
 @dataclass(frozen=True)
