@@ -19,7 +19,7 @@ from tfmigrate.verify.judge.touched import choose, touched
 from tfmigrate.verify.judge.verdict import verify
 from tfmigrate.verify.report import page, pull_request
 from tfmigrate.verify.run.outcome import STOPPED
-from tfmigrate.verify.run.trace import Cut
+from tfmigrate.verify.run.trace import Cut, Trace
 from tfmigrate.verify.run.world import Done, Limits, Run, World
 
 from .laboratory import MODERN, OLD, WRONG, Behaviour, Laboratory, broken, usual
@@ -309,3 +309,28 @@ def test_controls_are_chosen_by_what_was_touched() -> None:
 def test_coverage_in_words(tmp_path: Path, steps: int, cut: Cut | None, words: str) -> None:
     trace = train(tmp_path, OLD)
     assert coverage(replace(trace, steps=trace.steps[:steps], cut=cut)).startswith(words)
+
+
+def test_what_runs_may_use_is_asked_for(lab: Laboratory) -> None:
+    lab.verify(depth="smoke", memory=1 << 30, disk=2 << 30, processes=7, sandbox="none")
+    asked = {(one.memory_bytes, one.disk_bytes, one.processes, one.sandbox) for _, one, _ in lab.seen}
+    assert asked == {(1 << 30, 2 << 30, 7, "none")}
+    lab.verify(depth="smoke")
+    usual = lab.seen[-1][1]
+    assert (usual.memory_bytes, usual.disk_bytes) == (Limits().memory_bytes, Limits().disk_bytes)
+    assert (usual.processes, usual.sandbox) == (512, "auto")
+
+
+def test_the_report_says_what_runs_were_kept_in(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = lab.run
+
+    def run(world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
+        done = real(world, limits, initial, folder)
+        kept = ("Landlock",) if world.role == "genuine" else ("namespaces", "Landlock")
+        return replace(done, trace=replace(done.trace, confined=kept))
+
+    monkeypatch.setattr(lab, "run", run)
+    report = lab.verify(depth="smoke")
+    assert "sandbox of genuine: Landlock" in report.notes
+    assert "sandbox of migrated on Keras 3, migrated on Keras 2: namespaces, Landlock" in report.notes
+    assert [run.sandbox for run in report.runs if run.role == "genuine"] == [("Landlock",)]
