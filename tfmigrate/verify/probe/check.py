@@ -7,11 +7,9 @@ import importlib
 import json
 import sys
 
-import run
-
 
 def main(level, folder):
-    confine = importlib.import_module(run.load() + ".confine")
+    confine = importlib.import_module(importlib.import_module("run").load() + ".confine")
     confined = confine.begin({
         "sandbox": level, "scratch": folder, "output": folder, "initial_weights": None,
         "largest_file": 1 << 20, "shared_memory": 1 << 20, "tasks": 1000,
