@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tfmigrate.verify.run.runtimes import Runtime
@@ -76,6 +77,16 @@ def alive(pid: int) -> bool:
         return False
     # A zombie whose parent has not looked is dead all the same.
     return "Z" not in Path(f"/proc/{pid}/stat").read_text().split(")")[1][:3] if Path("/proc").exists() else True
+
+
+def running(name: str) -> list[int]:
+    """Processes with this first word on their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if path.read_bytes().startswith(name.encode() + b"\0"):
+                found.append(int(path.parent.name))
+    return found
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> bool:

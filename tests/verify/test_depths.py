@@ -19,7 +19,7 @@ from tfmigrate.verify.judge.touched import choose, touched
 from tfmigrate.verify.judge.verdict import verify
 from tfmigrate.verify.report import junit, page, pull_request
 from tfmigrate.verify.run.outcome import STOPPED
-from tfmigrate.verify.run.trace import Cut
+from tfmigrate.verify.run.trace import Cut, Trace
 from tfmigrate.verify.run.world import Done, Limits, Run, World
 
 from .laboratory import MODERN, OLD, WRONG, Behaviour, Laboratory, broken, usual
@@ -46,7 +46,7 @@ def test_the_default_depth_trains_a_budget_and_says_so(lab: Laboratory) -> None:
     lab.behaviour = long
     report = lab.verify(depth="default")
     assert report.verdict == "EQUIVALENT", report.reason
-    assert {limits.budget for _, limits, _ in lab.seen} == {30}
+    assert {(limits.budget, limits.gradient) for _, limits, _ in lab.seen} == {(30, True)}
     assert report.covered == "the first 16 steps of 5 epochs x 16 steps"
     assert report.reason.startswith("over the first 16 steps of 5 epochs x 16 steps the training losses differ by")
     assert report.to_json()["covered"] == report.covered
@@ -93,7 +93,7 @@ def test_a_smoke_test_looks_at_the_first_step_alone(lab: Laboratory) -> None:
     report = lab.verify(depth="smoke")
     assert (report.verdict, report.exit_code) == ("SMOKE PASSED", 0), report.reason
     assert sorted(set(lab.roles)) == ["genuine", "migrated on Keras 2", "migrated on Keras 3"]
-    assert {limits.budget for _, limits, _ in lab.seen} == {1}
+    assert {(limits.budget, limits.gradient) for _, limits, _ in lab.seen} == {(1, False)}, "nothing reads the gradient"
     assert "EQUIVALENT" not in json.dumps(report.to_json())
     assert "nothing else was looked at" in report.reason
     assert report.covered == "the first step of 3 epochs x 4 steps"
@@ -376,3 +376,28 @@ def test_controls_are_chosen_by_what_was_touched() -> None:
 def test_coverage_in_words(tmp_path: Path, steps: int, cut: Cut | None, words: str) -> None:
     trace = train(tmp_path, OLD)
     assert coverage(replace(trace, steps=trace.steps[:steps], cut=cut)).startswith(words)
+
+
+def test_what_runs_may_use_is_asked_for(lab: Laboratory) -> None:
+    lab.verify(depth="smoke", memory=1 << 30, disk=2 << 30, processes=7, sandbox="none")
+    asked = {(one.memory_bytes, one.disk_bytes, one.processes, one.sandbox) for _, one, _ in lab.seen}
+    assert asked == {(1 << 30, 2 << 30, 7, "none")}
+    lab.verify(depth="smoke")
+    usual = lab.seen[-1][1]
+    assert (usual.memory_bytes, usual.disk_bytes) == (Limits().memory_bytes, Limits().disk_bytes)
+    assert (usual.processes, usual.sandbox) == (512, "auto")
+
+
+def test_the_report_says_what_runs_were_kept_in(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = lab.run
+
+    def run(world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
+        done = real(world, limits, initial, folder)
+        kept = ("Landlock",) if world.role == "genuine" else ("namespaces", "Landlock")
+        return replace(done, trace=replace(done.trace, confined=kept))
+
+    monkeypatch.setattr(lab, "run", run)
+    report = lab.verify(depth="smoke")
+    assert "sandbox of genuine: Landlock" in report.notes
+    assert "sandbox of migrated on Keras 3, migrated on Keras 2: namespaces, Landlock" in report.notes
+    assert [run.sandbox for run in report.runs if run.role == "genuine"] == [("Landlock",)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tfmigrate import __version__, settings
+from tfmigrate.cli.amounts import size
 from tfmigrate.cli.output import say, write, write_json
 from tfmigrate.errors import UserError
 from tfmigrate.printable import everywhere
@@ -18,6 +19,8 @@ from tfmigrate.printable import everywhere
 if TYPE_CHECKING:
     from tfmigrate.verify.judge.plan import VerifyOptions
     from tfmigrate.verify.judge.report import Report
+
+LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 
 
 @click.command()
@@ -47,6 +50,12 @@ if TYPE_CHECKING:
 @click.option("--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Spread NEW over N processes.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs that may go on at once.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=900, metavar="SECONDS", help="Limit of each run.")
+@click.option("--memory", type=size, metavar="SIZE", help="Of all runs at a time, e.g. 12G (default: 80%).")
+@click.option("--disk", type=size, metavar="SIZE", help="Written by all runs at a time (default: half of the free).")
+@click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Of all runs at a time (default 512).")
+@click.option(
+    "--sandbox", type=click.Choice(LEVELS), default="auto", help="What keeps runs apart (default: the strongest)."
+)
 @click.option("--args", "arguments", default="", metavar="ARGS", help="Command line of both scripts, in one string.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set for both scripts; may be repeated.")
 @click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Train so many epochs at most.")
@@ -139,6 +148,10 @@ def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], optio
         old_python=options["old_python"],
         new_python=options["new_python"],
         seconds=options["timeout"],
+        memory=options["memory"],
+        disk=options["disk"],
+        processes=options["processes"],
+        sandbox=options["sandbox"],
         epochs=options["epochs"],
         steps=options["steps"],
         subset=options["subset"],

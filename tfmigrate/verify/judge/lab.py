@@ -119,7 +119,18 @@ class Lab:
         for role, run in self.runs.items():
             for note in () if role.startswith(CONTROL) else run.notes:
                 found.setdefault(note, f"{role}: {note}")
-        return (*self.remarks, *found.values())
+        return (*self.remarks, *self._sandboxes(), *found.values())
+
+    def _sandboxes(self) -> list[str]:
+        """What the runs were kept in, those alike together."""
+        kept: dict[tuple[str, ...], list[str]] = {}
+        for role, run in self.runs.items():
+            if run.trace.confined is not None:
+                kept.setdefault(run.trace.confined, []).append(role)
+        return [
+            f"sandbox of {'all runs' if len(kept) == 1 else ', '.join(roles)}: {', '.join(by) or 'none'}"
+            for by, roles in kept.items()
+        ]
 
     def keep(self, target: Path | None) -> None:
         """Copies what the runs printed and recorded, but for the weights, to where the user asked."""

@@ -14,9 +14,10 @@ from tfmigrate.errors import UserError
 from tfmigrate.files import regular
 from tfmigrate.files.scan import search
 from tfmigrate.verify.judge.depth import Depth, budget_of
-from tfmigrate.verify.run import devices, runtimes
+from tfmigrate.verify.run import devices, runtimes, sandbox
 from tfmigrate.verify.run.program import program_of
 from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.sandbox import Asked
 from tfmigrate.verify.run.world import Limits, World
 
 DEFAULT_REPLICAS = 4
@@ -65,6 +66,11 @@ class VerifyOptions:
     """Interpreter with TensorFlow >= 2.16 for the restored and the migrated runs; by default found."""
     seconds: float = 900.0
     """Time limit of each run."""
+    memory: int | None = None
+    """Bytes of all runs that go on at a time; so are `disk` and `processes`. By default those of `Limits`."""
+    disk: int | None = None
+    processes: int | None = None
+    sandbox: Asked = "auto"
     epochs: int | None = None
     """Train so many epochs at most."""
     steps: int | None = None
@@ -113,7 +119,17 @@ class Plan:
     def limits(self) -> Limits:
         o = self.options
         budget = budget_of(o.depth, o.budget)
-        return Limits(seconds=o.seconds, epochs=o.epochs, steps_per_epoch=o.steps, samples=o.subset, budget=budget)
+        asked = {"memory_bytes": o.memory, "disk_bytes": o.disk, "processes": o.processes}
+        return Limits(
+            seconds=o.seconds,
+            epochs=o.epochs,
+            steps_per_epoch=o.steps,
+            samples=o.subset,
+            budget=budget,
+            gradient=o.depth != "smoke",  # which judges the loss of the first step, and nothing after it
+            sandbox=o.sandbox,
+            **{name: value for name, value in asked.items() if value is not None},
+        )
 
     @classmethod
     def of(cls, options: VerifyOptions) -> Plan:
@@ -129,6 +145,8 @@ class Plan:
                 raise UserError(f"--stub {module}={path}: no such file")
         if options.replicas is not None and options.replicas < 2:
             raise UserError(f"--replicas {options.replicas}: multi_gpu_model needs two at least")
+        if options.sandbox != "auto":
+            sandbox.choose(options.sandbox)
         tree = _program(options)
         _parse(options.new)
         flavour = "estimator" if trains_estimators(options.old, options.program) else flavour_of(tree)

@@ -71,6 +71,8 @@ class RunSummary:
     """By a script that trains nothing."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Versions of NumPy and of what the script's own files import, as far as they tell one."""
+    sandbox: tuple[str, ...] | None = None
+    """What kept it from what was not its own: ("namespaces", "Landlock")."""
 
 
 @dataclass(frozen=True)
@@ -349,6 +351,7 @@ def summarize(role: str, runtime: str, trace: Trace, seconds: float, outcome: st
         outcome,
         sum(call.samples or 0 for call in trace.predictions),
         {**({"numpy": start.numpy} if start and start.numpy else {}), **(end.packages if end else {})},
+        trace.confined,
     )
 
 

@@ -1,159 +1,250 @@
-"""Keeps a script's hands off everything but its scratch folder, as far as the system lets an ordinary process do that.
+"""Runs the script in a process that is kept from everything but its scratch folder, as far as the system allows.
 
-Linux alone: Landlock (landlock(7), from 6.2 with truncation) refuses writes elsewhere, and from 6.12 signals to
-processes that are not the script's own; a mount namespace gives it a /tmp of its own, because old scripts name /tmp
-outright and runs side by side must not meet there. Reading stays free: data sets lie anywhere.
+How far, from the strongest level to the weakest:
+
+- "namespaces": the script has processes, mounts and IPC of its own, and users where root did not start it. It sees
+  no process but its own, all of which end with it; every file outside its scratch folder is read-only, to chmod,
+  chown and utime too; /tmp, /dev, /dev/shm and /proc are its own.
+- "bubblewrap": the same, made by bwrap(1), in which this interpreter was started.
+- "landlock": writes and, from Linux 6.12, signals are refused by Landlock alone; /tmp is its own where that can be had.
+- "none": the sizes of files are limited, nothing else.
+
+Landlock is beneath the first two as well. Reading, the network and sockets in the file system stay free: data sets and
+licence servers lie anywhere.
 """
 
-import ctypes
 import os
 import resource
-import shutil
+import signal
 import struct
 import sys
 
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every architecture
-VERSION = 1  # flag: tell the ABI's version
-PATH_BENEATH = 1
-NO_NEW_PRIVILEGES = 38
-WRITE_FILE, TRUNCATE = 1 << 1, 1 << 14
-ANY_WRITE = WRITE_FILE | TRUNCATE | sum(1 << bit for bit in range(4, 14))  # remove, make, link and rename
-SIGNALS = 1 << 1
-NEW_NAMESPACE, NEW_USERS = 0x00020000, 0x10000000
-READ_ONLY, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 32, 4096, 16384, 1 << 18
-O_PATH = 0o10000000
+from . import landlock, mounts, system
 
-TEMPORARY = "/tmp"
-MANY = 5000
-"""With more than this in /tmp, it is left as it is: to show so much takes a second, measured."""
-SMALL = 1 << 18
-"""Files in /tmp up to this size are copied, larger ones can be read."""
-
-class Unconfined(OSError):
-    """This system cannot do it; the message says what is missing."""
+NEW_USERS, NEW_MOUNTS, NEW_PROCESSES, NEW_IPC = 0x10000000, 0x00020000, 0x20000000, 0x08000000
+STATUS = struct.Struct("=i")
+LINUX = sys.platform.startswith("linux")
+LIMITS_OF_PIDS = "/proc/sys/kernel/pid_max"
+RESERVED_PIDS = 300
+"""Numbers that the kernel gives no second time."""
 
 
-def install(scratch, writable, changing, largest_file):
-    """Limits this process and all that it starts; returns what could not be kept from it, in words.
+class Confined(object):
+    """What holds for a run, by name, and what does not, in words for the report."""
 
-    It may write to `scratch`, to the folders in `writable`, and to a /tmp of its own, which shows what lies in the real
-    one now and keeps what is written in scratch. Folders in `changing` are shown as they become. `largest_file` is in
-    bytes.
+    def __init__(self):
+        self.holds = []
+        self.left = []
+
+
+def begin(config):
+    """Returns in a new process, which is confined, with a Confined. The calling process waits for it, ends what it left
+    behind, and ends as it ended: no call returns there.
+
+    In `config`: sandbox (the level), scratch, output (a folder that may be written to too), initial_weights (a folder
+    that is shown as it becomes, or None), largest_file and shared_memory (bytes), tasks (processes and threads), and
+    cgroup (a folder of cgroup v2, or None).
     """
+    confined, level = Confined(), config["sandbox"] if LINUX else "none"
+    writable = [os.path.realpath(config[name]) for name in ("scratch", "output")]
+    changing = [os.path.realpath(config["initial_weights"])] if config["initial_weights"] else []
+    if config.get("cgroup"):
+        join(config["cgroup"], confined)
+    users = False
+    if level == "namespaces":
+        try:
+            users = leave_host(NEW_MOUNTS | NEW_PROCESSES | NEW_IPC)
+        except OSError as error:
+            confined.left.append("the script could see and change what is not its own: no namespaces (%s)" % error)
+            level = "landlock"
+    in_a_new_process(level, config, confined, writable, changing)
+    limit(config, users or level == "bubblewrap" and os.getuid() != 0)
+    if level == "landlock":
+        apart_in_part(config, confined, writable, changing)
+    if LINUX and level != "none":
+        restrict(level, confined, writable)
+    if level == "none":
+        confined.left.append(
+            "the script was not confined" if LINUX else "only Linux can keep a script from writing outside its scratch"
+            " folder")
+    if level == "bubblewrap":
+        confined.holds.insert(0, level)
+    return confined
+
+
+# -- processes
+
+
+def in_a_new_process(level, config, confined, writable, changing):
+    """Comes back in the process that is to run the script."""
+    if LINUX:
+        system.prctl(system.ADOPT_ORPHANS, 1)  # a daemon is this process's child, and so can be found
+    told, telling = os.pipe()
+    child = os.fork()
+    if child:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # meant for the script, which may still do something
+        os.close(telling)
+        os._exit(follow(child, told))  # what is loaded here has nothing to finish
+    os.close(told)
+    if level == "namespaces":
+        first_of_namespace(telling, config, confined, writable, changing)
+        os.setsid()
+    os.close(telling)
+
+
+def first_of_namespace(telling, config, confined, writable, changing):
+    """Makes the namespace ready, and comes back in a child of this process; this one adopts and waits for whatever is
+    left alone there. When it ends, everything in the namespace ends."""
+    system.prctl(system.DIE_WITH_PARENT, signal.SIGKILL)
+    own_files(config, confined, writable, changing)
+    script = os.fork()
+    if not script:
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what the first process has no handler for cannot be sent to it
+    child = None
+    while child != script:
+        child, status = os.wait()
+    os.write(telling, STATUS.pack(status))
+    os._exit(0)
+
+
+def follow(child, told):
+    """Waits for the script and ends as it ended, when all that it started has ended."""
+    found = None
+    while found != child:  # others are orphans
+        found, status = os.wait()
+    data = os.read(told, STATUS.size)
+    if data:
+        status = STATUS.unpack(data)[0]
+    if LINUX:
+        end_orphans()
+    if os.WIFSIGNALED(status):
+        how = os.WTERMSIG(status)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        if how != signal.SIGKILL:
+            signal.signal(how, signal.SIG_DFL)
+        os.kill(os.getpid(), how)
+    return os.WEXITSTATUS(status)
+
+
+def end_orphans():
+    """Each process that is ended leaves its children to this one, until there are none."""
+    while True:
+        for child in children():
+            os.kill(child, signal.SIGKILL)
+        try:
+            os.wait()
+        except OSError:  # no child
+            return
+
+
+def children():
+    mine = str(os.getpid())
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name) as file:
+                    parent = file.read().rpartition(")")[2].split()[1]
+            except OSError:  # ended meanwhile
+                continue
+            if parent == mine:
+                yield int(name)
+
+
+def leave_host(namespaces):
+    """Gives this process namespaces of its own; whether it has users of its own too. Raises OSError."""
+    user, group = os.getuid(), os.getgid()
+    if system.libc().unshare(namespaces) == 0:  # root alone may do that
+        return False
+    system.check(system.libc().unshare(namespaces | NEW_USERS))
+    for name, text in (("setgroups", "deny"), ("uid_map", "%d %d 1" % (user, user)),
+                       ("gid_map", "%d %d 1" % (group, group))):
+        with open("/proc/self/" + name, "w") as file:
+            file.write(text)
+    return True
+
+
+def join(group, confined):
+    try:
+        with open(os.path.join(group, "cgroup.procs"), "w") as file:
+            file.write(str(os.getpid()))
+    except OSError as error:
+        confined.left.append("memory and processes were watched, and not limited by the kernel: %s" % error)
+    else:
+        confined.holds.append("cgroup")
+
+
+# -- files
+
+
+def own_files(config, confined, writable, changing):
+    """In the namespaces: what is there to be seen, and what of it can be changed."""
+    failed = []
+
+    def attempt(step, *arguments):
+        try:
+            step(*arguments)
+        except OSError as error:
+            failed.append(str(error))
+            return False
+        return True
+
+    if not attempt(mounts.read_only, writable):
+        confined.left.append("the script could change files outside its scratch folder: %s" % failed[-1])
+    if not attempt(mounts.own_devices, writable[0], config["shared_memory"]):
+        confined.left.append("the script could use all devices, and /dev/shm with other programs: %s" % failed[-1])
+    elif not attempt(mounts.own_temporary, writable[0], writable, changing):
+        confined.left.append("the script had the /tmp of all, to read: %s" % failed.pop())  # which protects as well
+    if not attempt(own_processes, config["tasks"]):
+        confined.left.append("the script saw all processes: %s" % failed[-1])
+    if not failed:
+        confined.holds.insert(0, "namespaces")
+
+
+def own_processes(tasks):
+    mounts.mount_processes()
+    if system.kernel() >= (6, 14):  # before, the number was that of the whole machine
+        with open(LIMITS_OF_PIDS, "w") as file:
+            file.write(str(tasks + RESERVED_PIDS))
+    mounts.protect_processes()
+
+
+def apart_in_part(config, confined, writable, changing):
+    """A /tmp of its own, without the rest."""
+    try:
+        leave_host(NEW_MOUNTS)
+        mounts.keep_to_itself()
+        mounts.own_temporary(writable[0], writable, changing)
+    except OSError as error:
+        confined.left.append("the script could write to /tmp: it could not be given its own (%s)" % error)
+
+
+# -- this process
+
+
+def limit(config, users):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    largest = largest_file if hard == resource.RLIM_INFINITY else min(hard, largest_file)
+    largest = config["largest_file"] if hard == resource.RLIM_INFINITY else min(hard, config["largest_file"])
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, hard))
-    if not sys.platform.startswith("linux"):
-        return ["only Linux can keep a script from writing outside its scratch folder"]
-    writable = [os.path.realpath(place) for place in [scratch] + list(writable)]
-    changing = [os.path.realpath(place) for place in changing]
-    left = []
+    if users and system.kernel() >= (5, 14):  # from there on counted in each user namespace by itself
+        resource.setrlimit(resource.RLIMIT_NPROC, (config["tasks"], config["tasks"]))
+
+
+def restrict(level, confined, writable):
+    """What an ordinary process can give up for good, in any namespace."""
+    system.drop_privileges()
+    if level == "landlock":
+        places = mounts.devices() + [mounts.SHARED_MEMORY, "/dev/pts", "/proc/self"]
+        confined.left.append(
+            "the script could change modes, owners and times of files outside its scratch folder, write to /dev/shm,"
+            " and see other processes%s" % ("" if landlock.version() >= landlock.KNOWS_SIGNALS else ", and end them"))
+    else:
+        places = ["/dev", "/proc"]
     try:
-        own_temporary(writable[0], writable, changing)
+        landlock.write_only_to(writable + [mounts.TEMPORARY] + places)
     except OSError as error:
-        left.append("the script could write to /tmp: it could not be given its own (%s)" % error)
-    try:
-        write_only_to(writable + [TEMPORARY, "/dev", "/proc"])
-    except OSError as error:
-        left.append("the script could write outside its scratch folder: %s" % error)
-    return left
-
-
-def own_temporary(scratch, writable, changing):
-    """Gives this process a /tmp of its own. Raises OSError."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    folder, names = os.path.join(scratch, "tmp"), os.listdir(TEMPORARY)
-    if len(names) > MANY:
-        raise Unconfined("there is too much in it")
-    user, group = os.getuid(), os.getgid()
-    check(libc.unshare(NEW_NAMESPACE | (NEW_USERS if user else 0)))
-    if user:
-        for name, text in (("setgroups", "deny"), ("uid_map", "%d %d 1" % (user, user)),
-                           ("gid_map", "%d %d 1" % (group, group))):
-            with open("/proc/self/" + name, "w") as file:
-                file.write(text)
-    mount(libc, None, "/", RECURSIVE | PRIVATE)
-    for name in names:
-        try:
-            show(libc, os.path.join(TEMPORARY, name), os.path.join(folder, name), os.path.join(scratch, "layers", name))
-        except OSError:  # gone meanwhile, or another user's
-            continue
-    for place in writable:
-        if place.startswith(TEMPORARY + os.sep):
-            mount(libc, place, folder + place[len(TEMPORARY):], BIND | RECURSIVE)
-    for place in changing:
-        if place.startswith(TEMPORARY + os.sep):
-            bind_to_read(libc, place, folder + place[len(TEMPORARY):])
-    mount(libc, folder, TEMPORARY, BIND | RECURSIVE)
-    os.chdir(os.getcwd())  # the same name, in the namespace's own tree
-
-
-def show(libc, there, here, layers):
-    """Lets `there` be seen as `here`, where what is written goes to `layers` or, failing that, nowhere."""
-    if os.path.islink(there):
-        os.symlink(os.readlink(there), here)
-    elif os.path.isdir(there):
-        os.mkdir(here)
-        for part in ("upper", "work"):
-            os.makedirs(os.path.join(layers, part))
-        try:
-            overlay(libc, there, here, layers)
-        except OSError:
-            bind_to_read(libc, there, here)
-    elif os.path.isfile(there) and os.path.getsize(there) <= SMALL:
-        shutil.copyfile(there, here)
-    elif os.path.isfile(there):
-        open(here, "w").close()
-        bind_to_read(libc, there, here)
-
-
-def overlay(libc, there, here, layers):
-    options = "lowerdir=%s,upperdir=%s/upper,workdir=%s/work" % (there, layers, layers)
-    if options.count(",") != 2 or ":" in there:  # they separate options and folders
-        raise Unconfined("a name with commas or colons")
-    for more in ("", ",userxattr"):  # the second way is that of ordinary users
-        if libc.mount(b"overlay", here.encode(), b"overlay", ctypes.c_ulong(0), (options + more).encode()) == 0:
-            return
-    check(-1)
-
-
-def bind_to_read(libc, there, here):
-    mount(libc, there, here, BIND)
-    kept = os.statvfs(here).f_flag & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC)  # the same bits in mount(2)
-    mount(libc, None, here, BIND | REMOUNT | READ_ONLY | kept)
-
-
-def mount(libc, source, target, flags):
-    check(libc.mount(source.encode() if source else None, target.encode(), None, ctypes.c_ulong(flags), None))
-
-
-def write_only_to(folders):
-    """Raises OSError where the kernel has no Landlock that knows truncation."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    version = libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), VERSION)
-    if version < 3:
-        raise Unconfined("this needs Landlock as Linux has it from 6.2")
-    attributes = struct.pack("=QQQ", ANY_WRITE, 0, SIGNALS) if version >= 6 else struct.pack("=Q", ANY_WRITE)
-    rules = check(libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0))
-    try:
-        for folder in folders:
-            if not os.path.exists(folder):
-                continue
-            place = os.open(folder, O_PATH | os.O_CLOEXEC)
-            try:
-                beneath = struct.pack("=Qi", ANY_WRITE, place)
-                check(libc.syscall(ADD_RULE, rules, PATH_BENEATH, beneath, 0))
-            finally:
-                os.close(place)
-        check(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-        check(libc.syscall(RESTRICT_SELF, rules, 0))
-    finally:
-        os.close(rules)
-
-
-def check(answer):
-    if answer < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return answer
+        if level == "landlock":
+            confined.left.append("the script could write outside its scratch folder: %s" % error)
+    else:
+        confined.holds.append("Landlock")

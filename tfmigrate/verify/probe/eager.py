@@ -278,7 +278,7 @@ class EagerKeras(object):
             logs = dict(logs, loss=np.float32(recorder.running_loss(call)))
         if first and entry.leaves is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
-            if recorder.aligned:
+            if recorder.gradient:
                 self.sgd_probe(model, call)
         return logs
 

@@ -67,7 +67,7 @@ class GraphKeras(object):
             entry.weighable = weighted is not None
             inputs = weighted or inputs
         learning_rate = self.learning_rate(model.optimizer)
-        if first and entry.initial is not None and not hasattr(entry, "probed") and recorder.aligned:
+        if first and entry.initial is not None and not hasattr(entry, "probed") and recorder.gradient:
             entry.probed = True
             self.sgd_probe(model, function, inputs, call)
         started = time.time()

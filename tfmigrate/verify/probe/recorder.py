@@ -86,6 +86,8 @@ class Recorder(object):
         self.config = config
         self.aligned = config.get("aligned", True)
         self.shares_evenly = config.get("shares_evenly", False)
+        self.gradient = self.aligned and config.get("gradient", True)
+        """Whether the gradient of the first step is recorded."""
         self.folder = config["output"]
         if not os.path.isdir(self.folder):
             os.makedirs(self.folder)

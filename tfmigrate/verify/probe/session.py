@@ -31,6 +31,7 @@ CRASHED = 1
 def run(config):
     """Runs the script; returns its exit code. Everything that was seen is in the trace, however the script ended."""
     recorder = Recorder(config)
+    recorder.write("confined", by=config.get("confined", []))
     for remark in config["unconfined"]:
         recorder.note(remark)
     if config.get("packages"):

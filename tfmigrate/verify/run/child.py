@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,28 +15,47 @@ from typing import IO, Literal
 
 import psutil
 
+from tfmigrate.verify.run import cgroups
 from tfmigrate.verify.run.launch import Command, Launch, Process
 from tfmigrate.verify.run.scratch import MARK
+from tfmigrate.verify.run.together import Resource, Together, Use
 from tfmigrate.verify.run.world import Limits
 
-Reason = Literal["by itself", "time", "disk", "memory", "processes", "stopped"]
+Reason = Literal["by itself", "time", "stopped"] | Resource
 POLL_SECONDS = 0.1
 LOOK_SECONDS = 0.5
 GRACE_SECONDS = 5.0
+END_SECONDS = 0.02
+MOST_TRIES = 100
+SHARED_MEMORY = "dev/shm"
 
 
 @dataclass(frozen=True)
 class Ended:
     exit_code: int | None
     reason: Reason
+    beside: int = 0
+    """Runs that went on at the same time, where a limit for all of them was the reason."""
 
 
 class Child:
     """One child in a session of its own; whatever it starts ends with it."""
 
-    def __init__(self, command: Command, launch: Launch, scratch: Path, stdout: Path, stderr: Path) -> None:
+    def __init__(
+        self,
+        command: Command,
+        launch: Launch,
+        scratch: Path,
+        stdout: Path,
+        stderr: Path,
+        together: Together,
+        group: Path | None = None,
+    ) -> None:
         self.command, self.launch, self.scratch = command, launch, scratch
         self.paths = (stdout, stderr)
+        self.together = together
+        self.group = group
+        """Of cgroup v2, which the child joins."""
         self.copied = _size(scratch)
         """What lies there before the script starts, which no limit counts."""
 
@@ -46,17 +65,30 @@ class Child:
             threading.Thread(target=_keep, args=(pipe, path, limits.output_bytes), daemon=True)
             for pipe, path in zip((process.stdout, process.stderr), self.paths, strict=True)
         ]
+        reason: Reason = "stopped"
+        beside = 0
+        crowd = _Crowd(process, limits.processes)
         try:
-            for pump in pumps:
-                pump.start()
-            reason = self._watch(process, limits, stops, look)
+            for thread in (*pumps, crowd):
+                thread.start()
+            reason = self._watch(process, limits, stops, look, crowd)
         finally:
-            self._end(process)
+            crowd.over.set()
+            beside = self.together.beside(self)
+            self._end(process, polite=reason != "processes", apart=crowd.root is not None)
+            self.together.forget(self)
             look()
             for pump in pumps:
                 if pump.is_alive():
                     pump.join(GRACE_SECONDS)
-        return Ended(process.returncode if reason == "by itself" else None, reason)
+        if reason == "by itself" and self.group is not None and cgroups.ran_out_of_memory(self.group):
+            reason = "memory"
+        return Ended(self._exit_code(process) if reason == "by itself" else None, reason, beside)
+
+    def _exit_code(self, process: Process) -> int | None:
+        """bwrap ends with 128 and the number of the signal that a program ended by."""
+        code = process.returncode
+        return 128 - code if self.command.wrapper and code is not None and code > 128 else code
 
     def _watch(
         self,
@@ -64,6 +96,7 @@ class Child:
         limits: Limits,
         stops: Sequence[threading.Event],
         look: Callable[[], None],
+        crowd: _Crowd,
     ) -> Reason:
         deadline = time.monotonic() + limits.seconds
         next_look = 0.0
@@ -74,56 +107,156 @@ class Child:
             if any(stop.is_set() for stop in stops):
                 return "stopped"
             if now > next_look:
+                begun = time.thread_time()
                 look()
-                over = self._over(process, limits)
+                over = self._over(process, crowd.root)
                 if over is not None:
                     return over
-                # A folder of many files takes long to look through: never more than a twentieth of the time.
-                next_look = now + max(LOOK_SECONDS, 20 * (time.monotonic() - now))
+                # A folder of many files takes long to look through: never more than a twentieth of the time. Of the
+                # processor's time, lest a run that keeps all processors busy is hardly looked at.
+                next_look = time.monotonic() + max(LOOK_SECONDS, 20 * (time.thread_time() - begun))
             with suppress(subprocess.TimeoutExpired):
                 process.wait(POLL_SECONDS)
-        return "by itself"
+        return "processes" if crowd.ended_it else "by itself"
 
-    def _over(self, process: Process, limits: Limits) -> Reason | None:
-        """Which limit the run is over."""
-        if _size(self.scratch) - self.copied > limits.disk_bytes:
-            return "disk"
-        family = list(self._family(process))
-        if len(family) > limits.processes:
-            return "processes"
-        if sum(map(_resident, family)) <= limits.memory_bytes:
-            return None
-        # Forked processes share pages, which each counts as its own; to know better takes longer.
-        return "memory" if sum(map(_share, family)) > limits.memory_bytes else None
+    def _over(self, process: Process, root: Path | None) -> Resource | None:
+        """Which limit of all runs this one is to end for. `root`: / as the script sees it, where that is another."""
+        family = self._family(process)
+        shared = _shared_memory(root) if root else 0
+        use = Use(
+            disk=_size(self.scratch) - self.copied,
+            memory=sum(map(_resident, family)) + shared,
+            processes=len(family),
+        )
+        return self.together.report(self, use, lambda: _exact_memory(family, shared))
 
-    def _family(self, process: Process) -> Iterator[psutil.Process]:
-        """The child and what it started: in its session, or marked as this run's."""
+    def _family(self, process: Process) -> list[psutil.Process]:
+        """The child and what it started: what descends from it, is in its session, or is marked as this run's."""
+        parents: dict[psutil.Process, int] = {}
         for one in psutil.process_iter():
-            with suppress(psutil.Error, OSError):
-                ours = os.getsid(one.pid) == process.pid or one.environ().get(MARK) == self.command.env[MARK]
-                if ours and one.status() != psutil.STATUS_ZOMBIE:
-                    yield one
+            with suppress(psutil.Error):
+                parents[one] = one.ppid()
+        children: dict[int, list[psutil.Process]] = {}
+        for one, parent in parents.items():
+            children.setdefault(parent, []).append(one)
+        found = {one for one in parents if one.pid == process.pid or self._is_ours(one, process)}
+        pending = list(found)
+        while pending:
+            for child in children.get(pending.pop().pid, ()):
+                if child not in found:
+                    found.add(child)
+                    pending.append(child)
+        return [one for one in found if _is_alive(one)]
 
-    def _end(self, process: Process) -> None:
-        """Ends the child and everything it started: politely, then not."""
-        for how in (signal.SIGTERM, signal.SIGKILL):
-            family = list(self._family(process))
+    def _is_ours(self, one: psutil.Process, process: Process) -> bool:
+        with suppress(psutil.Error, OSError):
+            return os.getsid(one.pid) == process.pid or one.environ().get(MARK) == self.command.env[MARK]
+        return False
+
+    def _end(self, process: Process, polite: bool, apart: bool) -> None:
+        """Ends the child and everything it started: politely, then not. `apart`: it has namespaces, in which all ends
+        with their first process, and that with the child."""
+        for how in (signal.SIGTERM, signal.SIGKILL) if polite else (signal.SIGKILL,):
+            if apart and how == signal.SIGKILL and process.poll() is None:
+                os.kill(process.pid, how)  # before looking for the others, for which a fork bomb leaves no time
+            # Otherwise the child comes last: it adopts what loses its parent, and ends that too.
+            family = [one for one in self._family(process) if one.pid != process.pid]
             for one in family:
                 with suppress(psutil.Error):
                     one.send_signal(how)
-            psutil.wait_procs([one for one in family if one.pid != process.pid], GRACE_SECONDS)
+            _wait_for(family, GRACE_SECONDS)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(GRACE_SECONDS if family else None)
+                process.wait(GRACE_SECONDS)
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
         process.wait()
 
 
-def _share(process: psutil.Process) -> int:
-    """Resident bytes, a page of several processes shared out among them where the system tells."""
+def _wait_for(family: Sequence[psutil.Process], seconds: float) -> None:
+    """Until all are dead, whether or not anyone has asked how they ended."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and any(map(_is_alive, family)):
+        time.sleep(END_SECONDS)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    return False
+
+
+def _root_inside(family: Sequence[psutil.Process]) -> Path | None:
+    """/ as those of a run see it who have a /proc of their own."""
+    for one in family:
+        root = Path(f"/proc/{one.pid}/root")
+        with suppress(OSError):
+            if (root / "proc").stat().st_dev != os.stat("/proc").st_dev:
+                return root
+    return None
+
+
+class _Crowd(threading.Thread):
+    """Ends a run that has too many processes by looking at its own /proc alone: to look at each of them takes time
+    that a fork bomb does not leave."""
+
+    def __init__(self, process: Process, allowed: int) -> None:
+        super().__init__(daemon=True)
+        self.process, self.allowed = process, allowed
+        self.over = threading.Event()
+        self.ended_it = False
+        self.root: Path | None = None
+        """/ as the script sees it, once that is another."""
+
+    def run(self) -> None:
+        tries = 0
+        while not self.over.wait(POLL_SECONDS):
+            if self.root is None:
+                tries += 1
+                with suppress(psutil.Error):
+                    self.root = _root_inside(psutil.Process(self.process.pid).children(recursive=True))
+                if tries > MOST_TRIES:  # it has no namespaces
+                    return
+            elif self._count(self.root) > self.allowed and self.process.returncode is None:
+                self.ended_it = True
+                with suppress(OSError):
+                    os.kill(self.process.pid, signal.SIGKILL)
+                return
+
+    @staticmethod
+    def _count(root: Path) -> int:
+        with suppress(OSError):
+            return sum(name.isdigit() for name in os.listdir(root / "proc"))
+        return 0
+
+
+def _shared_memory(root: Path) -> int:
+    """Bytes in the /dev/shm of a run that has its own."""
+    with suppress(OSError):
+        path = root / SHARED_MEMORY
+        if path.stat().st_dev != os.stat("/dev/shm").st_dev:
+            state = os.statvfs(path)
+            return (state.f_blocks - state.f_bfree) * state.f_frsize
+    return 0
+
+
+def _exact_memory(family: Sequence[psutil.Process], shared: int) -> int:
+    """Resident bytes, a page of several processes shared out among them where the system tells, and what lies in
+    /dev/shm and is not mapped."""
+    parts = [_share(one) for one in family]
+    return sum(mine for mine, _ in parts) + max(0, shared - sum(mapped for _, mapped in parts))
+
+
+def _share(process: psutil.Process) -> tuple[int, int]:
+    """Resident bytes of a process, and those of them that are shared memory."""
+    with suppress(OSError, ValueError, KeyError):
+        lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()[1:]
+        sizes = {name: int(size.split()[0]) << 10 for name, _, size in (line.partition(":") for line in lines)}
+        return sizes["Pss"], sizes.get("Pss_Shmem", 0)
     try:
         full = process.memory_full_info()
     except psutil.Error:
-        return _resident(process)
-    return int(getattr(full, "pss", full.uss))
+        return _resident(process), 0
+    return int(getattr(full, "pss", full.uss)), 0
 
 
 def _resident(process: psutil.Process) -> int:

@@ -2,15 +2,14 @@
 
 The user's files are read and never written: the program's folder is copied to a scratch folder that goes when the run
 ends. What stays is the trace, the script's output, and what was made of them here. On Linux the kernel keeps the
-script from writing elsewhere (see probe/confine.py); where it cannot, the run's notes say so. Not prevented: what a
-script does over the network, and a process that gave itself a session and an environment of its own outliving the run.
+script from all that is not its own (see probe/confine.py); what it cannot be kept from is in the run's notes. Not
+prevented on any level: reading, and what a script does over the network or the sockets of local services.
 """
 
 from __future__ import annotations
 
 import json
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from tfmigrate.places import FIRST, SINCE
-from tfmigrate.verify.run import packages
+from tfmigrate.verify.run import cgroups, packages, sandbox
 from tfmigrate.verify.run import trace as traces
 from tfmigrate.verify.run.child import Child
+from tfmigrate.verify.run.disk import make_scratch, remove_scratch
 from tfmigrate.verify.run.launch import Command, Launch, fresh
 from tfmigrate.verify.run.outcome import STOPPED, outcome_of
-from tfmigrate.verify.run.scratch import PROGRAM, SETUP, STUBS, environment, lay_out, remove, state_of
+from tfmigrate.verify.run.scratch import PROGRAM, SETUP, STUBS, environment, lay_out, state_of
+from tfmigrate.verify.run.together import Together
 from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Limits, Run, Watch, World
 
@@ -52,13 +53,18 @@ def run(
     stop: threading.Event | None = None,
     watch: Watch | None = None,
     launch: Launch = fresh,
+    together: Together | None = None,
 ) -> Run:
     """Runs one world to its end and reads its trace.
 
     `folder` receives trace, stdout and stderr. `initial_weights`: the trace whose initial weights this run starts
     from. Ending this process, or setting `stop`, ends the child and all that it started. `launch`: in a new
-    interpreter, or in a fork of one that has imported TensorFlow (`Servers.launch`).
+    interpreter, or in a fork of one that has imported TensorFlow (`Servers.launch`). `together`: the runs beside it,
+    with which it shares the limits. Raises UserError when the sandbox asked for cannot be had.
     """
+    if together is None:
+        with Together(limits) as alone:
+            return run(world, limits, folder, initial_weights, stop, watch, launch, alone)
     if not world.runtime.python.exists():
         message = f"{world.role}: the interpreter {world.runtime.python} does not exist; see `tfmigrate runtimes`"
         paths = folder / "stdout.txt", folder / "stderr.txt"
@@ -69,8 +75,8 @@ def run(
     stops = [stop] if stop else []
     look = _Steps(folder / "trace", world.role, watch).look if watch else _no_look
     if world.workers > 1:
-        return _run_workers(world, limits, initial_weights, folder, stops, look, launch)
-    return _run_one(world, limits, initial_weights, folder, stops, look, launch)
+        return _run_workers(world, limits, initial_weights, folder, stops, look, launch, together)
+    return _run_one(world, limits, initial_weights, folder, stops, look, launch, together)
 
 
 def _run_one(
@@ -81,6 +87,7 @@ def _run_one(
     stops: Sequence[threading.Event],
     look: Callable[[], None],
     launch: Launch,
+    together: Together,
     task: Mapping[str, Any] | None = None,
 ) -> Run:
     """`task`: which worker of which cluster this is, as TF_CONFIG says it."""
@@ -91,27 +98,34 @@ def _run_one(
     running = output / RUNNING
     running.touch()
     stdout_path, stderr_path = results / "stdout.txt", results / "stderr.txt"
-    scratch = Path(tempfile.mkdtemp(prefix="tfmigrate-scratch-"))
+    scratch = make_scratch()
+    kept = sandbox.choose(limits.sandbox)
+    group = together.group_for_run()
     try:
         program = scratch / PROGRAM
         notes = lay_out(world, scratch, limits.largest_copied_file)
         config = results / "config.json"
-        config.write_text(
-            json.dumps(_config(world, limits, scratch, program, output, initial_weights)), encoding="utf-8"
-        )
+        asked = _config(world, limits, scratch, program, output, initial_weights)
+        confined = {"sandbox": kept.level, "cgroup": str(group) if group else None}
+        config.write_text(json.dumps({**asked, **confined}), encoding="utf-8")
         variables = environment(world, scratch, task)
-        command = Command(world.runtime.python, PROBE, (str(config),), program, variables)
+        wrapper = sandbox.bubblewrap(scratch, output) if kept.level == "bubblewrap" else ()
+        command = Command(world.runtime.python, PROBE, (str(config),), program, variables, wrapper)
         before = state_of(program)
         started = time.monotonic()
-        ended = Child(command, launch, scratch, stdout_path, stderr_path).wait(limits, stops, look)
+        child = Child(command, launch, scratch, stdout_path, stderr_path, together, group)
+        ended = child.wait(limits, stops, look)
         seconds = time.monotonic() - started
         written = tuple(sorted(name for name, state in state_of(program).items() if before.get(name) != state))
     finally:
-        remove(scratch)
+        remove_scratch(scratch)
         running.unlink()
+        if group is not None:
+            cgroups.remove(group)
     recorded = _trace(output)
     outcome, message = outcome_of(world, recorded, ended, limits, stderr_path)
-    remarks = (*notes, *recorded.notes)
+    weaker = [f"{kept.level} was the strongest sandbox here: {kept.weaker}"] if kept.weaker else []
+    remarks = (*notes, *weaker, *recorded.notes)
     return Run(world, recorded, outcome, ended.exit_code, stdout_path, stderr_path, seconds, message, remarks, written)
 
 
@@ -123,6 +137,7 @@ def _run_workers(
     stops: Sequence[threading.Event],
     look: Callable[[], None],
     launch: Launch,
+    together: Together,
 ) -> Run:
     """Starts the workers side by side; when one of them fails the others, who would wait for it, are ended."""
     failed = threading.Event()
@@ -131,7 +146,7 @@ def _run_workers(
         place = results if index == 0 else results / f"worker {index}"
         task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
         seen = look if index == 0 else _no_look
-        done = _run_one(world, limits, initial_weights, place, (*stops, failed), seen, launch, task)
+        done = _run_one(world, limits, initial_weights, place, (*stops, failed), seen, launch, together, task)
         if not done.ok:
             failed.set()
         return done
@@ -185,6 +200,8 @@ def _config(
     return {
         "scratch": str(scratch),
         "largest_file": limits.disk_bytes,
+        "shared_memory": limits.memory_bytes,
+        "tasks": limits.tasks,
         "workers": world.workers,
         "script": str(program / world.script),
         "args": list(world.args),
@@ -204,6 +221,7 @@ def _config(
         "steps_per_epoch": limits.steps_per_epoch,
         "samples": limits.samples,
         "budget": limits.budget,
+        "gradient": limits.gradient,
         "threads": world.threads,
         "aligned": world.aligned,
         "shares_evenly": world.shares_evenly,

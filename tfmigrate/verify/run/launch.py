@@ -19,6 +19,8 @@ class Command:
     args: tuple[str, ...]
     cwd: Path
     env: Mapping[str, str]
+    wrapper: tuple[str, ...] = ()
+    """The words of a program before it, which starts it in namespaces."""
 
 
 class Process(Protocol):
@@ -46,7 +48,7 @@ class Launch(Protocol):
 def fresh(command: Command, stops: Sequence[threading.Event] = (), /) -> subprocess.Popen[bytes]:
     """Starts a new interpreter. Raises OSError when it cannot be executed."""
     return subprocess.Popen(
-        [str(command.python), str(command.program), *command.args],
+        [*command.wrapper, str(command.python), str(command.program), *command.args],
         cwd=command.cwd,
         env=dict(command.env),
         stdin=subprocess.DEVNULL,

@@ -27,6 +27,11 @@ PACKAGES = {
     "skopt": "scikit-optimize",
     "yaml": "pyyaml",
 }
+LIMITS = {
+    "disk": ("wrote more than", "--disk"),
+    "memory": ("took more than", "--memory"),
+    "processes": ("started more than", "--processes"),
+}
 """Packages whose module has another name."""
 
 
@@ -42,12 +47,15 @@ def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stde
             f"{who} was ended after {limits.seconds:g} seconds, {step}; allow more time "
             "(--timeout) or fewer steps (--steps, --epochs)",
         )
-    if ended.reason == "disk":
-        return "over a limit", f"{who} wrote more than {limits.disk_bytes >> 20} MiB and was ended"
-    if ended.reason == "memory":
-        return "over a limit", f"{who} took more than {limits.memory_bytes >> 20} MiB of memory and was ended"
-    if ended.reason == "processes":
-        return "over a limit", f"{who} started more than {limits.processes} processes and was ended"
+    if ended.reason in LIMITS:
+        words, option = LIMITS[ended.reason]
+        amount = {
+            "disk": f"{limits.disk_bytes >> 20} MiB",
+            "memory": f"{limits.memory_bytes >> 20} MiB of memory",
+            "processes": f"{limits.processes} processes",
+        }[ended.reason]
+        whose = f", together with {ended.beside} runs beside it," if ended.beside else ""
+        return "over a limit", f"{who} {words} {amount}{whose} and was ended ({option} allows more)"
     if ended.reason == "stopped":
         return "crashed", f"{who} {STOPPED}"
     error = recorded.end.error if recorded.end else None

@@ -74,7 +74,7 @@ class Servers:
         return fresh(command, stops)
 
     def _place_of(self, command: Command) -> _Place | None:
-        if not sys.platform.startswith("linux") or _depends_on_folder(command.env):
+        if not sys.platform.startswith("linux") or command.wrapper or _depends_on_folder(command.env):
             return None
         shared = frozenset((name, value) for name, value in command.env.items() if name not in OF_ONE_RUN)
         with self._lock:

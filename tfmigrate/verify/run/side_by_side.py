@@ -13,6 +13,7 @@ import psutil
 from tfmigrate.verify.run import devices
 from tfmigrate.verify.run.experiment import run
 from tfmigrate.verify.run.launch import Launch, fresh
+from tfmigrate.verify.run.together import Together
 from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Done, Initial, Limits, Run, Watch, World
 
@@ -36,6 +37,20 @@ def run_all(
     step; the probe waits for the weights of what is trained later. When that one fails, the others are ended. Ctrl-C
     ends every child before it is raised on.
     """
+    with Together(limits) as together:
+        return _run_all(worlds, limits, folders, jobs, watch, launch, done, together)
+
+
+def _run_all(
+    worlds: Sequence[tuple[World, Initial]],
+    limits: Limits,
+    folders: Sequence[Path],
+    jobs: int | None,
+    watch: Watch | None,
+    launch: Launch,
+    done: Done | None,
+    together: Together,
+) -> list[Run]:
     stop = threading.Event()
     peaks = [start.end.peak_memory_bytes for _, start in worlds if isinstance(start, Trace) and start.end]
     needed = max(filter(None, peaks), default=0)
@@ -54,12 +69,12 @@ def run_all(
     def run_one(world: World, start: Initial, folder: Path) -> Run:
         if isinstance(start, World):
             with leaders[start.role].places:
-                return run(world, limits, folder, leaders[start.role].trace, stop, watch, launch)
+                return run(world, limits, folder, leaders[start.role].trace, stop, watch, launch, together)
         leader = leaders.get(world.role)
         if leader is None:
-            return run(world, limits, folder, start, stop, watch, launch)
+            return run(world, limits, folder, start, stop, watch, launch, together)
         try:
-            led = run(world, limits, folder, start, stop, leader.step, launch)
+            led = run(world, limits, folder, start, stop, leader.step, launch, together)
             if not led.ok:
                 stop.set()
             return led

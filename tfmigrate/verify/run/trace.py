@@ -255,6 +255,8 @@ class Trace:
     """Of a script that trains nothing; `models` are then those that predicted, `weights` what they predicted with."""
     cut: Cut | None = None
     """Set where the budget ended the script before its own end."""
+    confined: tuple[str, ...] | None = None
+    """What kept the script from what was not its own, by name (see probe/confine.py); None where that is unknown."""
 
 
 def minor(version: str) -> tuple[int, ...]:
@@ -269,6 +271,7 @@ def load(folder: Path) -> Trace:
     """
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     notes: list[str] = []
+    confined: tuple[str, ...] | None = None
     lines = (folder / "trace.jsonl").read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):
         try:
@@ -278,7 +281,9 @@ def load(folder: Path) -> Trace:
             notes.append(f"the {where} of the trace was cut short and is left out")
             continue
         kind = event.pop("event")
-        if kind == "note":
+        if kind == "confined":
+            confined = tuple(event["by"])
+        elif kind == "note":
             notes.append(event["text"])
         elif kind in KINDS:
             if kind == "end" and event["error"]:
@@ -303,6 +308,7 @@ def load(folder: Path) -> Trace:
         notes=tuple(notes),
         predictions=tuple(found["prediction"]),
         cut=found["cut"][0] if found["cut"] else None,
+        confined=confined,
     )
 
 

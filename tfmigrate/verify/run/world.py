@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Literal, Protocol
 
 import psutil
 
+from tfmigrate.verify.run import cgroups, disk
 from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.sandbox import Asked
 from tfmigrate.verify.run.trace import Trace
 
 Kind = Literal["genuine", "restored", "migrated"]
@@ -17,6 +20,7 @@ Outcome = Literal["trained", "predicted", "crashed", "timed out", "over a limit"
 Watch = Callable[[str, float], None]
 """Told each step that a run takes: the run's role, and the loss."""
 SEED = 20200401
+THREADS_A_PROCESSOR = 64
 
 
 @dataclass(frozen=True)
@@ -24,12 +28,15 @@ class Limits:
     """What a run may use. `epochs` and `steps_per_epoch` shorten the training itself; None leaves it as written."""
 
     seconds: float = 900.0
-    disk_bytes: int = 4 << 30
+    disk_bytes: int = field(default_factory=disk.half_of_free)
+    """Written to scratch folders by all runs that go on at a time; no single file may be larger."""
     output_bytes: int = 8 << 20
     """Of stdout and of stderr so much is kept; the rest is read and dropped."""
-    memory_bytes: int = field(default_factory=lambda: psutil.virtual_memory().total * 4 // 5)
-    """Resident, of all the script's processes."""
+    memory_bytes: int = field(default_factory=lambda: cgroups.memory_of(psutil.virtual_memory().total) * 4 // 5)
+    """Resident, of all processes of all runs that go on at a time."""
     processes: int = 512
+    """Of all runs that go on at a time."""
+    sandbox: Asked = "auto"
     largest_copied_file: int = 1 << 30
     epochs: int | None = None
     steps_per_epoch: int | None = None
@@ -37,6 +44,13 @@ class Limits:
     """Of each training call's data so many samples an epoch at most, in whole batches."""
     budget: int | None = None
     """Training steps of the whole run: whole epochs while they fit, else the first steps; then the script is ended."""
+    gradient: bool = True
+    """Record the gradient of the first step, for which that is made once more, with plain SGD."""
+
+    @property
+    def tasks(self) -> int:
+        """Processes and threads, which is what the kernel counts: TensorFlow starts some for each processor."""
+        return self.processes + THREADS_A_PROCESSOR * (os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
