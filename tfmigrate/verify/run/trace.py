@@ -76,6 +76,8 @@ class Compile:
     """get_config() with tensors made floats and old names (lr) kept."""
     loss: str
     metrics: tuple[str, ...]
+    at: str | None = None
+    """Where the script compiled the model: "train.py:12"."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Fit:
     sample_weight: bool
     validation_content: str | None = None
     """Hash of the rows that the first epoch validates on, inputs and targets as float32, whatever their order."""
+    at: str | None = None
+    """Where in the script the call stands; of "train_on_batch" the first of them."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,8 @@ class Prediction:
     """Hash of up to 16,384 of the values that went in, as float32; None where they were no arrays."""
     sketch: tuple[tuple[float, float], ...] | None = None
     """(norm, projection) of the same."""
+    at: str | None = None
+    """Where in the script the call stands."""
 
 
 @dataclass(frozen=True)

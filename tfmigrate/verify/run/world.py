@@ -25,8 +25,8 @@ class Limits:
 
     seconds: float = 900.0
     disk_bytes: int = 4 << 30
-    output_bytes: int = 8 << 20
-    """Of stdout and of stderr so much is kept; the rest is read and dropped."""
+    output_bytes: int = 512 << 10
+    """Of stdout and of stderr so much is kept, half from the start and half from the end."""
     memory_bytes: int = field(default_factory=lambda: psutil.virtual_memory().total * 4 // 5)
     """Resident, of all the script's processes."""
     processes: int = 512
