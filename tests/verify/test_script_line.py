@@ -41,9 +41,7 @@ def finished(folder: Path, **changes: object) -> Run:
         ("loss weights", 1, 5, "model.fit(y)"),  # no compile was seen for that call
     ],
 )
-def test_each_kind_of_cause_has_its_line(
-    tmp_path: Path, kind: Kind, call: int | None, number: int, text: str
-) -> None:
+def test_each_kind_of_cause_has_its_line(tmp_path: Path, kind: Kind, call: int | None, number: int, text: str) -> None:
     line = script_line.of(Divergence(kind, "why", 0, 0, call), finished(tmp_path))
     assert line == script_line.Line("train.py", number, text)
 

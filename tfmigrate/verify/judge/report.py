@@ -95,9 +95,10 @@ class Pair:
 
     @property
     def remark(self) -> str:
-        """Why the two are not the same, or for what known difference they are all the same taken for it."""
+        """Why the two are not the same, and where in the new script; or despite which known difference they are."""
         if self.divergence is not None:
-            return self.divergence.cause
+            place = self.line.place if self.line else ""
+            return self.divergence.cause + (f" ({place})" if place not in self.divergence.cause else "")
         excuse = self.comparison.excused if self.comparison else ""
         return f"but for a known difference, {excuse}" if excuse else ""
 

@@ -32,8 +32,8 @@ class Ended:
 
 
 class Kept:
-    """What a child prints, as a file of about `limit` bytes: the first half of them as they come, the last half once all
-    is read, and between them a line that says how much was left out. No more than `limit` bytes are held in memory."""
+    """What a child prints, as a file of about `limit` bytes: the first half as they come, the last half once all is
+    read, and between them a line that says how much was left out. About `limit` bytes are held in memory."""
 
     def __init__(self, pipe: IO[bytes], path: Path, limit: int) -> None:
         self.pipe, self.file = pipe, path.open("wb")
@@ -81,7 +81,8 @@ class Child:
 
     def wait(self, limits: Limits, stops: Sequence[threading.Event], look: Callable[[], None]) -> Ended:
         process = self.launch(self.command, stops)
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         pipes = zip((process.stdout, process.stderr), self.paths, strict=True)
         kept = [Kept(pipe, path, limits.output_bytes) for pipe, path in pipes]
         pumps = [threading.Thread(target=one.read, daemon=True) for one in kept]
