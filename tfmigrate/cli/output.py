@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TextIO
+from pathlib import Path
+from typing import Literal, TextIO
 
 import click
 
+from tfmigrate.errors import UserError
 from tfmigrate.printable import visible
 from tfmigrate.result import Result
 from tfmigrate.settings import Settings
@@ -25,13 +28,64 @@ def say(message: str) -> None:
     click.echo(visible(message, "\n"), err=True)
 
 
-def show(result: Result, chosen: Settings, stream: TextIO) -> None:
+@dataclass(frozen=True)
+class Output:
+    """Where a report is written, and how much of it."""
+
+    file: Path | None = None
+    """In the place of stdout or stderr."""
+    colour: Literal["auto", "always", "never"] = "auto"
+    statistics: bool = False
+    """The findings counted, and not told one by one."""
+    quiet: bool = False
+    """The findings alone."""
+
+    def say(self, message: str) -> None:
+        """A remark, on stderr."""
+        if not self.quiet:
+            say(message)
+
+
+def show(result: Result, chosen: Settings, stream: TextIO, output: Output | None = None) -> None:
+    """Writes the report in the form that the settings ask for. Raises UserError where the file cannot be written."""
+    output = output or Output()
+    deliver(_rendered(result, chosen, output, output.file is None and stream.isatty()), stream, output.file)
+
+
+def deliver(data: bytes, stream: TextIO, file: Path | None) -> None:
+    """Writes to `file`, or to the stream where there is none. Raises UserError where that cannot be."""
+    if file is None:
+        write_bytes(data, stream)
+        return
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise UserError(f"--output-file {file}: cannot be written: {error.strerror}") from None
+
+
+def _rendered(result: Result, chosen: Settings, output: Output, to_terminal: bool) -> bytes:
     name: str = chosen.format
-    if name == "text" and stream.isatty() and result.files:
-        name = "terminal"  # Loads rich, which a run without a hit never needs.
-    text = str(import_module(f"tfmigrate.report.{name}").render(result, chosen))
-    # The terminal's own colours are escape sequences too: that report takes care of the text from others itself.
-    write_bytes((text if name == "terminal" else visible(text, "\n")).encode(), stream)
+    if output.statistics:
+        from tfmigrate.report import statistics
+
+        return visible(statistics.render(result, chosen, with_counts=not output.quiet), "\n").encode()
+    if name == "text" and not result.files:
+        return b"" if output.quiet else visible(_report("text", result, chosen), "\n").encode()
+    if name in ("text", "grouped") and (to_terminal or name == "grouped" or output.colour == "always"):
+        from tfmigrate.report import terminal  # Loads rich, which a run without a hit never needs.
+
+        colour = {"always": True, "never": False, "auto": None if to_terminal else False}[output.colour]
+        # The terminal's own colours are escape sequences too: that report takes care of the text from others itself.
+        return terminal.render(result, chosen, colour, with_counts=not output.quiet).encode()
+    if name == "text":
+        from tfmigrate.report import text as plain
+
+        return visible(plain.render(result, chosen, with_counts=not output.quiet), "\n").encode()
+    return visible(_report(name, result, chosen), "\n").encode()
+
+
+def _report(name: str, result: Result, chosen: Settings) -> str:
+    return str(import_module(f"tfmigrate.report.{name}").render(result, chosen))
 
 
 def write(text: str) -> None:
