@@ -6,7 +6,6 @@ split and a mean of means), so what `compare` and `cause` see here is what the m
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from tfmigrate.verify.probe import predictions
+from tfmigrate.verify.probe.content import fingerprint_of, rows_sketch, sketch_of, values_of
 from tfmigrate.verify.run.trace import (
     Compile,
     End,
@@ -32,6 +32,7 @@ from tfmigrate.verify.run.trace import (
 )
 
 FEATURES, CLASSES = 12, 4
+CONTENT = "0123456789abcdef"
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Training:
     data_seed: int = 0
     initial_seed: int = 1
     validation_samples: int = 64
-    validation_content: str | None = "0123456789abcdef"
+    validation_content: str | None = CONTENT
     rounding: float = 0.0
     """Relative noise on each step's loss and gradient."""
     noise_seed: int | None = None
@@ -166,8 +167,11 @@ def train(folder: Path, how: Training) -> Trace:
             if how.moving_averages and not losses and not epoch:
                 snapshots.append(save("after_first_update"))
             losses.append((loss, last - first))
-            content = hashlib.sha1(x[first:last].tobytes() + y[first:last].astype("float32").tobytes()).hexdigest()
-            steps.append(Step(how.model, epoch, index, loss, last - first, content, rate, how.shares_evenly))
+            leaves = [[x[first:last]], [y[first:last]]]
+            step = Step(how.model, epoch, index, loss, last - first, fingerprint_of(leaves), rate, how.shares_evenly)
+            file = f"batch-{how.model}-{epoch}-{index}.npz"
+            np.savez(folder / file, **{str(i): part for i, part in enumerate(values_of(leaves))})
+            steps.append(replace(step, sketch=tuple(map(tuple, sketch_of(leaves))), values=file))
         mean = sum(loss * n for loss, n in losses) / sum(n for _, n in losses)
         validated = loss_and_gradient(slice(how.samples, how.samples + how.validation_samples))[0] + how.penalty
         if how.moving_averages:
@@ -176,6 +180,7 @@ def train(folder: Path, how: Training) -> Trace:
     weights[1][-1] += how.idle_weight
     snapshots.append(save("final"))
 
+    validated_rows = x[how.samples :] * (how.validation_content == CONTENT), y[how.samples :]
     tensors = [("kernel", (FEATURES, CLASSES), not how.frozen), ("bias", (CLASSES,), True)]
     if how.moving_averages:
         tensors += [("bn/moving_mean", (FEATURES,), False), ("bn/moving_variance", (FEATURES,), False)]
@@ -215,7 +220,8 @@ def train(folder: Path, how: Training) -> Trace:
                 validation_samples=how.validation_samples,
                 class_weight=how.class_weight,
                 sample_weight=how.sample_weight,
-                validation_content=how.validation_content,
+                validation_content=how.validation_content and f"{how.validation_content} {how.shifted}",
+                validation_sketch=tuple(rows_sketch(validated_rows)),
                 at=_line(how.at, 2),
             ),
         ),
@@ -236,6 +242,7 @@ def start_of(world: str, replicas: int) -> Start:
         devices=tuple(f"/device:CPU:{i}" for i in range(replicas)),
         device_kind="logical CPU",
         replicas=replicas,
+        numpy="1.19.5" if old else "2.3.1",
     )
 
 

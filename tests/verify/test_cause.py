@@ -40,7 +40,9 @@ def test_equivalent_runs_have_no_cause(tmp_path: Path) -> None:
         ({"initial_seed": 3}, "initial weights", "kernel", (0, 0)),
         ({"batch_size": 128}, "batch size", "batches of 128 where 64 was asked for: x2", (0, 0)),
         ({"batch_size": 32}, "batch size", "1/2", (0, 0)),
-        ({"data_seed": 3}, "data", "other content", (0, 0)),
+        ({"data_seed": 3}, "data", "other content, first", (0, 0)),
+        ({"shifted": 1e-4}, "data", "other content (values differ by up to 0.0001 of their size), first", (0, 0)),
+        ({"shifted": 1e-5}, "data", "other content (values differ by up to 1e-05 of their size), first", (0, 0)),
         ({"samples": 192}, "data", "256 samples an epoch became 192", (0, 3)),
         ({"epochs": 1, "asked_epochs": 3}, "data", "ended after 1 epoch where it ended after 3 epochs", (1, 0)),
         ({"epochs": 1}, "epochs", "3 epochs became 1: 1/3 of it", (None, None)),
@@ -52,7 +54,7 @@ def test_equivalent_runs_have_no_cause(tmp_path: Path) -> None:
         ({"loss": "mse", "gradient_scale": 1.3}, "loss", "categorical_crossentropy became mse", (0, 0)),
         ({"masked": True, "gradient_scale": 1.46}, "loss", "a mask (mask_zero=, Masking) reaches it", (0, 0)),
         ({"noise": ("Dropout 0.5",)}, "dropout", "none became Dropout 0.5", (None, None)),
-        ({"class_weight": True}, "loss weights", "class weights were added", (0, 0)),
+        ({"class_weight": True}, "sample weights", "class weights were added", (0, 0)),
         ({"gradient_scale": 2.0}, "loss scale", "2 times", (0, 0)),
         ({"gradient_scale": 0.25}, "loss scale", "1/4 of", (0, 0)),
         ({"learning_rate": 0.25}, "learning rate", "learning_rate 0.5 -> 0.25: 1/2 of it", (0, 1)),
@@ -72,6 +74,73 @@ def test_each_mistake_is_named(
     found = between(tmp_path, OLD, replace(migrated(OLD), **change))
     assert (found.kind, (found.epoch, found.step)) == (kind, at)
     assert words in found.cause
+
+
+PART = {"gradient_scale": 1.3}
+LATER = {"step_scale": 1.1}
+KERNEL, HE = "0 dense kernel: GlorotUniform", "0 dense_1 kernel: HeUniform"
+BIAS = "0 dense bias: Zeros"
+
+
+@pytest.mark.parametrize(
+    ("event", "old", "new", "change", "kind", "words"),
+    [
+        ("compiles", {"loss_weights": (1.0, 0.5)}, {}, PART, "loss weights", "1, 0.5, became none"),
+        ("compiles", {"loss_weights": (1.0, 0.5)}, {"loss_weights": (1.0, 0.2)}, PART, "loss weights", "became 1, 0.2"),
+        ("steps", {"weighed": (0.5, 1.0)}, {"weighed": (0.0, 0.0)}, PART, "sample weights", "have no weights any more"),
+        ("steps", {"weighed": (0.5, 1.0)}, {"weighed": (0.2, 0.4)}, PART, "sample weights", "(mean 1.5 -> 1.2)"),
+        ("steps", {"weighed": (0.0, 0.0)}, {"weighed": (0.0, 0.4)}, PART, "sample weights", "were given weights"),
+        ("models", {"initializers": (KERNEL, BIAS)}, {"initializers": (HE, BIAS)}, {}, "initial weights",
+         "the initializer of dense kernel became HeUniform, it was GlorotUniform"),
+        ("fits", {"dropped": ("dropout 0.5",)}, {"dropped": ("dropout 0.2",)}, PART, "dropout", "became dropout 0.2"),
+        ("fits", {"dropped": ("dropout 0.5",)}, {}, PART, "dropout", "dropout 0.5 became none"),
+        ("fits", {"callbacks": ("Decay", "Log")}, {"callbacks": ("Log",)}, LATER, "callback", "trains with Decay"),
+        ("fits", {"callbacks": ("LearningRateScheduler",)}, {}, {"drop_rate_after": 1}, "learning rate",
+         "from epoch 1, step 0 on; the old script trains with LearningRateScheduler, the new one without"),
+        ("fits", {"callbacks": ("EarlyStopping",)}, {}, {"epochs": 1, "asked_epochs": 3}, "data",
+         "though all losses to there agree: the old script trains with EarlyStopping, the new one without"),
+    ],
+)  # fmt: skip
+def test_what_is_gone_has_a_name(
+    tmp_path: Path,
+    event: str,
+    old: dict[str, object],
+    new: dict[str, object],
+    change: dict[str, object],
+    kind: str,
+    words: str,
+) -> None:
+    traces = train(tmp_path / "old", OLD), train(tmp_path / "new", replace(migrated(OLD), **change))
+    told = [
+        replace(trace, **{event: tuple(replace(one, **facts) for one in getattr(trace, event))})
+        for trace, facts in zip(traces, (old, new))
+    ]
+    found = find(*told)
+    assert found is not None
+    assert found.kind == kind
+    assert words in found.cause
+
+
+@pytest.mark.parametrize(
+    ("event", "old", "new"),
+    [
+        ("models", {"initializers": (KERNEL, BIAS)}, {"initializers": ("0 d kernel: GlorotUniform",)}),
+        ("models", {"initializers": (KERNEL,)}, {"initializers": (HE, "1 dense_2 kernel: HeUniform")}),
+        ("models", {"initializers": (KERNEL,), "loaded": True}, {"initializers": (HE,), "loaded": True}),
+        ("fits", {"callbacks": ("ParallelCheckpoint",)}, {"callbacks": ("ModelCheckpoint",)}),
+        ("fits", {"callbacks": ("Log",)}, {}),
+        ("steps", {"weighed": (0.5, 1.0)}, {"weighed": None}),
+        ("steps", {"weighed": (0.5, 1.0)}, {"weighed": (0.5000001, 1.0)}),
+    ],
+)
+def test_what_only_looks_gone_is_no_difference(
+    tmp_path: Path, event: str, old: dict[str, object], new: dict[str, object]
+) -> None:
+    told = [
+        replace(trace, **{event: tuple(replace(one, **facts) for one in getattr(trace, event))})
+        for trace, facts in zip((train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))), (old, new))
+    ]
+    assert find(*told) is None
 
 
 def test_a_changed_default_is_called_one(tmp_path: Path) -> None:
@@ -127,7 +196,7 @@ def test_another_momentum_of_batch_norm_is_no_known_difference(tmp_path: Path, m
 
 def test_a_plain_generator_under_keras_3_skips_batches(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
-    steps = tuple(replace(s, fingerprint="other") if s.step >= 2 else s for s in new.steps)
+    steps = tuple(replace(s, fingerprint="other", sketch=None) if s.step >= 2 else s for s in new.steps)
     fits = tuple(replace(fit, source="generator") for fit in new.fits)
     found = find(old, replace(new, steps=steps, fits=fits))
     assert found is not None
@@ -285,7 +354,7 @@ def made_by_a_model(trace: Trace, norm: float) -> Trace:
     steps = list(trace.steps)
     for i in range(len(steps)):
         size = norm if i else 1.0
-        steps[i] = replace(steps[i], fingerprint=f"{i} {size}", sketch=((size, 0.0),))
+        steps[i] = replace(steps[i], fingerprint=f"{i} {size}", sketch=((size, 0.0),), values=None, made=True)
     return replace(trace, steps=tuple(steps))
 
 
@@ -349,7 +418,8 @@ def test_objects_in_errors_are_told_by_their_class() -> None:
 
 def test_the_order_of_the_data(tmp_path: Path) -> None:
     a, b = train(tmp_path / "a", OLD), train(tmp_path / "b", migrated(OLD))
-    turned = [replace(s, fingerprint=a.steps[s.step ^ 1].fingerprint) for s in b.steps]
+    others = [a.steps[s.step ^ 1] for s in b.steps]
+    turned = [replace(s, fingerprint=o.fingerprint, sketch=o.sketch, values=o.values) for s, o in zip(b.steps, others)]
     found = find(a, replace(b, steps=tuple(turned)))
     assert found is not None
     assert (found.kind, found.cause) == ("data", "the same batches in another order, first at epoch 0, step 0")

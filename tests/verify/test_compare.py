@@ -4,11 +4,15 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tfmigrate.verify.judge import align, batches
 from tfmigrate.verify.judge.align import CEILING, noise, pair_steps, relative_difference, tolerance
 from tfmigrate.verify.judge.compare import Comparison, compare, through_epoch
-from tfmigrate.verify.judge.contract import BATCH_NORM, CLASS_WEIGHTED, REMAINDER, Row
+from tfmigrate.verify.judge.contract import BATCH_NORM, CLASS_WEIGHTED, REMAINDER, ROUNDED_DATA, Row
+from tfmigrate.verify.probe.content import fingerprint_of, sketch_of, values_of
+from tfmigrate.verify.run.trace import Step, Trace
 
 from .simulated import Training, migrated, train
 
@@ -47,16 +51,57 @@ def test_every_promised_row_is_there(tmp_path: Path) -> None:
 def test_batches_that_a_model_made_may_differ_by_rounding(tmp_path: Path) -> None:
     old = train(tmp_path / "old", Training())
     new = train(tmp_path / "new", migrated(Training()))
-    made = replace(old, steps=tuple(replace(s, sketch=((2.0, 1.0),)) for s in old.steps))
+    made = replace(old, steps=tuple(replace(s, sketch=((2.0, 1.0),), values=None, made=True) for s in old.steps))
 
     def content(factor: float | None) -> Row:
         sketch = None if factor is None else ((2.0, factor),)
-        steps = tuple(replace(s, fingerprint="other", sketch=sketch) for s in new.steps)
+        steps = tuple(replace(s, fingerprint="other", sketch=sketch, values=None, made=True) for s in new.steps)
         return row(compare(made, replace(new, steps=steps), 1e-5), "batches with the same content")
 
     assert content(1.000001).same
     assert not content(1.001).same
     assert not content(None).same
+
+
+def test_data_that_two_libraries_round_differently_is_the_same_and_sized(tmp_path: Path) -> None:
+    comparison = both(tmp_path, Training(), migrated(Training(shifted=3e-7)))
+    assert comparison.equivalent
+    (known,) = comparison.known
+    assert known.name == ROUNDED_DATA
+    assert "12 of 12 batches are not the same to the last bit" in known.what
+    assert 1e-7 < known.size < 1e-6
+    assert row(comparison, "validation data").same
+
+
+@pytest.mark.parametrize("shifted", [1e-5, 1e-4, 1e-2])
+def test_data_that_differs_by_more_than_rounding_is_other_data(tmp_path: Path, shifted: float) -> None:
+    comparison = both(tmp_path, Training(), migrated(Training(shifted=shifted)))
+    assert row(comparison, "batches with the same content").broken
+    assert row(comparison, "validation data").broken
+    assert not any(known.name == ROUNDED_DATA for known in comparison.known)
+
+
+@pytest.mark.parametrize("column", [0, 3])
+def test_a_small_column_beside_a_large_one_is_not_lost_in_its_rounding(tmp_path: Path, column: int) -> None:
+    """No loss and no norm of the batch feels the small one."""
+    x = np.random.RandomState(0).randn(64, 4) * [1.0, 1e6, 1.0, 1e-3]
+    changed = x.copy()
+    changed[:, column] *= 1.01
+    old, new = of_one_batch(tmp_path / "old", x), of_one_batch(tmp_path / "new", changed)
+    assert align.sketches_apart(old.steps[0], new.steps[0]) < 1e-6
+    apart = batches.distance(old, new, old.steps[0], new.steps[0])
+    assert apart is not None
+    assert apart > 0.001
+    assert batches.same(old, new, old.steps[0], new.steps[0], 1e-5) is False
+
+
+def of_one_batch(folder: Path, x: np.ndarray) -> Trace:
+    folder.mkdir()
+    leaves = [[x.astype("float32")]]
+    np.savez(folder / "batch.npz", **{str(i): array for i, array in enumerate(values_of(leaves))})
+    sketch = tuple(map(tuple, sketch_of(leaves)))
+    step = Step(0, 0, 0, 1.0, len(x), fingerprint_of(leaves), sketch=sketch, values="batch.npz")
+    return Trace(folder, steps=(step,))
 
 
 @pytest.mark.parametrize(

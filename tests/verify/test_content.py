@@ -3,7 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tfmigrate.verify.probe.content import fingerprint_of, rows_anyhow, sketch_of
+from tfmigrate.verify.probe import aligned
+from tfmigrate.verify.probe.content import (
+    SAMPLE,
+    added,
+    fingerprint_of,
+    rows_anyhow,
+    rows_sketch,
+    sketch_of,
+    values_of,
+)
 
 ROWS = np.random.RandomState(0).rand(8, 3)
 
@@ -68,3 +77,42 @@ def test_other_rows_and_other_targets_of_the_same_rows_have_another_number() -> 
     others = [[ROWS[:7], targets[:7]], [ROWS, swapped], [ROWS + 1e-3, targets], [targets, ROWS], [ROWS]]
     numbers = [rows_anyhow(leaves) for leaves in [[ROWS, targets], *others]]
     assert len(set(numbers)) == len(numbers)
+
+
+def test_some_values_are_kept_of_the_same_places_whatever_the_parts() -> None:
+    rows = np.random.RandomState(0).standard_normal((64, 28, 28, 1))
+    whole, parts = values_of([[rows], [np.arange(64)]]), values_of([[rows[:30], rows[30:]], [np.arange(64)]])
+    assert whole is not None
+    assert parts is not None
+    assert [array.shape for array in whole] == [(SAMPLE // 784, 28, 28, 1), (64, 1)]
+    assert all(np.array_equal(a, b) for a, b in zip(whole, parts))
+    wide = values_of([[np.zeros((4, 3 * SAMPLE))]])
+    assert wide is not None
+    assert wide[0].shape == (1, SAMPLE, 1), "no table, whose columns have sizes of their own"
+    assert values_of([[np.array(["a", "b"])]]) is None
+
+
+def test_rows_have_one_sketch_in_whatever_order_and_parts() -> None:
+    random = np.random.RandomState(0)
+    x, y = random.standard_normal((50, 6)), random.standard_normal((50, 2))
+    turned = random.permutation(50)
+    whole = rows_sketch([x, y])
+    np.testing.assert_allclose(whole, rows_sketch([x[turned], y[turned]]))
+    np.testing.assert_allclose(whole, added(rows_sketch([x[:20], y[:20]]), rows_sketch([x[20:], y[20:]])))
+    assert not np.allclose(whole, rows_sketch([x, y[turned]])), "which target stands beside which row"
+    assert rows_sketch([np.array(["a"])]) is None
+    assert added(whole, None) is None
+
+
+def test_a_generator_without_a_seed_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np.random, "default_rng", np.random.default_rng)
+
+    def draws() -> list[float]:
+        aligned.seed_generators(5)
+        return [float(np.random.default_rng(seed).random()) for seed in (None, None, 7)]
+
+    own = float(np.random.default_rng(7).random())
+    first = draws()
+    assert first == draws()
+    assert first[0] != first[1]
+    assert first[2] == own

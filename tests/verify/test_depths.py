@@ -17,13 +17,13 @@ from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.stopping import OutOfTime, time_limit
 from tfmigrate.verify.judge.touched import choose, touched
 from tfmigrate.verify.judge.verdict import verify
-from tfmigrate.verify.report import page, pull_request
+from tfmigrate.verify.report import junit, page, pull_request
 from tfmigrate.verify.run.outcome import STOPPED
 from tfmigrate.verify.run.trace import Cut
 from tfmigrate.verify.run.world import Done, Limits, Run, World
 
 from .laboratory import MODERN, OLD, WRONG, Behaviour, Laboratory, broken, usual
-from .simulated import Training, migrated, train
+from .simulated import Predicting, Training, migrated, train
 
 
 @pytest.fixture
@@ -161,12 +161,66 @@ def test_without_a_genuine_run_the_verdict_begins_with_that(lab: Laboratory) -> 
     lab.behaviour = broken(genuine="ModuleNotFoundError: No module named 'jinja2' (old.py:1)")
     report = lab.verify()
     assert report.verdict == "EQUIVALENT"
-    assert report.reason.startswith("against today's TensorFlow alone (genuine: old.py crashed: ModuleNotFoundError")
+    assert report.reason.startswith("against today's TensorFlow alone: the old one lacks jinja2")
     strict = lab.verify(require_genuine=True)
     assert (strict.verdict, strict.controls) == ("INCONCLUSIVE", ())
     assert "--require-genuine" in strict.reason
     lab.runtimes = (MODERN,)
-    assert lab.verify().reason.startswith("against today's TensorFlow alone (no TensorFlow of its time is there)")
+    assert lab.verify().reason.startswith("against today's TensorFlow alone: no TensorFlow of its time was found")
+
+
+def test_every_form_of_the_report_says_that_it_rests_on_todays_tensorflow(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine="ModuleNotFoundError: No module named 'jinja2' (old.py:1)")
+    report = lab.verify()
+    words = "EQUIVALENT (against today's TensorFlow alone)"
+    assert report.headline == report.to_json()["headline"] == words
+    assert report.alone == report.to_json()["against_today_alone"] == "the old one lacks jinja2"
+    assert words in pull_request.render(report).splitlines()[0]
+    assert f"{words}: against today's TensorFlow alone: the old one lacks jinja2; over " in junit.render(report)
+    lab.behaviour = usual
+    report = lab.verify()
+    assert (report.headline, report.to_json()["against_today_alone"]) == ("EQUIVALENT", None)
+
+
+def test_another_crash_of_the_genuine_run_is_told_in_short(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine="ValueError: old and tired (old.py:3)")
+    report = lab.verify(depth="smoke")
+    assert report.headline == "SMOKE PASSED (against today's TensorFlow alone)"
+    assert report.alone.startswith("the old script failed in the old one (genuine: old.py crashed: ValueError: old and")
+
+
+def test_a_crash_on_one_keras_that_the_old_script_shares_is_not_the_migrations(lab: Laboratory) -> None:
+    lab.behaviour = broken(
+        restored_on_Keras_3="ValueError: no such layer (old.py:7)",
+        migrated_on_Keras_3="ValueError: no such layer (new.py:9)",
+    )
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "Keras 3 is not judged: the old script with multi_gpu_model put back crashes there with" in report.reason
+    assert all(control.detected for control in report.controls)
+    assert {world.legacy_keras for world, _, _ in lab.seen if world.role.startswith("control: ")} == {True}
+
+
+def test_a_crash_that_the_old_script_does_not_share_is_the_migrations(lab: Laboratory) -> None:
+    lab.behaviour = broken(
+        restored_on_Keras_2="ValueError: something else (old.py:7)",
+        migrated_on_Keras_2="ValueError: no such layer (new.py:9)",
+    )
+    report = lab.verify()
+    assert report.verdict == "DOES NOT RUN"
+    assert report.reason.startswith("migrated on Keras 2 crashed")
+
+
+def test_a_program_that_shows_no_half_precision_is_no_worse_for_it(lab: Laboratory) -> None:
+    def blind(world: World, limits: Limits) -> Training | tuple[Training, ...] | Predicting | str | BaseException:
+        return migrated(OLD) if world.role == "control: half precision" else usual(world, limits)
+
+    lab.behaviour = blind
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert ("half precision", "not seen in a program as small as this, and no migration brings it") in {
+        (one.mutation, one.why) for one in report.left_out
+    }
 
 
 # -- nothing is lost

@@ -366,3 +366,32 @@ def test_labels_beside_curves_do_not_touch(count: int) -> None:
 )
 def test_long_words_break_at_their_punctuation(text: str, html: str) -> None:
     assert page.breakable(text) == html
+
+
+def test_how_it_was_measured_is_folded_away_and_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Laboratory(tmp_path, monkeypatch)
+    report = lab.verify(version="1.2.3", command=("tfmigrate", "verify", "a b.py"))
+    origin = report.provenance
+    assert origin is not None
+    text = page.html(report, ()).replace("<wbr>", "")
+    section = text[text.index("How this was measured") :]
+    assert "<details open" not in text, "nothing failed"
+    for words in (
+        "<dd>1.2.3</dd>",
+        origin.date,
+        "tfmigrate verify &#39;a b.py&#39;",
+        *(f"SHA-256 {one}" for one in (*origin.old.values(), *origin.new.values())),
+        "seconds 900",
+        '<span class="yes">+strategy = tf.distribute.MirroredStrategy()</span>',
+    ):
+        assert words in section, words
+
+
+def test_what_stands_beside_the_verdict_is_in_every_form(tmp_path: Path) -> None:
+    report = replace(build(tmp_path, Training(), migrated(Training())), alone="the old one lacks jinja2")
+    beside = report.headline.removeprefix(report.verdict).strip()
+    assert beside
+    out = io.StringIO()
+    terminal.show(report, Console(file=out, width=200))
+    for text in (out.getvalue(), pull_request.render(report), page.html(report, ())):
+        assert beside in text.replace("&#39;", "'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tfmigrate.verify.judge.written import LAST, VALIDATION, WHOLE, quantities
 from tfmigrate.verify.report import page
 from tfmigrate.verify.run.world import Limits, World
 
-from .laboratory import OLD, Laboratory
+from .laboratory import MODERN, OLD, Laboratory
 from .simulated import Training, migrated, train
 
 NOISY = replace(OLD, rounding=0.05)
@@ -36,6 +37,18 @@ def test_a_right_migration_is_equivalent(lab: Laboratory) -> None:
     assert report.written is not None
     assert [outcome.answer for outcome in report.written.outcomes] == ["equivalent"] * 3
     assert "margin" in report.reason
+
+
+def test_the_margin_is_told_as_a_share_of_the_loss(lab: Laboratory) -> None:
+    report = lab.verify_as_written(8)
+    assert re.search(r"margin [\d.e-]+, which is \d+\.\d% of it, what another seed moves", report.reason)
+
+
+def test_without_a_genuine_run_it_begins_with_that(lab: Laboratory) -> None:
+    lab.runtimes = (MODERN,)
+    report = lab.verify_as_written(20)
+    assert report.headline == "EQUIVALENT (against today's TensorFlow alone)"
+    assert report.reason.startswith("against today's TensorFlow alone: no TensorFlow of its time was found; over ")
 
 
 def test_the_old_runs_come_first_and_nothing_is_shared_but_the_seed(lab: Laboratory) -> None:

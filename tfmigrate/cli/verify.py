@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tfmigrate import settings
+from tfmigrate import __version__, settings
 from tfmigrate.cli.output import say, write, write_json
 from tfmigrate.errors import UserError
 from tfmigrate.printable import everywhere
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @click.option("--from", "written_for", metavar="VERSION", help="What OLD was written for, e.g. keras==2.2.4.")
 @click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
 @click.option("--new-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with TensorFlow 2.16+.")
+@click.option("--no-packages", is_flag=True, help="Add no packages that OLD imports to its old runtime's runs.")
 @click.option("--require-genuine", is_flag=True, help="Inconclusive without a run on an old TensorFlow.")
 @click.option("--report", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html and more.")
 @click.option(
@@ -131,6 +132,7 @@ def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], optio
         written_for=configured.from_version or pins.written_for(before.root),
         depth=depth,
         budget=options["budget"] or (configured.budget if depth == "default" else None),
+        packages=not options["no_packages"],
         require_genuine=options["require_genuine"],
         replicas=options["replicas"],
         workers=options["workers"],
@@ -143,7 +145,22 @@ def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], optio
         synthetic_data=options["synthetic_data"],
         environment=dict(map(_variable, env)),
         jobs=options["jobs"],
+        version=__version__,
+        command=_command_line(sys.argv),
+        time_limit=options["time_limit"],
     )
+
+
+def _command_line(words: Sequence[str]) -> tuple[str, ...]:
+    """For the report, which others read: without the values of --env, that may be keys."""
+    found = [Path(words[0]).name, *words[1:]] if words else []
+    for i, word in enumerate(found):
+        before = found[i - 1] if i else ""
+        if word.startswith("--env="):
+            found[i] = word[: word.find("=", 6) + 1] + "..." if "=" in word[6:] else word
+        elif before == "--env" and "=" in word:
+            found[i] = word.partition("=")[0] + "=..."
+    return tuple(found)
 
 
 def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None, title: str, folder: Path | None) -> Report:

@@ -91,21 +91,25 @@ def relative_difference(old: float, new: float, scale: float = 0.0) -> float:
     return abs(old - new) / max(abs(old), abs(new), scale)
 
 
-def same_batch(old: Step | Prediction, new: Step | Prediction, band: float) -> bool | None:
-    """Whether two steps, or predictions, had the same inputs and targets; None where one of them has no fingerprint.
-
-    To the last bit, but where both have a sketch: there a model may have made the batch, which is then as near as the
-    losses must be.
-    """
+def same_inputs(old: Prediction, new: Prediction, band: float) -> bool | None:
+    """Whether two calls predicted from the same inputs, but for differences as small as those of the outputs may be;
+    None where one of them has no fingerprint."""
     if old.fingerprint is None or new.fingerprint is None:
         return None
-    if old.fingerprint == new.fingerprint:
-        return True
-    if old.sketch is None or new.sketch is None or len(old.sketch) != len(new.sketch):
-        return False
-    return old.samples == new.samples and all(
-        max(abs(norm - other), abs(shadow - its)) <= band * max(norm, other)
-        for (norm, shadow), (other, its) in zip(old.sketch, new.sketch)
+    return old.fingerprint == new.fingerprint or sketches_apart(old, new) <= band
+
+
+def sketches_apart(old: Step | Prediction, new: Step | Prediction) -> float:
+    """How far two batches lie apart by their sketches, relative to their norms; infinite where they are of other sizes
+    or one has none."""
+    if old.sketch is None or new.sketch is None or len(old.sketch) != len(new.sketch) or old.samples != new.samples:
+        return math.inf
+    return max(
+        (
+            max(abs(norm - other), abs(shadow - its)) / (max(norm, other) or 1.0)
+            for (norm, shadow), (other, its) in zip(old.sketch, new.sketch)
+        ),
+        default=math.inf,
     )
 
 

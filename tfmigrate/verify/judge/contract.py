@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tfmigrate.verify.judge import weights
-from tfmigrate.verify.judge.align import EpochPair, StepPair, relative_difference, same_batch
+from tfmigrate.verify.judge import batches, initializers, weights
+from tfmigrate.verify.judge.align import EpochPair, StepPair, relative_difference, same_inputs
 from tfmigrate.verify.judge.optimizers import ROUNDING, describe, pair_compiles, same_optimizer
 from tfmigrate.verify.run.trace import Fit, Model, Step, Trace, minor
 
@@ -26,6 +26,10 @@ down to remainder batches in the validation loss, which sees every weight at onc
 
 UPDATES_SLACK = 1.5
 """Each of the updates sees another part of the batch."""
+
+ROUNDED_DATA = "data rounded by another library"
+WEIGHED_BAND = 1e-5
+"""Weights are float32 in every Keras, and means of them are taken here."""
 
 BATCH_NORM = "batch norm statistics"
 REMAINDER = "remainder batch"
@@ -73,7 +77,10 @@ class Facts:
 
 def rows(facts: Facts) -> tuple[Row, ...]:
     """The whole contract. What a side did not record has no row: `not_compared` names it."""
-    training = (_models, _data, _calls, _epoch_length, _learning_rate, _optimizers, _validation, _weights)
+    training = (
+        _models, _data, _weighed, _calls, _epoch_length, _loss_weights, _learning_rate, _optimizers, _validation,
+        _weights,
+    )  # fmt: skip
     predicting = (_predictors, _predictions, _weights)
     return tuple(row for part in (predicting if facts.old.predictions else training) for row in part(facts))
 
@@ -113,12 +120,27 @@ def known_differences(
     remainder = _remainder(old, new, steps, epochs, band)
     allowed = max(band, _remainder_allowance(remainder)) if remainder else band
     found = (
+        _rounded_data(old, new),
         remainder,
         _moving_statistics(old, new, band),
         _last_batch_only(old, epochs, allowed),
         _class_weighted(old, epochs, allowed),
     )
     return tuple(difference for difference in found if difference is not None)
+
+
+def _rounded_data(old: Trace, new: Trace) -> KnownDifference | None:
+    size, count = batches.largest_rounding(old, new)
+    if not count:
+        return None
+    versions = [trace.start.numpy for trace in (old, new) if trace.start and trace.start.numpy]
+    numpys = f" (NumPy {versions[0]} and {versions[1]})" if len(set(versions)) == 2 else ""
+    what = (
+        f"{count} of {len(old.steps)} batches are not the same to the last bit, as two versions of a library round "
+        f"differently{numpys}; all their values agree within {batches.ROUNDED:.0e}. Largest difference of a value, "
+        "relative to the largest in its column or array"
+    )
+    return KnownDifference(ROUNDED_DATA, what, size)
 
 
 def _remainder(
@@ -230,7 +252,7 @@ def known_of_validation(old: Trace) -> str | None:
 def asked(old: Trace, new: Trace) -> tuple[Row, ...]:
     """What both scripts ask for, whatever came of it: models, data, training calls, optimizers."""
     facts = Facts(old, new, (), (), 0.0, ())
-    return (*_models(facts), *_first_epochs(old, new), *_calls(facts), *_optimizers(facts))
+    return (*_models(facts), *_first_epochs(old, new), *_calls(facts), *_loss_weights(facts), *_optimizers(facts))
 
 
 def _first_epochs(old: Trace, new: Trace) -> Iterator[Row]:
@@ -284,6 +306,9 @@ def _built(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
             yield Row(_of(what, old, facts), ", ".join(asked) or "none", ", ".join(now) or "none", asked == now)
     if old.loaded or new.loaded:
         yield _origin(old, new, facts)
+    if (told := initializers.compared(old, new)) and not (old.loaded or new.loaded):
+        other = len(initializers.changed(old, new))
+        yield Row(_of("initializers asked for", old, facts), _parts(told), _parts(told - other), not other)
     yield from _own(old, new, facts)
 
 
@@ -321,7 +346,7 @@ def _predictions(facts: Facts) -> Iterator[Row]:
     if a and b:
         totals = (sum(a), sum(b)) if a == b or sum(a) != sum(b) else (_brief(a), _brief(b))
         yield Row("rows predicted", *totals, a == b)
-    compared = [same for x, y in zip(old, new) if (same := same_batch(x, y, facts.band)) is not None]
+    compared = [same for x, y in zip(old, new) if (same := same_inputs(x, y, facts.band)) is not None]
     if compared:
         yield Row("inputs with the same content", len(compared), sum(compared), all(compared))
 
@@ -332,6 +357,10 @@ def _trainable(model: Model) -> list[int]:
 
 def _tensors(count: int) -> str:
     return f"{count} tensors"
+
+
+def _parts(count: int) -> str:
+    return f"{count} of layers"
 
 
 def _of(what: str, model: Model, facts: Facts) -> str:
@@ -353,9 +382,41 @@ def _data(facts: Facts) -> Iterator[Row]:
         yield Row("global batch size", x, y, x == y)
     others = {(s.fit, s.epoch, s.step): s for s in new.steps}
     pairs = [(s, others[key]) for s in old.steps if (key := (s.fit, s.epoch, s.step)) in others]
-    compared = [same for s, other in pairs if (same := same_batch(s, other, facts.band)) is not None]
+    compared = [same for s, other in pairs if (same := batches.same(old, new, s, other, facts.band)) is not None]
     if compared:
         yield Row("batches with the same content", len(compared), sum(compared), all(compared))
+
+
+def _weighed(facts: Facts) -> Iterator[Row]:
+    """The weights that the samples really had, wherever they came from."""
+    others = {(s.fit, s.epoch, s.step): s.weighed for s in facts.new.steps}
+    both = [
+        (s.weighed, other)
+        for s in facts.old.steps
+        if s.weighed is not None and (other := others.get((s.fit, s.epoch, s.step))) is not None
+    ]
+    if any(a != (0.0, 0.0) or b != (0.0, 0.0) for a, b in both):
+        same = all(abs(x - y) <= WEIGHED_BAND * max(1.0, abs(x), abs(y)) for a, b in both for x, y in zip(a, b))
+        yield Row("mean weight of a sample", _mean([a for a, _ in both]), _mean([b for _, b in both]), same)
+
+
+def _mean(weighed: list[tuple[float, float]]) -> float | str:
+    if all(one == (0.0, 0.0) for one in weighed):
+        return "none"
+    return _figure(1.0 + math.fsum(excess for excess, _ in weighed) / len(weighed), 4)
+
+
+def _loss_weights(facts: Facts) -> Iterator[Row]:
+    for a, b in pair_compiles(facts.old, facts.new):
+        if a.loss_weights or b.loss_weights:
+            same = len(a.loss_weights) == len(b.loss_weights) and all(
+                relative_difference(x, y) <= ROUNDING for x, y in zip(a.loss_weights, b.loss_weights)
+            )
+            yield Row("loss weights", _numbers(a.loss_weights), _numbers(b.loss_weights), same)
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:.6g}" for value in values) or "none"
 
 
 def _samples_per_epoch(steps: Iterable[Step], begun: set[tuple[int, int]]) -> list[int]:
@@ -403,8 +464,12 @@ def _calls(facts: Facts) -> Iterator[Row]:
             if a is not None and b is not None:
                 yield Row(f"{what}{suffix}", a, b, a == b)
         x, y = old.validation_content, new.validation_content
-        if x is not None and y is not None and old.validation_samples == new.validation_samples:
-            yield Row(f"validation data{suffix}", x[:8], y[:8], x == y)
+        if old.dropped or new.dropped:
+            before, after = (", ".join(fit.dropped) or "none" for fit in (old, new))
+            yield Row(f"dropout of the script's own code{suffix}", before, after, before == after)
+        apart = batches.validated(old, new)
+        if x is not None and y is not None and apart is not None and old.validation_samples == new.validation_samples:
+            yield Row(f"validation data{suffix}", x[:8], y[:8], apart <= batches.ROUNDED)
 
 
 def _epoch_length(facts: Facts) -> Iterator[Row]:

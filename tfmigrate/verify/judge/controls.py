@@ -41,6 +41,10 @@ Subject = Literal[
 """What a mistake is about."""
 
 
+BROUGHT_BY_NONE: frozenset[Subject] = frozenset({"precision"})
+"""Mistakes that are made beside a migration at most: where one is not seen, the verdict is no worse for it."""
+
+
 @dataclass(frozen=True)
 class Control:
     """One mistake; `mutation` is its name in the report, `{}` in it the number of replicas."""
@@ -144,7 +148,7 @@ CONTROLS = (
         "compile outside the scope", "scope", mutations.compile_outside_scope, frozenset({"scope"}), frozenset({3})
     ),
     Control(
-        "class or sample weights dropped", "sample weights", mutations.weights_dropped, frozenset({"loss weights"})
+        "class or sample weights dropped", "sample weights", mutations.weights_dropped, frozenset({"sample weights"})
     ),
     Control("validated on the training data", "validation", mutations.wrong_validation, frozenset({"validation"})),
     # Beside a regularizer, or weighed once more by class weights, the ratio of the losses is no whole number.

@@ -57,6 +57,7 @@ BEFORE_A_CRASH: frozenset[Kind] = frozenset(
         "epochs",
         "batch size",
         "loss weights",
+        "sample weights",
         "regularizer",
         "dropout",
         "loss",

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tfmigrate.verify.judge import batches
 from tfmigrate.verify.judge.align import noise, pair_steps, relative_difference
 from tfmigrate.verify.judge.compare import Comparison, compare
 from tfmigrate.verify.judge.contract import NEEDED, REMAINDER, KnownDifference, Row
@@ -24,8 +25,17 @@ ROUNDING_SAFETY = 10.0
 """As for losses (see `align.SAFETY`): one nudge at the start stands for rounding at each step."""
 DRIFT = "version drift"
 DATA = "data of another TensorFlow"
-DATA_LIMIT = 0.1
-"""Pictures shifted by a part of a point more or less moved losses by 8e-3; more is not put down to them."""
+OF_DATA = frozenset({"data", "batch size", "validation"})
+"""Kinds of divergence that other data leads to."""
+DATA_ROWS = (
+    NEEDED["batches"],
+    NEEDED["samples per epoch"],
+    NEEDED["global batch size"],
+    "steps",
+    "length of an epoch",
+    "validation samples",
+    "validation data",
+)
 FROZEN = "regularizers of frozen layers"
 DRIFT_BAND = 1e-3
 """How far a genuine run may drift from a new one that agrees with the restored run. TF 1.15 and 2.3 take Adam's
@@ -34,6 +44,8 @@ and a run of thousands by a hundred times as much. A default that changed shows 
 DRIFTING = frozenset({"unknown", "validation", "batch norm", "predictions"})
 """Kinds of divergence that no setting and no data explain."""
 SEEN_LATE = (NEEDED["final weights"], "validation loss")
+LED_TO = (NEEDED["first gradient"], *SEEN_LATE)
+"""Rows of the contract that are about the data, and what follows from it."""
 
 
 def has_remainder(trace: Trace) -> bool:
@@ -160,36 +172,58 @@ def _without_penalties(trace: Trace, constants: Mapping[int, float]) -> Trace:
     )
 
 
-def but_for_data(pair: Pair, genuine: Run, restored: Run, new: Run) -> Pair:
-    """The pair with what an old TensorFlow makes of the data by itself known by name: the pictures that the
-    ImageDataGenerator of 2.3 shifts or turns are not those of today's, from the same draws (measured). Only where the
-    old script restored today has the new one's batches and not the genuine one's, and agrees with the new one in all;
-    all that the genuine run and the new one were asked for must be the same."""
+def but_for_data(pair: Pair, today: Pair, genuine: Run, restored: Run, new: Run, band: float) -> Pair:
+    """The pair with what old libraries make of the data by themselves known by name and size: pictures that the
+    ImageDataGenerator of 2.3 shifts or turns from the same draws, other decoders, the streams of np.random.Generator,
+    what pandas reads. Only where the old script restored today parts from the genuine run in the same things: the
+    verdict then follows from `today`, the restored run against the new one. Where these agree in all, no difference is
+    the new script's doing, if all that the genuine run and the new one were asked for is the same too; where they do
+    not, they show the cause."""
     comparison = pair.comparison
-    if pair.divergence is None or pair.divergence.kind != "data" or comparison is None or new.outcome == "crashed":
+    if pair.divergence is None or pair.divergence.kind not in OF_DATA or comparison is None or new.outcome == "crashed":
         return pair
-    made = {fit.index for fit in genuine.trace.fits if fit.source in ("generator", "sequence")}
-    others = {(step.fit, step.epoch, step.step): step for step in restored.trace.steps}
-    apart = [
-        step
-        for step in genuine.trace.steps
-        if (other := others.get((step.fit, step.epoch, step.step))) is None or other.fingerprint != step.fingerprint
-    ]
-    led_to = (NEEDED["batches"], NEEDED["first gradient"], "validation data", *SEEN_LATE)
-    if not apart or not {step.fit for step in apart} <= made or comparison.max_relative_difference > DATA_LIMIT:
+    versions = {row.what for row in compare(genuine.trace, restored.trace, band).broken}
+    if not any(what.startswith(DATA_ROWS) for what in versions):
         return pair
-    if not all(row.what.startswith(led_to) for row in comparison.broken):
+    if today.divergence is not None:
+        return replace(pair, divergence=today.divergence)
+    of_data = {what for what in versions if what.startswith(DATA_ROWS)}
+    if not today.equivalent or not all(row.what in of_data or row.what.startswith(LED_TO) for row in comparison.broken):
         return pair
-    version = genuine.trace.start.tensorflow if genuine.trace.start else "?"
     what = (
-        f"TensorFlow {version} makes other batches than today's for the same old script, as where pictures are "
-        "shifted, turned or zoomed; the old script restored today has the new one's batches, and agrees with it in "
-        "all. So the losses of the old TensorFlow judge the settings here, and no arithmetic. Relative loss difference"
+        f"{_libraries(genuine)} make other data than today's of the same old script{_apart(genuine, restored)}; "
+        "restored on today's TensorFlow, the old script has the new one's data, and agrees with it in everything. So "
+        "the verdict follows from that run; the genuine one judges the settings only. Relative loss difference"
     )
     known = KnownDifference(DATA, what, comparison.max_relative_difference)
     rows = tuple(replace(row, known=DATA) if row.broken else row for row in comparison.contract)
-    excused = replace(comparison, contract=rows, known=(*comparison.known, known), excused=DATA)
-    return replace(pair, comparison=excused, divergence=None)
+    excused = "" if comparison.losses_agree else DATA
+    return replace(
+        pair,
+        comparison=replace(comparison, contract=rows, known=(*comparison.known, known), excused=excused),
+        divergence=None,
+    )
+
+
+def _libraries(run: Run) -> str:
+    start = run.trace.start
+    if start is None:
+        return "The old libraries"
+    beside = f" and the libraries beside it (NumPy {start.numpy})" if start.numpy else ""
+    return f"TensorFlow {start.tensorflow}{beside}"
+
+
+def _apart(genuine: Run, restored: Run) -> str:
+    """By how much the values of the data differ, where they can be held against each other."""
+    others = {(step.fit, step.epoch, step.step): step for step in restored.trace.steps}
+    sizes = [
+        size
+        for step in genuine.trace.steps
+        if (other := others.get((step.fit, step.epoch, step.step))) is not None
+        if (size := batches.distance(genuine.trace, restored.trace, step, other)) is not None
+    ]
+    largest = max(sizes, default=math.inf)
+    return f", values up to {largest:.2g} of their size apart" if math.isfinite(largest) else ""
 
 
 def but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:

@@ -6,13 +6,15 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from tfmigrate.verify.judge import crash
+from tfmigrate.verify.judge import crash, provenance
 from tfmigrate.verify.judge.depth import coverage
 from tfmigrate.verify.judge.plan import SHARED, Plan, again, all_migrated, all_restored
 from tfmigrate.verify.judge.report import CONTROL, Pair, Report, RunSummary, Verdict, summarize
+from tfmigrate.verify.run import packages
 from tfmigrate.verify.run.outcome import STOPPED
 from tfmigrate.verify.run.side_by_side import usual_jobs
 from tfmigrate.verify.run.world import Execute, Initial, Limits, Run, World
@@ -36,6 +38,7 @@ class Lab:
         """Roles of the runs that were begun, or wait for their turn."""
         self.one_at_a_time = threading.Lock()
         self.remarks = list(plan.notes)
+        self.provenance = provenance.of(plan)
         self.count = 0
 
     @property
@@ -92,6 +95,7 @@ class Lab:
             depth=self.plan.options.depth,
             covered=self.covered(),
             state=state,
+            provenance=self.provenance,
         )
 
     @property
@@ -136,12 +140,22 @@ def _file_name(role: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", role).strip("-").lower()
 
 
+def genuine_world(lab: Lab) -> World:
+    """The old script in its old runtime, with the packages that this lacks. Raises KeyError where there is none."""
+    world = lab.plan.world("genuine")
+    if not lab.plan.options.packages:
+        return world
+    found = packages.provide(world, lab.tell)
+    lab.remarks.extend(found.notes)
+    return replace(world, packages=found.folder)
+
+
 def reference_run(lab: Lab) -> Run | None:
     """The run of the old script that everything is measured against: genuine where that works, else restored.
 
     Where there are processors for it, all that can be known to be wanted runs beside it."""
     plan = lab.plan
-    candidates = [plan.world("genuine")] if plan.genuine is not None else []
+    candidates = [genuine_world(lab)] if plan.genuine is not None else []
     candidates += all_restored(plan)
     for world in candidates:
         beside = wanted_beside(plan, world) if lab.jobs > 1 else ()
@@ -172,6 +186,19 @@ def why_none(lab: Lab) -> str:
     """Why the old script runs nowhere, the genuine run's words first."""
     told = [run.message for run in lab.runs.values()] or lab.plan.notes
     return "the old script could not be run. " + ". ".join(told)
+
+
+def why_alone(lab: Lab) -> str:
+    """Why the old script ran in no TensorFlow of its time; empty where it did."""
+    ran = [run for run in lab.runs.values() if run.world.kind == "genuine"]
+    if any(run.ok for run in ran):
+        return ""
+    if not ran:
+        return "no TensorFlow of its time was found"
+    error = ran[0].trace.end.error if ran[0].trace.end and ran[0].trace.end.error else ran[0].message
+    if lacks := re.search(r"No module named '([^'.]+)", error):
+        return f"the old one lacks {lacks[1]}"
+    return f"the old script failed in the old one ({crash.shorten(ran[0].message)})"
 
 
 def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:

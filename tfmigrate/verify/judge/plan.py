@@ -73,6 +73,8 @@ class VerifyOptions:
     """How much is trained and how many controls are run; see `depth`."""
     budget: int | None = None
     """Training steps of each run, instead of those of the depth."""
+    packages: bool = True
+    """Packages that the old script imports and its old runtime lacks are put on its path."""
     require_genuine: bool = False
     """Without a run on a TensorFlow of its time nothing is called EQUIVALENT."""
     subset: int | None = None
@@ -86,6 +88,10 @@ class VerifyOptions:
     """Runs side by side; by default one for every two processors, and one for each where nobody reads their speed."""
     keep: Path | None = None
     """Folder that receives each run's stdout, stderr and trace."""
+    version: str = ""
+    """Of tfmigrate, for the report, like the next two."""
+    command: tuple[str, ...] = ()
+    time_limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -169,6 +175,15 @@ class Plan:
             del modern[3]
             notes.append(NO_WORKERS)
         return cls(options, flavour, replicas, genuine, modern, tuple(notes))
+
+    def place_of(self, script: Path) -> tuple[Path, str, Path]:
+        """(the folder that is copied for the old or the new script, its path there, where its imports begin)."""
+        o = self.options
+        program = o.new_program if script == o.new and o.new_program else o.program
+        source = root_of(script.resolve(), program)
+        name = script.resolve().relative_to(source).as_posix()
+        start = o.start.resolve().relative_to(o.program.resolve()) if o.program and o.start else Path()
+        return source, name, source / start if o.as_modules else (source / name).parent
 
     def world(self, kind: Literal["genuine", "restored", "migrated"], keras: Keras | None = None) -> World:
         """Raises KeyError when no runtime serves it."""

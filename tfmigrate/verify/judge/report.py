@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from tfmigrate.verify.judge.align import PredictionPair, StepPair
@@ -13,6 +13,7 @@ from tfmigrate.verify.judge.compare import Comparison
 from tfmigrate.verify.judge.contract import Row, global_batch_size
 from tfmigrate.verify.judge.depth import Depth
 from tfmigrate.verify.judge.equivalence import Look, Outcome
+from tfmigrate.verify.judge.provenance import Provenance
 from tfmigrate.verify.judge.script_line import Line
 from tfmigrate.verify.judge.touched import LeftOut
 from tfmigrate.verify.run.trace import Trace
@@ -28,6 +29,13 @@ EXIT_CODES: dict[Verdict, int] = {
     "COULD NOT RUN": 2,
     "INCONCLUSIVE": 3,
 }
+ALONE = "against today's TensorFlow alone"
+CUT_SHORT: Mapping[str, str] = {
+    "under way": "not finished",
+    "out of time": "cut short by the time limit",
+    "interrupted": "cut short by Ctrl-C or a signal",
+}
+"""By the state of a report."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C or a signal, as shells have it."""
 
@@ -62,6 +70,8 @@ class RunSummary:
     """"ok", or what went wrong in words."""
     rows_predicted: int = 0
     """By a script that trains nothing."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Versions of NumPy and of what the script's own files import, as far as they tell one."""
 
     @property
     def speed(self) -> float | None:
@@ -187,10 +197,22 @@ class Report:
     """Controls that were not run, and why."""
     state: Literal["complete", "under way", "out of time", "interrupted"] = "complete"
     """A report is written after every run; only a complete one has a verdict of its own."""
+    alone: str = ""
+    """Why the old script ran in no TensorFlow of its time, so that the verdict rests on today's alone: "the old one
+    lacks jinja2"; empty where it did, and where nothing was compared."""
+    provenance: Provenance | None = None
+    """None in a report that was put together by hand."""
 
     @property
     def exit_code(self) -> int:
         return INTERRUPTED if self.state == "interrupted" else EXIT_CODES[self.verdict]
+
+    @property
+    def headline(self) -> str:
+        """The verdict with what nobody may overlook beside it: "EQUIVALENT (against today's TensorFlow alone)"."""
+        beside = [CUT_SHORT[self.state]] if self.state in CUT_SHORT else []
+        beside += [ALONE] if self.alone else []
+        return f"{self.verdict} ({', '.join(beside)})" if beside else self.verdict
 
     @property
     def possible_controls(self) -> int:
@@ -243,7 +265,9 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """report.json: the keys of the design, and beside them `predictions`, `pairs`, `known_differences`,
         `as_written`, `adjustments` and `notes`; how far it went is in `state`, `depth`, `covered` and
-        `controls_not_run`.
+        `controls_not_run`. `headline` is the verdict with what stands beside it, `against_today_alone` why the old
+        script ran in no TensorFlow of its time, or null; `provenance`: see Provenance; of each of the `runs` the
+        `packages` are its versions of NumPy and of what the script imports.
 
         Epochs, steps and calls count from 0. A difference that is not a finite number is null. Of scripts that train
         nothing, the differences are those of their predictions, here as in `loss`.
@@ -254,7 +278,9 @@ class Report:
         calls = comparison.predictions if comparison else ()
         return {
             "verdict": self.verdict,
+            "headline": self.headline,
             "reason": self.reason,
+            "against_today_alone": self.alone or None,
             "state": self.state,
             "depth": self.depth,
             "covered": self.covered or None,
@@ -317,6 +343,7 @@ class Report:
             "as_written": self.written.to_json() if self.written else None,
             "adjustments": list(self.adjustments),
             "notes": list(self.notes),
+            "provenance": self.provenance.to_json() if self.provenance else None,
         }
 
 
@@ -337,6 +364,7 @@ def summarize(role: str, runtime: str, trace: Trace, seconds: float, outcome: st
         seconds,
         outcome,
         sum(call.samples or 0 for call in trace.predictions),
+        {**({"numpy": start.numpy} if start and start.numpy else {}), **(end.packages if end else {})},
     )
 
 

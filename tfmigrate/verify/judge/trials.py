@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tfmigrate.verify.judge import controls
 from tfmigrate.verify.judge.compare import same_run, through_epoch
-from tfmigrate.verify.judge.controls import Control, Mutant
+from tfmigrate.verify.judge.controls import BROUGHT_BY_NONE, Control, Mutant
 from tfmigrate.verify.judge.known import drifts
 from tfmigrate.verify.judge.lab import Lab, replicas_of, restored_run
 from tfmigrate.verify.judge.pairs import outcome, validation_known
@@ -19,6 +19,7 @@ from tfmigrate.verify.judge.touched import LeftOut, choose, touched, why_left_ou
 from tfmigrate.verify.run.program import program_of
 from tfmigrate.verify.run.world import Limits, Run, World
 
+KERASES: tuple[Keras, ...] = (3, 2)
 ENOUGH = 3
 """So many deliberately wrong migrations must be detected before EQUIVALENT means anything."""
 
@@ -31,7 +32,8 @@ def run(
 
     They are held to the narrow band, and so measured against the restored run where the genuine one drifts.
     """
-    keras: Keras = 3 if 3 in lab.plan.modern else 2
+    deciding = {pair.new for pair in pairs if pair.decides}
+    keras = next(keras for keras in KERASES if f"migrated on Keras {keras}" in deciding)
     right = lab.plan.world("migrated", keras)
     program = program_of(right.source, right.script, right.home)
     estimators = lab.plan.flavour == "estimator"
@@ -117,6 +119,8 @@ class _Bench:
                 return "does nothing here, its run equals the right one throughout"
             if comparison and mutant.expected == {"validation"} and (known := validation_known(comparison)):
                 return f"validation losses could not be judged: {known}"
+            if mutant.subject in BROUGHT_BY_NONE:
+                return "not seen in a program as small as this, and no migration brings it"
             if mutant.subject in ("steps", "epochs") and self.start.trace.cut is not None:
                 return "shows only after the steps that were trained"
         # A mutant that dies of anything but the mistake made in it was not detected, it just did not run.

@@ -30,17 +30,18 @@ from tfmigrate.verify.judge.lab import (
     reference_run,
     replicas_of,
     restored_run,
+    why_alone,
     why_none,
 )
 from tfmigrate.verify.judge.pairs import paired, validation_known
 from tfmigrate.verify.judge.plan import SHARED, VerifyOptions, again, all_migrated, all_restored, sharing
 from tfmigrate.verify.judge.proceedings import hold
-from tfmigrate.verify.judge.report import ControlResult, Pair, Report, Verdict
+from tfmigrate.verify.judge.report import ALONE, ControlResult, Pair, Report, Verdict
 from tfmigrate.verify.judge.touched import LeftOut
 from tfmigrate.verify.run.side_by_side import run_all
 from tfmigrate.verify.run.world import Execute, Run
 
-CAUSES = {FORMULA: "the optimizers of today's Keras", DATA: "the batches that the old one makes of its data"}
+CAUSES = {FORMULA: "the optimizers of today's Keras", DATA: "the data that its libraries make"}
 """Of losses that part from the genuine run's, by the known difference that excuses them."""
 
 
@@ -70,7 +71,7 @@ def _judge(lab: Lab) -> Report:
     if reference is None:
         return _report(lab, "COULD NOT RUN", why_none(lab))
     if plan.options.require_genuine and reference.world.kind != "genuine":
-        return _report(lab, "INCONCLUSIVE", f"--require-genuine: {_without_genuine(lab)}")
+        return _report(lab, "INCONCLUSIVE", f"--require-genuine: {ALONE}: {why_alone(lab)}")
     if plan.options.depth == "smoke":
         return _smoke(lab, reference)
     restored = [world for world in all_restored(plan) if world.role != reference.world.role]
@@ -98,6 +99,7 @@ def _judge(lab: Lab) -> Report:
     if remainder is not None:
         pairs = tuple(knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
     pairs = but_for_optimizers(lab, start, reference, pairs, band)
+    pairs, shared_crashes = _but_for_shared_crashes(lab, pairs)
     lost = beside.lost(lab)
     lab.remarks.extend(f"beside the training, not the same: {what}" for what in lost)
     apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
@@ -109,7 +111,8 @@ def _judge(lab: Lab) -> Report:
     results, left_out = trials.run(lab, start, reference, pairs, band)
     verdict, reason = _conclude(lab, pairs, results, left_out)
     if reference.world.kind != "genuine":
-        reason = f"{_without_genuine(lab)}; {reason}"
+        reason = f"{ALONE}: {why_alone(lab)}; {reason}"
+    reason += "".join(f"; {one}" for one in shared_crashes)
     if lost:
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
         reason += f"; beside the training, not the same: {lost[0]}{more}"
@@ -165,14 +168,9 @@ def _report(
         depth=lab.plan.options.depth,
         covered=lab.covered(),
         left_out=left_out,
+        alone=why_alone(lab) if pairs else "",
+        provenance=lab.provenance,
     )
-
-
-def _without_genuine(lab: Lab) -> str:
-    """Why the old script ran on today's TensorFlow alone."""
-    genuine = lab.runs.get("genuine")
-    why = "no TensorFlow of its time is there" if genuine is None else crash.shorten(genuine.message)
-    return f"against today's TensorFlow alone ({why})"
 
 
 def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...]:
@@ -189,14 +187,29 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...
             found.append(same_version)
         if is_genuine:
             pair = paired(reference, new, band, decides=True, restored=restored)
-            if same_version is not None and same_version.equivalent and restored is not None:
-                pair = but_for_data(pair, reference, restored, new)
-                pair = but_for_frozen(pair, reference, new, restored, band)
-                pair = but_for_drift(pair, reference, new)
+            if same_version is not None and restored is not None:
+                pair = but_for_data(pair, same_version, reference, restored, new, band)
+                if same_version.equivalent:
+                    pair = but_for_frozen(pair, reference, new, restored, band)
+                    pair = but_for_drift(pair, reference, new)
             found.append(pair)
         elif same_version is None:
             found.append(paired(reference, new, band, decides=True))
     return tuple(sorted(found, key=lambda pair: not pair.decides))
+
+
+def _but_for_shared_crashes(lab: Lab, pairs: tuple[Pair, ...]) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
+    """The pairs, where what crashes on one Keras for the old script as for the new one does not decide, and words for
+    it; as they were where nothing else would decide."""
+    shared = [p for p in pairs if p.decides and _kind(p) == "crash" and _same_crash(lab, p)]
+    if not shared or not any(p.decides and p not in shared for p in pairs):
+        return pairs, ()
+    words = tuple(
+        f"{_keras(lab.runs[p.new])} is not judged: the old script with multi_gpu_model put back crashes there with the "
+        f"same error as the new one ({crash.shorten(lab.runs[p.new].message, 160)})"
+        for p in shared
+    )
+    return tuple(replace(p, decides=False) if p in shared else p for p in pairs), words
 
 
 def _of_difference(lab: Lab, apart: list[Pair]) -> Verdict:
@@ -218,7 +231,7 @@ def _different(lab: Lab, apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
     if _of_difference(lab, apart) == "DOES NOT RUN":
         return f"{where} crashed: {first.divergence.cause}{_same_crash(lab, first)}{_where_it_runs(lab, pairs)}"
     reason = f"{where} {does} differently: {first.divergence.cause}"
-    restored = [pair for pair in pairs if not pair.decides]
+    restored = [pair for pair in pairs if not pair.decides and _kind(pair) != "crash"]
     if restored and all(pair.equivalent for pair in restored):
         reason += (
             "; restored on today's TensorFlow the old script agrees with it, so the versions differ, not the scripts"
@@ -308,9 +321,9 @@ def _conclude(
     apart = max((comparison.max_relative_difference for comparison in counted if comparison.excused), default=0.0)
     if apart:
         reason += (
-            f"; from those of the old TensorFlow they part by up to {apart:.2g}, for which "
+            f"; from those of the old TensorFlow they differ by up to {apart:.2g}, which comes, as runs showed, from "
             + " and ".join(sorted({CAUSES[comparison.excused] for comparison in counted if comparison.excused}))
-            + " alone were shown to be the cause"
+            + " alone"
         )
     known = {difference.name for comparison in counted for difference in comparison.known}
     if known:

@@ -15,11 +15,20 @@ from functools import partial
 
 from tfmigrate.verify.judge import cause, contract
 from tfmigrate.verify.judge.compare import Comparison
-from tfmigrate.verify.judge.equivalence import ALPHA, FEWEST, Look, look, margins, overall, plan
-from tfmigrate.verify.judge.lab import Lab, Publish, Tell, could_not_run, replicas_of, why_none
+from tfmigrate.verify.judge.equivalence import ALPHA, FEWEST, Look, Outcome, look, margins, overall, plan
+from tfmigrate.verify.judge.lab import (
+    Lab,
+    Publish,
+    Tell,
+    could_not_run,
+    genuine_world,
+    replicas_of,
+    why_alone,
+    why_none,
+)
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.proceedings import hold
-from tfmigrate.verify.judge.report import Report, Verdict, Written
+from tfmigrate.verify.judge.report import ALONE, Report, Verdict, Written
 from tfmigrate.verify.run.side_by_side import run_all
 from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Execute, Run, World
@@ -111,7 +120,7 @@ def _judge(lab: Lab, pairs: int) -> Report:
 def _first_run(lab: Lab, seed: int) -> Run | None:
     """The old script under the first seed: genuine where that works, else restored."""
     chosen = lab.plan
-    worlds = [chosen.world("genuine")] if chosen.genuine is not None else []
+    worlds = [genuine_world(lab)] if chosen.genuine is not None else []
     worlds += [chosen.world("restored", keras) for keras in chosen.modern]
     for world in worlds:
         (run,) = lab.run(_seeded(world, seed))
@@ -192,8 +201,8 @@ def _conclude(written: Written, old: Run, new: Run) -> tuple[Verdict, str]:
     worst = max(outcomes, key=lambda outcome: outcome.p_equivalent)
     where = (
         f"over {pairs} pairs of runs the {worst.name} moves by {worst.mean:+.3g} "
-        f"({worst.interval[0]:+.3g} to {worst.interval[1]:+.3g}; margin {worst.margin:.3g}, what another seed moves "
-        f"the old script by; p = {worst.p_equivalent:.2g})"
+        f"({worst.interval[0]:+.3g} to {worst.interval[1]:+.3g}; margin {worst.margin:.3g}{_share(written, worst)}, "
+        f"what another seed moves the old script by; p = {worst.p_equivalent:.2g})"
     )
     if answer == "equivalent":
         names = "the only quantity" if len(outcomes) == 1 else f"the least certain of {len(outcomes)} quantities"
@@ -201,7 +210,17 @@ def _conclude(written: Written, old: Run, new: Run) -> tuple[Verdict, str]:
     return "INCONCLUSIVE", f"{where}: neither within the margin nor beyond it; more pairs (--pairs) would decide"
 
 
+def _share(written: Written, outcome: Outcome) -> str:
+    """How wide a margin is, by the quantity itself: a change within it cannot be seen this way."""
+    old = written.old_losses[outcome.name]
+    level = abs(math.fsum(old) / len(old)) if old else 0.0
+    return f", which is {outcome.margin / level:.1%} of it" if level else ""
+
+
 def _report(lab: Lab, verdict: Verdict, reason: str, written: Written | None = None) -> Report:
+    alone = why_alone(lab) if written else ""
+    if alone and verdict == "EQUIVALENT":
+        reason = f"{ALONE}: {alone}; {reason}"
     return Report(
         verdict,
         reason,
@@ -211,4 +230,6 @@ def _report(lab: Lab, verdict: Verdict, reason: str, written: Written | None = N
         written=written,
         depth=lab.plan.options.depth,
         covered=lab.covered(),
+        alone=alone,
+        provenance=lab.provenance,
     )

@@ -6,6 +6,7 @@ asked for is recorded before it is neutralised.
 
 import functools
 import importlib
+import itertools
 import os
 import random
 
@@ -37,8 +38,23 @@ def install(tf, found, seed, recorder):
 
 def seed_all(tf, seed):
     reseed(seed)
+    seed_generators(seed)
     set_seed = getattr(tf.random, "set_seed", None) or tf.compat.v1.set_random_seed
     set_seed(seed)
+
+
+def seed_generators(seed):
+    """`np.random.default_rng()` without a seed, which draws from the system, gets one; each call another."""
+    original = getattr(np.random, "default_rng", None)
+    if original is None:  # before NumPy 1.17
+        return
+    seeds = itertools.count(seed)
+
+    @functools.wraps(original)
+    def default_rng(seed=None):
+        return original(next(seeds) if seed is None else seed)
+
+    np.random.default_rng = default_rng
 
 
 def reseed(seed):

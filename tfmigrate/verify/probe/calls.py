@@ -194,7 +194,14 @@ def what_was_asked(arguments, signature, data, config):
         "class_weight": weighs_classes(given("class_weight")),
         "sample_weight": given("sample_weight") is not None or third_component(data, source),
         "validation": source_of(given("validation_data")),
+        "callbacks": [type(one).__name__ for one in callbacks_in(given("callbacks"))],
     }
+
+
+def callbacks_in(given):
+    """A list of them, a CallbackList, one alone or none."""
+    given = getattr(given, "callbacks", given)
+    return list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
 
 
 def weighs_classes(class_weight):

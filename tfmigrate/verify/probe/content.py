@@ -78,8 +78,8 @@ def factors(count):
 def sketch_of(leaves):
     """[norm, projection] of each leaf, on a fixed direction in which each element has a share.
 
-    For batches that hold what a model predicted, such as the fakes of a GAN: two versions of TensorFlow round that
-    differently, so the batches have other fingerprints and very nearly the same sketch.
+    For batches whose fingerprints differ because two versions of a library round differently: what a model predicted
+    (the fakes of a GAN), or np.tanh of NumPy 1.18 and 2.x. Their sketches are very nearly the same.
     """
     found = []
     for parts in leaves:
@@ -90,6 +90,55 @@ def sketch_of(leaves):
         square, shadow = np.einsum("i,i", values, values), np.einsum("i,i", values, direction(len(values)))
         found.append([float(np.sqrt(square)), float(shadow)])
     return found
+
+
+SAMPLE = 1 << 14
+"""Of the values of an array, so many at most are kept."""
+
+
+def values_of(leaves):
+    """Of each leaf some whole rows, spread evenly over the batch, of rows longer than SAMPLE some values: enough to say
+    by how much two batches differ that are not the same to the last bit. None where a leaf holds texts."""
+    found = []
+    for parts in leaves:
+        if any(part.dtype.kind in "OSU" for part in parts):
+            return None
+        rows = np.concatenate([np.atleast_1d(part) for part in parts])
+        rows = rows.reshape((-1, 1)) if rows.ndim == 1 else rows
+        width = int(np.prod(rows.shape[1:])) or 1
+        chosen = rows[evenly(len(rows), max(1, SAMPLE // width))]
+        if width > SAMPLE:
+            chosen = chosen.reshape((len(chosen), -1))[:, evenly(width, SAMPLE)][:, :, np.newaxis]  # no table
+        found.append(chosen.astype(np.float32))
+    return found
+
+
+def evenly(length, count):
+    return np.arange(length) if length <= count else np.linspace(0, length - 1, count).astype(int)
+
+
+def rows_sketch(leaves):
+    """What rows hold, in numbers that are added up over batches and parts, whatever their order: of each leaf the sum
+    of the squares and, of the rows' projections, sum and sum of squares; then how each leaf goes with the next one.
+    None where a leaf holds texts. For rows that two versions of a library round differently."""
+    found, shadows = [], []
+    for array in leaves:
+        array = np.atleast_1d(array)
+        if array.dtype.kind in "OSU":
+            return None
+        rows = np.asarray(array, dtype=np.float64).reshape((len(array), -1))
+        shadow = np.einsum("ij,j->i", rows, direction(rows.shape[1]))
+        found += [np.einsum("ij,ij", rows, rows), shadow.sum(), np.einsum("i,i", shadow, shadow)]
+        shadows.append(shadow)
+    found += [np.einsum("i,i", a, b) for a, b in zip(shadows, shadows[1:])]
+    return [float(number) for number in found]
+
+
+def added(first, second):
+    """Two sketches of rows as one; None where there is none of one of them, or they are of other leaves."""
+    if first is None or second is None or len(first) != len(second):
+        return None
+    return [a + b for a, b in zip(first, second)]
 
 
 def direction(length):

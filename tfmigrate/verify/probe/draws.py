@@ -24,6 +24,8 @@ NAMES = {
     "dropout": ("dropout", "nn.dropout", "random.dropout"),
 }
 TABLES = {}
+DROPPED = set()
+"""What the script's own code asked dropout for, as "dropout 0.5"."""
 
 
 def install(tf, found):
@@ -121,6 +123,8 @@ def dropout(tf, given):
     rate = next((given[name] for name in ("rate", "level") if given.get(name) is not None), None)
     if rate is None and given.get("keep_prob") is not None:
         rate = 1.0 - given["keep_prob"]
+    if isinstance(rate, (int, float)) and rate:
+        DROPPED.add("dropout %.6g" % rate)
     if x is None or rate is None or not hasattr(x, "dtype") or is_symbol(x):
         return None
     shape = given.get("noise_shape")

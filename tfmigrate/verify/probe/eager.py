@@ -14,8 +14,8 @@ import numpy as np
 
 from . import remainder
 from .aligned import reseed
-from .content import fingerprint, row_hashes, rows_anyhow
-from .graph import PROBE_LEARNING_RATE, epoch_callback, loss_text, settings
+from .content import added, fingerprint, row_hashes, rows_anyhow, rows_sketch
+from .graph import PROBE_LEARNING_RATE, epoch_callback, loss_text, of_outputs, settings
 from .towers import replicas_of
 
 
@@ -45,6 +45,14 @@ class Batch(object):
         sums = [sum(column) for column in zip(*self.losses)]
         return sums[0] / sums[1] if sums and sums[1] else None
 
+    def weights(self, whole_in_each):
+        """The sample weights of the global batch, an array for each output that has some; None where none is known."""
+        if not self.parts or not self.layout.order:
+            return None
+        replicas = slice(1 if whole_in_each else None)
+        return [np.concatenate([np.atleast_1d(arrays[i]) for arrays in self.parts[replicas]])
+                for i in self.layout.weights]
+
     def whole(self, whole_in_each):
         """(leaves, fingerprint) of the global batch: inputs then targets, each as the list of the replicas' parts; in
         `train_on_batch` of Keras 3 each replica holds the whole of it."""
@@ -64,11 +72,13 @@ class Share(object):
 
 
 class Layout(object):
-    def __init__(self, structure, present, order):
+    def __init__(self, structure, present, order, weights):
         self.structure = structure
         self.present = present
         """For each leaf of the structure: is it a tensor (or None)?"""
         self.order = order
+        self.weights = weights
+        """Which of the tensors are sample weights."""
 
 
 class EagerKeras(object):
@@ -82,7 +92,7 @@ class EagerKeras(object):
         self.recorder = recorder
         self.batch = Batch()
         self.seen = []
-        """Of a validation batch, by replica: (rows, what they hold)."""
+        """Of a validation batch, by replica: (rows, what they hold, the same in a sketch)."""
         self.tracing = threading.local()
         """`told`: what the metric of the loss is told in the step that this thread traces; each replica has its own."""
 
@@ -195,7 +205,8 @@ class EagerKeras(object):
         """Counts the rows of this replica's batch, and keeps what they hold."""
         def keep(rows, *arrays):
             whole = all(array.ndim and len(array) == rows for array in arrays)
-            self.seen.append((int(rows), rows_anyhow(arrays) if whole else None))
+            content, sketch = (rows_anyhow(arrays), rows_sketch(arrays)) if whole else (None, None)
+            self.seen.append((int(rows), content, sketch))
             return np.int64(0)
 
         leaves = [leaf for leaf in self.tf.nest.flatten(data) if leaf is not None]
@@ -218,7 +229,9 @@ class EagerKeras(object):
                 self.recorder.note("ragged or sparse batches have no fingerprint")
                 tensors = wanted = []
         order = [next(i for i, tensor in enumerate(tensors) if tensor is one) for one in wanted]
-        share = Share(self.told_losses(), rate, tensors, Layout(data, present, order))
+        given = tf.nest.flatten(data[2]) if isinstance(data, (tuple, list)) and len(data) > 2 else []
+        weights = [i for i, tensor in enumerate(tensors) if any(tensor is one for one in given)]
+        share = Share(self.told_losses(), rate, tensors, Layout(data, present, order, weights))
         context = tf.distribute.get_replica_context()
         if context is None:
             self.hand_over(tf.distribute.get_strategy(), share)
@@ -257,8 +270,10 @@ class EagerKeras(object):
             recorder.note("model %d: losses are recorded as its own training step reports them" % entry.index
                           if own_step else "model %d: this Keras hides its loss metric, so that the losses recorded "
                           "are means over the epoch so far" % entry.index)
-        leaves, content = self.batch.whole(call.name == "train_on_batch" and self.flavour.is_keras3)
-        recorder.step(call, loss, leaves, content, self.batch.learning_rate, seconds)
+        whole_in_each = call.name == "train_on_batch" and self.flavour.is_keras3
+        leaves, content = self.batch.whole(whole_in_each)
+        weights = self.batch.weights(whole_in_each)
+        recorder.step(call, loss, leaves, content, self.batch.learning_rate, seconds, weights)
         if self.batch.loss is not None and isinstance(logs, dict) and "loss" in logs:
             logs = dict(logs, loss=np.float32(recorder.running_loss(call)))
         if first and entry.leaves is not None and call.index == entry.first_fit:
@@ -272,9 +287,12 @@ class EagerKeras(object):
             return function(iterator)
         self.seen = []
         logs = function(iterator)
-        contents = [content for _, content in self.seen]
+        contents, sketches = [content for _, content, _ in self.seen], [sketch for _, _, sketch in self.seen]
         self.recorder.validation_batch(
-            model, sum(rows for rows, _ in self.seen), None if None in contents else sum(contents))
+            model,
+            sum(rows for rows, _, _ in self.seen),
+            None if None in contents else sum(contents),
+            functools.reduce(added, sketches) if sketches else None)
         return logs
 
     def sgd_probe(self, model, call):
@@ -364,6 +382,10 @@ class EagerKeras(object):
 
     def loss_name(self, model):
         return loss_text(getattr(model, "loss", None) if not self.flavour.is_keras3 else compiled_loss(model))
+
+    def loss_weights(self, model):
+        compiled = getattr(model, "_compile_loss" if self.flavour.is_keras3 else "compiled_loss", None)
+        return of_outputs(getattr(compiled, "_user_loss_weights", None), model)
 
     def metric_names(self, model):
         return [str(getattr(metric, "name", metric)) for metric in getattr(model, "metrics", [])]

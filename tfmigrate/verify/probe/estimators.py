@@ -281,6 +281,9 @@ class Watcher(object):
     def loss_name(self, model):
         return "model_fn's"
 
+    def loss_weights(self, model):
+        return []
+
     def metric_names(self, model):
         return []
 

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from . import flavours, weights
+from . import flavours, initializers, weights
 
 ASKED = "_tfmigrate_asked"
 LOADED = "_tfmigrate_loaded"
@@ -44,6 +44,7 @@ def of_model(model):
         "regularizers": regularizers,
         "constraints": constraints,
         "dtypes": sorted(dtypes),
+        "initializers": initializers.of_layers(layers),
         "masked": any(
             getattr(output, "_keras_mask", None) is not None for output in getattr(model, "outputs", None) or []),
         "loaded": any(hasattr(one, LOADED) for one in with_inner(model)),

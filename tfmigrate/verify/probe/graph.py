@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from . import remainder
-from .content import fingerprint_of, rows_anyhow
+from .content import fingerprint_of, rows_anyhow, rows_sketch
 from .towers import replicas_of
 
 PROBE_LEARNING_RATE = 0.01
@@ -60,6 +60,7 @@ class GraphKeras(object):
         if not all(isinstance(array, np.ndarray) for array, in leaves):
             recorder.note("batches that reach a TensorFlow 1 graph as tensors have no fingerprint")
             leaves = None
+        weights = inputs[sum(counts):sum(counts) + len(getattr(model, "_feed_sample_weights", None) or [])]
         entry, first = call.entry, call.steps == 0
         if recorder.shares_evenly:
             weighted = remainder.weighted_inputs(model, inputs)
@@ -74,7 +75,8 @@ class GraphKeras(object):
         seconds = time.time() - started
         loss = outputs[0] if isinstance(outputs, (list, tuple)) else outputs
         recorder.step(
-            call, float(np.asarray(loss)), leaves, fingerprint_of(leaves) if leaves else None, learning_rate, seconds)
+            call, float(np.asarray(loss)), leaves, fingerprint_of(leaves) if leaves else None, learning_rate, seconds,
+            weights if all(isinstance(array, np.ndarray) for array in weights) else None)
         if first and entry.leaves is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
         return outputs
@@ -84,7 +86,8 @@ class GraphKeras(object):
         if inputs and isinstance(inputs[0], np.ndarray) and inputs[0].ndim:
             arrays = inputs[:len(model._feed_inputs) + len(model._feed_targets)]
             whole = all(isinstance(array, np.ndarray) and array.ndim for array in arrays)
-            self.recorder.validation_batch(model, int(inputs[0].shape[0]), rows_anyhow(arrays) if whole else None)
+            content, sketch = (rows_anyhow(arrays), rows_sketch(arrays)) if whole else (None, None)
+            self.recorder.validation_batch(model, int(inputs[0].shape[0]), content, sketch)
         return function(inputs)
 
     def sgd_probe(self, model, function, inputs, call):
@@ -170,6 +173,9 @@ class GraphKeras(object):
     def loss_name(self, model):
         return loss_text(getattr(model, "loss", None))
 
+    def loss_weights(self, model):
+        return of_outputs(getattr(model, "loss_weights", None), model)
+
     def metric_names(self, model):
         return [str(name) for name in getattr(model, "metrics_names", [])]
 
@@ -217,6 +223,18 @@ def loss_text(loss):
     if loss is None or isinstance(loss, str):
         return str(loss)
     return getattr(loss, "name", None) or getattr(loss, "__name__", None) or type(loss).__name__
+
+
+def of_outputs(weights, model):
+    """loss_weights, a number for each output in the model's order; none where all are 1, or none is a number."""
+    names = list(getattr(model, "output_names", None) or [])
+    if isinstance(weights, dict):
+        weights = [weights.get(name, 1.0) for name in (names if set(weights) <= set(names) else sorted(weights))]
+    try:
+        found = [float(weight) for weight in np.atleast_1d(weights if weights is not None else [])]
+    except (TypeError, ValueError):
+        return []
+    return found if any(weight != 1.0 for weight in found) else []
 
 
 def epoch_callback(base, recorder, call, before_training=None):

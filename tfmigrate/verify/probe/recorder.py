@@ -11,10 +11,13 @@ import time
 
 import numpy as np
 
-from . import callers, facts, predictions, weights
-from .content import sketch_of
+from . import callers, draws, facts, predictions, weights
+from .content import added, sketch_of, values_of
 
 WAIT_SECONDS = 0.02
+
+KEPT_BATCHES = 32
+"""Of so many steps some of the batch's values are kept; of later ones the sketch alone."""
 
 
 ONE_OF_SEVERAL = 20
@@ -43,6 +46,8 @@ class Call(object):
         self.validation_samples = 0
         self.validation_content = 0
         """Modulo 2 ** 64, whatever the order of the rows; None where some could not be read."""
+        self.validation_sketch = ()
+        """See content.rows_sketch; empty before the first rows."""
         self.written = False
         self.first_epoch_over = False
         self.epoch_loss = 0.0
@@ -144,6 +149,7 @@ class Recorder(object):
             devices=list(self.machine.devices) if self.machine else [],
             device_kind=self.machine.kind if self.machine else "",
             replicas=self.config["replicas"],
+            numpy=np.__version__,
         )
 
     def finish(self, ok, error):
@@ -159,6 +165,7 @@ class Recorder(object):
             train_seconds=self.train_seconds,
             samples_per_second=samples / seconds if seconds > 0 else None,
             peak_memory_bytes=peak_memory(),
+            packages=versions(self.config.get("imports", [])),
         )
         self.file.close()
 
@@ -188,6 +195,7 @@ class Recorder(object):
             optimizer=optimizer[0],
             config=optimizer[1],
             loss=adapter.loss_name(model),
+            loss_weights=adapter.loss_weights(model),
             metrics=adapter.metric_names(model),
             at=callers.compiled_at(model),
         )
@@ -435,13 +443,15 @@ class Recorder(object):
 
     # -- steps
 
-    def step(self, call, loss, leaves, fingerprint, learning_rate, seconds):
+    def step(self, call, loss, leaves, fingerprint, learning_rate, seconds, weights=None):
         """One optimizer step. `leaves` are the batch's inputs then targets in order, each as the list of its parts (or
-        None, which has no fingerprint either); `seconds` the step's own wall time."""
-        samples = sketch = None
+        None, which has no fingerprint either); `seconds` the step's own wall time; `weights` those of the samples, an
+        array for each output that has some, or None where nobody could look."""
+        samples = sketch = values = None
         if leaves:
             samples = sum(len(part) for part in leaves[0]) if leaves[0][0].ndim else None
-            sketch = sketch_of(leaves) if self.predicted else None
+            sketch = sketch_of(leaves)
+            values = self.keep_batch(call, leaves) if sketch and self.taken < KEPT_BATCHES else None
         self.write(
             "step",
             fit=call.index,
@@ -451,6 +461,9 @@ class Recorder(object):
             samples=samples,
             fingerprint=fingerprint,
             sketch=sketch,
+            values=values,
+            made=self.predicted,
+            weighed=weighed(weights, samples),
             learning_rate=learning_rate,
             shared_evenly=self.shares_evenly and call.entry.weighable,
         )
@@ -467,6 +480,15 @@ class Recorder(object):
             call.first_epoch_samples += samples or 0
             if samples is not None:
                 call.largest_batch = max(samples, call.largest_batch or 0)
+
+    def keep_batch(self, call, leaves):
+        """Keeps some of a batch's values; returns the name of the file."""
+        values = values_of(leaves)
+        if values is None:
+            return None
+        name = "batch-%d-%d-%d.npz" % (call.index, call.epoch, call.step)
+        self.save(name, values)
+        return name
 
     def running_loss(self, call):
         return call.epoch_loss / call.epoch_weight if call.epoch_weight else 0.0
@@ -487,12 +509,13 @@ class Recorder(object):
         call.first_epoch_over = True
         self.write_fit(call)
 
-    def validation_batch(self, model, samples, content):
+    def validation_batch(self, model, samples, content, sketch):
         call = self.current(model)
         if call is not None and not call.first_epoch_over:
             call.validation_samples += samples
             known = content is not None and call.validation_content is not None and not self.predicted
             call.validation_content = (call.validation_content + content) % (1 << 64) if known else None
+            call.validation_sketch = sketch if call.validation_sketch == () else added(call.validation_sketch, sketch)
 
     def write_fit(self, call):
         """Written when the first epoch is over, so that its counts are what happened and not what was meant."""
@@ -514,6 +537,9 @@ class Recorder(object):
             shuffle=asked["shuffle"],
             validation_samples=call.validation_samples or None,
             validation_content=self.content_of_validation(call),
+            validation_sketch=call.validation_sketch or None,
+            callbacks=asked.get("callbacks", []),
+            dropped=sorted(draws.DROPPED),
             class_weight=asked["class_weight"],
             sample_weight=asked["sample_weight"],
             at=call.at,
@@ -539,6 +565,14 @@ class Recorder(object):
         self.batch_calls = {}
 
 
+def weighed(weights, samples):
+    """The trace's Step.weighed."""
+    if weights is None or not samples:
+        return None
+    excess = [np.asarray(array, dtype=np.float64) - 1.0 for array in weights]
+    return [sum(float(part.mean()) for part in excess), sum(float((part ** 2).mean()) for part in excess)]
+
+
 def weights_file(model, moment):
     return "model-%s-%s.npz" % (model, moment)
 
@@ -555,6 +589,12 @@ def peak_memory():
     391 MiB where a new interpreter has 691 (TensorFlow 2.21, a small model)."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def versions(names):
+    """Of the modules that are imported and tell their version."""
+    found = ((name, getattr(sys.modules.get(name), "__version__", None)) for name in names)
+    return dict((name, version) for name, version in found if isinstance(version, str))
 
 
 def clean(value):

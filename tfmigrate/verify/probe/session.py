@@ -2,6 +2,7 @@
 
 import os
 import runpy
+import site
 import sys
 import traceback
 
@@ -32,6 +33,8 @@ def run(config):
     recorder = Recorder(config)
     for remark in config["unconfined"]:
         recorder.note(remark)
+    if config.get("packages"):
+        site.addsitedir(config["packages"])
     trouble = setup.run(config)
     if trouble:
         recorder.finish(False, trouble)

@@ -38,11 +38,12 @@ def render(report: Report) -> str:
 
 def _verdict(report: Report) -> ElementTree.Element:
     case = _case("verdict", report.title)
+    words = f"{report.headline}: {report.reason}"
     if report.exit_code == 0:
-        ElementTree.SubElement(case, "system-out").text = report.reason
+        ElementTree.SubElement(case, "system-out").text = words
     else:
         kind = "failure" if report.exit_code == 1 else "error"
-        ElementTree.SubElement(case, kind, type=report.verdict, message=report.reason)
+        ElementTree.SubElement(case, kind, type=report.verdict, message=words)
     return case
 
 

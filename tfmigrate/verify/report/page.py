@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from importlib import resources
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
         not_run=not_run,
         sentence=sentence,
         breakable=breakable,
+        command_line=shlex.join,
     )
     shown = report.shown
     return environment.from_string(source).render(

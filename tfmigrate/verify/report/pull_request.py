@@ -20,7 +20,7 @@ MARKS = {
 
 def render(report: Report, pictures: Sequence[str] = ()) -> str:
     """`pictures`: files that lie beside the text once it is published."""
-    parts = [f"### {MARKS[report.verdict]} {report.verdict}: {_text(report.title)}", _text(sentence(report.reason))]
+    parts = [f"### {MARKS[report.verdict]} {report.headline}: {_text(report.title)}", _text(sentence(report.reason))]
     if report.shown and report.shown.divergence and report.shown.line:
         line = report.shown.line
         parts.append(f"At {_code(line.place)}: {_code(line.text)}")

@@ -59,7 +59,7 @@ def show(report: Report, console: Console) -> None:
     if report.covered:
         console.print(Text(f"Depth: {report.depth}. Trained: {report.covered}.", style="dim"))
     console.print()
-    console.print(Text.assemble((report.verdict, COLOURS[report.verdict]), f"  {report.reason}"))
+    console.print(Text.assemble((report.headline, COLOURS[report.verdict]), f"  {report.reason}"))
     if report.shown and report.shown.divergence and report.shown.line:
         line = report.shown.line
         console.print(Text.assemble((f"{line.place}: ", "bold"), line.text))

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tfmigrate.places import FIRST, SINCE
+from tfmigrate.verify.run import packages
 from tfmigrate.verify.run import trace as traces
 from tfmigrate.verify.run.child import Child
 from tfmigrate.verify.run.launch import Command, Launch, fresh
@@ -192,6 +193,8 @@ def _config(
         "module": world.module,
         "setup": str(scratch / SETUP / world.setup.name) if world.setup else None,
         "stubs": str(scratch / STUBS) if world.stubs else None,
+        "packages": str(world.packages) if world.packages else None,
+        "imports": packages.imported_by(world),
         "output": str(output.resolve()),
         "world": world.kind,
         "replicas": world.replicas,

@@ -12,7 +12,21 @@ from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Limits, Outcome, World
 
 STOPPED = "was stopped"
-PACKAGES = {"cv2": "opencv-python-headless", "sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml"}
+PACKAGES = {
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "imblearn": "imbalanced-learn",
+    "mpl_toolkits": "matplotlib",
+    "PIL": "pillow",
+    "pywt": "pywavelets",
+    "scikitplot": "scikit-plot",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "skopt": "scikit-optimize",
+    "yaml": "pyyaml",
+}
 """Packages whose module has another name."""
 
 

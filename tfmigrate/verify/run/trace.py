@@ -33,6 +33,7 @@ class Start:
     device_kind: str
     """"physical GPU", "logical GPU" or "logical CPU"."""
     replicas: int
+    numpy: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Model:
     own: tuple[tuple[float, float, bool, float | None] | None, ...] = ()
     """What the script itself gave each weight, before it was given the other run's: mean, spread, whether a file gave
     it, and how far it lay from the other run's, over the largest element of that. None where nobody can tell."""
+    initializers: tuple[str, ...] = ()
+    """"0 dense kernel: GlorotUniform": number and name of the layer, of those with weights, and its part."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class Compile:
     metrics: tuple[str, ...]
     at: str | None = None
     """Where the script compiled the model: "train.py:12"."""
+    loss_weights: tuple[float, ...] = ()
+    """Of each output; empty where all are 1."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,13 @@ class Fit:
     """Hash of the rows that the first epoch validates on, inputs and targets as float32, whatever their order."""
     at: str | None = None
     """Where in the script the call stands; of "train_on_batch" the first of them."""
+    validation_sketch: tuple[float, ...] | None = None
+    """Sums over the same rows (probe/content, rows_sketch): of each array the squares, the projections and their
+    squares, then the products of neighbouring arrays' projections."""
+    callbacks: tuple[str, ...] = ()
+    """Classes of those that the script gives, in their order."""
+    dropped: tuple[str, ...] = ()
+    """"dropout 0.5": what the script's own code asked for by the end of the first epoch, each once."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +135,14 @@ class Step:
     shared_evenly: bool = False
     """An old run's batch that was cut and weighted as MirroredStrategy does it (see probe/remainder)."""
     sketch: tuple[tuple[float, float], ...] | None = None
-    """(norm, projection on a fixed random direction) of each array; only where the script predicted before, so that a
-    batch may hold what a model made."""
+    """(norm, projection on a fixed random direction) of each array; None where one holds texts."""
+    values: str | None = None
+    """Of the first steps: an .npz of some rows of each array, for batches whose fingerprints differ."""
+    weighed: tuple[float, float] | None = None
+    """Of the weights w of the samples (sample_weight and class_weight together, of all outputs): the sums of w - 1 and
+    of its square, each a mean over the samples; (0, 0) without weights, None where nobody could look."""
+    made: bool = False
+    """The script predicted before, so that the batch may hold what a model made."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +217,8 @@ class End:
     samples_per_second: float | None
     """Trained, or, in a script that trains nothing, predicted."""
     peak_memory_bytes: int | None
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Versions of what the program's own files import, by module; of those that were imported and tell one."""
 
 
 @dataclass(frozen=True)
@@ -327,6 +347,7 @@ def together(workers: Sequence[Trace]) -> Trace:
                 samples=_sum(one.samples for one in same),
                 validation_samples=_sum(one.validation_samples for one in same),
                 validation_content=None,
+                validation_sketch=None,
             )
         )
     end = chief.end

@@ -81,6 +81,8 @@ class World:
     data."""
     stubs: Mapping[str, Path] = field(default_factory=dict)
     """Files and folders that stand in for modules, by the module's name."""
+    packages: Path | None = None
+    """A folder of packages that the runtime lacks, put last on the path."""
 
     @property
     def home(self) -> Path:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 
-from tfmigrate.verify.judge.align import same_batch
-from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_apart, times, where
+from tfmigrate.verify.judge.batches import distance, same
+from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_apart, times, where, without_callbacks
 from tfmigrate.verify.run.trace import Step
 
 
@@ -41,9 +42,25 @@ def ended(e: Evidence) -> Divergence | None:
         checked = validation(e)
         if checked is not None:
             return replace(checked, cause=f"{checked.cause}, and {ended}")
-        what = f"{ended}, though all losses to there agree: look at EarlyStopping, its monitor and its patience"
+        look = without_callbacks(e) or _metrics_gone(e) or "look at EarlyStopping, its monitor and its patience"
+        what = f"{ended}, though all losses to there agree: {look}"
         return Divergence("data", what, *_first_missing(e), fit if len(e.old.fits) > 1 else None)
     return None
+
+
+def callbacks(e: Evidence) -> Divergence | None:
+    """One that is gone, where the losses part after the first and nothing else shows."""
+    first, gone = first_apart(e), without_callbacks(e)
+    if first is None or first == e.comparison.steps[0] or not gone:
+        return None
+    return Divergence("callback", gone, first.epoch, first.step)
+
+
+def _metrics_gone(e: Evidence) -> str:
+    """What the old run logs and the new one does not, which a callback may watch. Standalone Keras says `acc`."""
+    old, new = ({key for epoch in t.epochs for key in epoch.logs} for t in (e.old, e.new))
+    gone = {key for key in old if {key, re.sub("(^|_)acc$", r"\1accuracy", key)}.isdisjoint(new)} - {"lr"}
+    return f"the old script logs {', '.join(sorted(gone))}, the new one does not" if gone else ""
 
 
 def _epochs_of(taken: set[int]) -> str:
@@ -73,7 +90,7 @@ def batches(e: Evidence) -> Divergence | None:
     content_alone = e.row("batches") is not None and e.row("global batch size") is None
     first = _data_apart(e) if content_alone else None
     # A GAN trains on what it made: other data may be what other settings or other training led to.
-    return None if first and first.sketch else other_batches(e)
+    return None if first and first.made else other_batches(e)
 
 
 def other_batches(e: Evidence) -> Divergence | None:
@@ -83,7 +100,7 @@ def other_batches(e: Evidence) -> Divergence | None:
         return Divergence("batch size", f"batches of {size.new} where {size.old} was asked for{ratio}", *_first_data(e))
     if e.row("batches") is not None:
         epoch, step = _first_data(e)
-        what = "the same batches in another order" if _reordered(e) else "batches with other content"
+        what = "the same batches in another order" if _reordered(e) else f"batches with other content{_by(e)}"
         return Divergence("data", f"{what}, first at {where(epoch, step)}{_skipped(e) or _ran_out(e)}", epoch, step)
     samples = e.row("samples per epoch")
     if samples is not None:
@@ -141,9 +158,22 @@ def _data_apart(e: Evidence) -> Step | None:
     others = {(s.fit, s.epoch, s.step): s for s in e.new.steps}
     for old in e.old.steps:
         new = others.get((old.fit, old.epoch, old.step))
-        if new is None or old.samples != new.samples or same_batch(old, new, e.comparison.tolerance) is False:
+        if new is None or old.samples != new.samples or same(e.old, e.new, old, new, e.comparison.tolerance) is False:
             return old
     return None
+
+
+SMALL = 0.01
+"""Of the values' size; a larger difference is no matter of size."""
+
+
+def _by(e: Evidence) -> str:
+    """By how much the first batch differs, where that is little."""
+    first = _data_apart(e)
+    key = first and (first.fit, first.epoch, first.step)
+    other = next((s for s in e.new.steps if (s.fit, s.epoch, s.step) == key), None)
+    apart = distance(e.old, e.new, first, other) if first is not None and other is not None else None
+    return f" (values differ by up to {apart:.2g} of their size)" if apart is not None and apart <= SMALL else ""
 
 
 def _first_missing(e: Evidence) -> tuple[int | None, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +25,7 @@ Kind = Literal[
     "data",
     "shuffle",
     "loss weights",
+    "sample weights",
     "regularizer",
     "constraint",
     "dropout",
@@ -34,6 +36,7 @@ Kind = Literal[
     "remainder batch",
     "batch norm",
     "validation",
+    "callback",
     "rows",
     "predictions",
     "unknown",
@@ -61,6 +64,16 @@ class Evidence:
     def row(self, start: str) -> Row | None:
         """The first broken row of the contract whose name begins so."""
         return next((row for row in self.comparison.broken if row.what.startswith(start)), None)
+
+
+def without_callbacks(e: Evidence) -> str:
+    """Which callbacks a training call of the new script has no more, in words; empty where it has as many."""
+    for old, new in zip(e.old.fits, e.new.fits):
+        gone = Counter(old.callbacks) - Counter(new.callbacks)
+        if gone and len(old.callbacks) > len(new.callbacks):
+            call = f" (training call {old.index})" if len(e.old.fits) > 1 else ""
+            return f"the old script trains with {', '.join(sorted(gone))}, the new one without{call}"
+    return ""
 
 
 RATIO_BAND = 1e-3

@@ -17,13 +17,31 @@ from tfmigrate.verify.judge.causes.evidence import (
 from tfmigrate.verify.judge.optimizers import pair_compiles
 
 
-def loss_weights(e: Evidence) -> Divergence | None:
+def sample_weights(e: Evidence) -> Divergence | None:
     for what in ("class weights", "sample weights"):
         row = e.row(what)
         if row is not None:
             change = "are gone" if row.old else "were added"
-            return Divergence("loss weights", f"{what} {change}", *(first_loss(e) or (0, 0)))
-    return None
+            return Divergence("sample weights", f"{what} {change}", *(first_loss(e) or (0, 0)))
+    row = e.row("mean weight of a sample")
+    if row is None:
+        return None
+    if "none" in (row.old, row.new):
+        change = "have no weights any more" if row.new == "none" else "were given weights"
+        what = f"the samples {change}, neither by their class nor by themselves"
+    else:
+        what = f"the samples have other weights (mean {row.old} -> {row.new})"
+    what += ": look at class_weight, sample_weight and at the third of what a generator or a dataset yields"
+    return Divergence("sample weights", what, *(first_loss(e) or (0, 0)))
+
+
+def loss_weights(e: Evidence) -> Divergence | None:
+    row = e.row("loss weights")
+    if row is None:
+        return None
+    return Divergence(
+        "loss weights", f"the loss weights of the outputs, {row.old}, became {row.new}", *(first_loss(e) or (0, 0))
+    )
 
 
 def regularizers(e: Evidence) -> Divergence | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfmigrate.verify.judge import weights
+from tfmigrate.verify.judge import initializers, weights
 from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, Kind, first_apart, first_loss
 from tfmigrate.verify.judge.contract import BATCH_NORM, updates_explain
 from tfmigrate.verify.judge.optimizers import number
@@ -43,6 +43,11 @@ def _own(e: Evidence) -> Divergence | None:
         if given:
             what = f"a file gives {_first_of(given)} in the old script; the new one has other values there"
             return Divergence("initial weights", f"{what}: look at by_name= and at the names of the layers", 0, 0)
+        asked = initializers.changed(old, new) if e.row("initializers") else []
+        if asked:
+            part, was, now = asked[0]
+            more = f" (and {len(asked) - 1} more)" if asked[1:] else ""
+            return Divergence("initial weights", f"the initializer of {part} became {now}, it was {was}{more}", 0, 0)
         drawn = weights.drawn_otherwise(old, new) if e.row("initial values") else []
         if drawn:
             (_, (m, s), (n, t)), names = drawn[0], [name for name, _, _ in drawn]
@@ -137,6 +142,12 @@ def batch_norm(e: Evidence) -> Divergence | None:
         return None
     what = "the moving statistics of batch norm differ and so do the losses"
     return Divergence("batch norm", what, *(first_loss(e) or ()))
+
+
+def own_dropout(e: Evidence) -> Divergence | None:
+    """Of the script's own code, which takes the same numbers in both runs, so that its losses show it."""
+    row = e.row("dropout of the script's own code")
+    return None if row is None else Divergence("dropout", f"{row.old} became {row.new}", *(first_loss(e) or ()))
 
 
 def dropout(e: Evidence) -> Divergence | None:

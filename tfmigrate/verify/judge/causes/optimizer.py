@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_loss, times, where
+from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_loss, times, where, without_callbacks
 from tfmigrate.verify.judge.optimizers import (
     EPSILON_MOVED,
     changed_settings,
@@ -49,7 +49,9 @@ def learning_rate(e: Evidence) -> Divergence | None:
         if old.learning_rate is not None and new is not None and not math.isclose(old.learning_rate, new, rel_tol=1e-6):
             ratio = times(new / old.learning_rate) if old.learning_rate else ""
             change = f"learning rate {old.learning_rate:.6g} -> {new:.6g}{ratio}"
-            return Divergence("learning rate", f"{change} from {where(old.epoch, old.step)} on", old.epoch, old.step)
+            what = f"{change} from {where(old.epoch, old.step)} on"
+            what += f"; {gone}" if (gone := without_callbacks(e)) else ""
+            return Divergence("learning rate", what, old.epoch, old.step)
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tfmigrate.verify.judge.align import PredictionPair, same_batch
+from tfmigrate.verify.judge.align import PredictionPair, same_inputs
 from tfmigrate.verify.judge.causes.evidence import RATIO_BAND, Divergence, Evidence, times
 
 REORDERED = 1e-2
@@ -24,7 +24,7 @@ def rows(e: Evidence) -> Divergence | None:
         if ratio and first.new.call == "predict_on_batch" and e.new.start and e.new.start.keras.startswith("3."):
             ratio += " (predict_on_batch of Keras 3 answers once for each replica)"
         return Divergence("rows", f"{old} rows became {new}{ratio}, first in {_call(first)}", None, first.index)
-    first = next((p for p in pairs if same_batch(p.old, p.new, e.comparison.tolerance) is False), None)
+    first = next((p for p in pairs if same_inputs(p.old, p.new, e.comparison.tolerance) is False), None)
     if first is not None:
         return Divergence("data", f"what goes in is not the same, first in {_call(first)}", None, first.index)
     return None

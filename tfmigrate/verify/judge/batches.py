@@ -1,0 +1,108 @@
+"""How far the batches of two runs lie apart, where they are not the same to the last bit.
+
+np.tanh, np.exp and the mean of a float32 array end in other last digits in NumPy 1.18 and in 2.x, so the same script
+has other data in an old and in today's interpreter. Such batches are compared value by value.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tfmigrate.verify.judge.align import sketches_apart
+from tfmigrate.verify.run.trace import Fit, Step, Trace
+
+ROUNDED = 4e-6
+"""Relative; 32 units in the last place of a float32. np.tanh and np.exp of two NumPys differ by one or two of them, the
+mean and the standard deviation of a float32 array by up to ten, and with them all that is divided by them. A factor
+of 1.00001 is more."""
+
+Values = npt.NDArray[np.float64]
+
+
+def distance(old: Trace, new: Trace, a: Step, b: Step) -> float | None:
+    """The largest difference of a value in the batches of two steps, relative to the largest value of its column (of a
+    table) or of its array; 0 when they are the same to the last bit, infinite when they cannot be held against each
+    other, None when one of them has no fingerprint."""
+    if a.fingerprint is None or b.fingerprint is None:
+        return None
+    if a.fingerprint == b.fingerprint:
+        return 0.0
+    whole = sketches_apart(a, b)
+    if a.values is None or b.values is None or math.isinf(whole):
+        return whole
+    kept = _apart(_load(old.folder / a.values), _load(new.folder / b.values))
+    return kept if kept > ROUNDED else max(kept, whole)  # which the values that were not kept have a share in
+
+
+def same(old: Trace, new: Trace, a: Step, b: Step, band: float) -> bool | None:
+    """Whether two steps had the same batch but for rounding; where a model may have made it, it need only be as near as
+    the losses must be (`band`)."""
+    apart = distance(old, new, a, b)
+    if apart is None:
+        return None
+    return apart <= (max(band, ROUNDED) if a.made and b.made else ROUNDED)
+
+
+def largest_rounding(old: Trace, new: Trace) -> tuple[float, int]:
+    """(the largest difference that counts as rounding, in how many batches)."""
+    others = {(s.fit, s.epoch, s.step): s for s in new.steps}
+    found = [
+        apart
+        for step in old.steps
+        if not step.made and (other := others.get((step.fit, step.epoch, step.step))) is not None
+        if (apart := distance(old, new, step, other)) is not None and 0.0 < apart <= ROUNDED
+    ]
+    return max(found, default=0.0), len(found)
+
+
+def validated(old: Fit, new: Fit) -> float | None:
+    """How far apart the rows lie that two training calls validate on, in whatever order, relative; 0 when they are the
+    same to the last bit, None when one was not recorded."""
+    if old.validation_content is None or new.validation_content is None:
+        return None
+    if old.validation_content == new.validation_content:
+        return 0.0
+    a, b = old.validation_sketch, new.validation_sketch
+    if a is None or b is None or len(a) != len(b) or old.validation_samples != new.validation_samples:
+        return math.inf
+    leaves = (len(a) + 1) // 4
+    largest = [max(abs(x), abs(y)) for x, y in zip(a, b)]
+    scales = []
+    for i in range(leaves):
+        squares, of_shadows = largest[3 * i], largest[3 * i + 2]
+        scales += [squares, math.sqrt((old.validation_samples or 1) * of_shadows), of_shadows]
+    scales += [math.sqrt(largest[3 * i + 2] * largest[3 * i + 5]) for i in range(leaves - 1)]
+    return max((abs(x - y) / scale if scale else abs(x - y) for x, y, scale in zip(a, b, scales)), default=math.inf)
+
+
+@lru_cache(maxsize=256)
+def _load(path: Path) -> tuple[Values, ...]:
+    try:
+        with np.load(path) as stored:
+            return tuple(np.asarray(stored[str(i)], dtype=np.float64) for i in range(len(stored.files)))
+    except (OSError, ValueError, KeyError):
+        return ()
+
+
+def _apart(old: tuple[Values, ...], new: tuple[Values, ...]) -> float:
+    if not old or [array.shape for array in old] != [array.shape for array in new]:
+        return math.inf
+    return max(map(_array_apart, old, new))
+
+
+def _array_apart(old: Values, new: Values) -> float:
+    """0 where both have no number."""
+    both = np.isnan(old) & np.isnan(new)
+    old, new = np.where(both, 0.0, old), np.where(both, 0.0, new)
+    apart = np.abs(old - new)
+    if not np.isfinite(apart).all():
+        return math.inf
+    # The columns of a table have sizes of their own; the points of a picture have one.
+    largest = np.abs(old).max(axis=0 if old.ndim == 2 else None, initial=0.0)
+    scale = np.broadcast_to(np.where(largest > 0.0, largest, 1.0), apart.shape)
+    return float((apart / scale).max(initial=0.0))
