@@ -198,3 +198,37 @@ def test_progress_of_several_processes(project: Path) -> None:
     migrate.check(["."], Settings(jobs=2), lambda done, of: told.append((done, of)))
     assert told[-1] == (5, 5)
     assert told == sorted(told)
+
+
+class TestCounts:
+    """With the real rules: what is looked at is never fewer than what can be migrated."""
+
+    @pytest.fixture(autouse=True)
+    def fake_rewrite(self) -> None:
+        """In the place of the stand-in."""
+
+    def test_a_requirements_file_is_looked_at_too(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        Path("train.py").write_text(
+            "from keras.models import Sequential\nfrom keras.layers import Dense\n"
+            "from keras.utils import multi_gpu_model\n"
+            "model = Sequential([Dense(1, input_shape=(2,))])\n"
+            "parallel = multi_gpu_model(model, gpus=2)\nparallel.compile('sgd', 'mse')\n"
+        )
+        Path("requirements.txt").write_text("tensorflow-gpu==1.15\nkeras==2.3.1\n")
+        summary = json.loads(tfmigrate("check", "--format", "json").out)["summary"]
+        assert summary["migrated"] == 2
+        assert summary["scanned"] == 2
+        assert tfmigrate("check").text.splitlines()[-1].startswith("2 files looked at: 2 files can be migrated")
+
+    def test_a_module_outside_the_given_paths_is_looked_at_too(self, project: Path, tfmigrate: Tfmigrate) -> None:
+        Path("model.py").write_text(
+            "from keras.models import Sequential\nfrom keras.layers import Dense\n"
+            "def build():\n    return Sequential([Dense(1, input_shape=(2,))])\n"
+        )
+        Path("train.py").write_text(
+            "from keras.utils import multi_gpu_model\nfrom model import build\n"
+            "parallel = multi_gpu_model(build(), gpus=2)\nparallel.compile('sgd', 'mse')\n"
+        )
+        summary = json.loads(tfmigrate("check", "--format", "json", "train.py").out)["summary"]
+        told = {file["path"] for file in json.loads(tfmigrate("check", "--format", "json", "train.py").out)["files"]}
+        assert summary["scanned"] >= len(told) >= 1

@@ -71,5 +71,6 @@ def _without_known(result: Result, path: Path, paths: Sequence[str], output: Out
     if left.known:
         output.say(f"{left.known} known from {path}, not shown.")
     if left.stale:
-        output.say(f"{left.stale} of {path} gone: make it anew with --write-baseline.")
+        gone = "1 finding is" if left.stale == 1 else f"{left.stale} findings are"
+        output.say(f"{path}: {gone} gone; write it again with --write-baseline.")
     return left.result
