@@ -64,28 +64,17 @@ def deliver(data: bytes, stream: TextIO, file: Path | None) -> None:
 
 
 def _rendered(result: Result, chosen: Settings, output: Output, to_terminal: bool) -> bytes:
-    name: str = chosen.format
-    if output.statistics:
-        from tfmigrate.report import statistics
-
-        return visible(statistics.render(result, chosen, with_counts=not output.quiet), "\n").encode()
-    if name == "text" and not result.files:
-        return b"" if output.quiet else visible(_report("text", result, chosen), "\n").encode()
-    if name in ("text", "grouped") and (to_terminal or name == "grouped" or output.colour == "always"):
+    form = "statistics" if output.statistics else chosen.format
+    grouped = form == "grouped" or (form == "text" and (to_terminal or output.colour == "always"))
+    if grouped and result.files:
         from tfmigrate.report import terminal  # Loads rich, which a run without a hit never needs.
 
         colour = {"always": True, "never": False, "auto": None if to_terminal else False}[output.colour]
         # The terminal's own colours are escape sequences too: that report takes care of the text from others itself.
         return terminal.render(result, chosen, colour, with_counts=not output.quiet).encode()
-    if name == "text":
-        from tfmigrate.report import text as plain
-
-        return visible(plain.render(result, chosen, with_counts=not output.quiet), "\n").encode()
-    return visible(_report(name, result, chosen), "\n").encode()
-
-
-def _report(name: str, result: Result, chosen: Settings) -> str:
-    return str(import_module(f"tfmigrate.report.{name}").render(result, chosen))
+    form = "text" if grouped else form
+    more = {"with_counts": not output.quiet} if form in ("text", "statistics") else {}
+    return visible(str(import_module(f"tfmigrate.report.{form}").render(result, chosen, **more)), "\n").encode()
 
 
 def write(text: str) -> None:

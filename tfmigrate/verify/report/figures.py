@@ -345,6 +345,7 @@ def _label(figure: Figure, axes: Axes, labels: Sequence[Label], shape: Shape) ->
     if lines > needed:
         figure.set_size_inches(width, height + (lines - needed) / 72 / 0.85)
         needed = lines
+    axes.get_xlim(), axes.get_ylim()  # matplotlib settles them when they are asked for
     ends = [axes.transAxes.inverted().transform(axes.transData.transform((one.x, one.y)))[1] for one in labels]
     heights = [1.35 * size * len(text) / needed for text in texts]
     for one, text, y in zip(labels, texts, spread(ends, heights)):
