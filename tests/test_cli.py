@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from tests.conftest import ROOT, Outcome, git
 from tests.files.test_notebook import written
-from tfmigrate import cli, migrate
+from tfmigrate import __version__, cli, migrate
 from tfmigrate.verify.judge import verdict
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.report import Report
@@ -327,7 +328,7 @@ class TestVerify:
         put("prog/old.py", b"old")
         put("prog/new.py", b"new")
         options = "--replicas 2 --old-python /py37 --new-python /py312 --timeout 60 --cwd prog --epochs 3 --steps 4"
-        options += " --subset 500 --workers 2"
+        options += " --subset 500 --workers 2 --no-packages --time-limit 900"
         more = [
             "--synthetic-data",
             "--env",
@@ -359,6 +360,10 @@ class TestVerify:
                 depth="default",
                 environment={"A": "1", "B": "x=y"},
                 keep=Path("out/runs"),
+                packages=False,
+                version=__version__,
+                command=mock.ANY,
+                time_limit=900,
             )
         ]
         assert "INCONCLUSIVE  for a test" in done.text

@@ -182,6 +182,19 @@ def test_every_form_of_the_report_says_that_it_rests_on_todays_tensorflow(lab: L
     assert (report.headline, report.to_json()["against_today_alone"]) == ("EQUIVALENT", None)
 
 
+def test_a_smoke_test_asks_the_restored_run_where_the_data_differs(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine=replace(OLD, data_seed=3))
+    report = lab.verify(depth="smoke")
+    assert report.verdict == "SMOKE PASSED", report.reason
+    assert any(name == "data of another TensorFlow" for name, _, _ in report.known)
+    lab.behaviour = broken(genuine=replace(OLD, data_seed=3), migrated=migrated(replace(OLD, data_seed=5)))
+    assert lab.verify(depth="smoke").verdict == "DIFFERENT"
+    lab.seen.clear()
+    lab.behaviour = usual
+    lab.verify(depth="smoke")
+    assert not any(role.startswith("restored") for role in lab.roles), "where nothing is in doubt none is run"
+
+
 def test_another_crash_of_the_genuine_run_is_told_in_short(lab: Laboratory) -> None:
     lab.behaviour = broken(genuine="ValueError: old and tired (old.py:3)")
     report = lab.verify(depth="smoke")

@@ -7,9 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-
 from tfmigrate.files import regular
 
 NAMES = (
@@ -17,7 +14,6 @@ NAMES = (
     "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml", "Dockerfile*",
 )  # fmt: skip
 """Files read, the first that names a version wins."""
-REQUIREMENT_FILES = ("requirements*.txt", "requirements/*.txt", "constraints*.txt")
 
 # `==`, `~=` and conda's `=` name one version; `>=` and `<` name none. A Pipfile writes `keras = "==2.2.4"`.
 _PIN = re.compile(
@@ -83,23 +79,3 @@ def _pins(path: Path) -> Iterator[tuple[str, str]]:
         yield ("keras" if match[1].lower() == "keras" else "tensorflow"), match[2]
     for match in _IMAGE.finditer(text):
         yield "tensorflow", match[1]
-
-
-def requirements_in(folder: Path) -> dict[str, str]:
-    """What the requirement files of a folder ask for, canonical name of the package to requirement, the first that
-    names it. Options, links and files are left out, markers are not looked at."""
-    found: dict[str, str] = {}
-    for pattern in REQUIREMENT_FILES:
-        for path in sorted(folder.glob(pattern)):
-            try:
-                text = regular.read(path).decode(errors="replace")
-            except OSError:
-                continue
-            for line in text.splitlines():
-                try:
-                    asked = Requirement(line.split("#")[0].strip())
-                except InvalidRequirement:
-                    continue
-                if asked.url is None:
-                    found.setdefault(canonicalize_name(asked.name), f"{asked.name}{asked.specifier}")
-    return found

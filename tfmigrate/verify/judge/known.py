@@ -172,6 +172,11 @@ def _without_penalties(trace: Trace, constants: Mapping[int, float]) -> Trace:
     )
 
 
+def of_data(pair: Pair) -> bool:
+    """Whether a pair differs in a way that other data leads to."""
+    return pair.divergence is not None and pair.divergence.kind in OF_DATA
+
+
 def but_for_data(pair: Pair, today: Pair, genuine: Run, restored: Run, new: Run, band: float) -> Pair:
     """The pair with what old libraries make of the data by themselves known by name and size: pictures that the
     ImageDataGenerator of 2.3 shifts or turns from the same draws, other decoders, the streams of np.random.Generator,
@@ -180,15 +185,16 @@ def but_for_data(pair: Pair, today: Pair, genuine: Run, restored: Run, new: Run,
     the new script's doing, if all that the genuine run and the new one were asked for is the same too; where they do
     not, they show the cause."""
     comparison = pair.comparison
-    if pair.divergence is None or pair.divergence.kind not in OF_DATA or comparison is None or new.outcome == "crashed":
+    if not of_data(pair) or comparison is None or new.outcome == "crashed":
         return pair
     versions = {row.what for row in compare(genuine.trace, restored.trace, band).broken}
     if not any(what.startswith(DATA_ROWS) for what in versions):
         return pair
     if today.divergence is not None:
         return replace(pair, divergence=today.divergence)
-    of_data = {what for what in versions if what.startswith(DATA_ROWS)}
-    if not today.equivalent or not all(row.what in of_data or row.what.startswith(LED_TO) for row in comparison.broken):
+    excusable = {what for what in versions if what.startswith(DATA_ROWS)}
+    broken = [row.what for row in comparison.broken]
+    if not today.equivalent or not all(what in excusable or what.startswith(LED_TO) for what in broken):
         return pair
     what = (
         f"{_libraries(genuine)} make other data than today's of the same old script{_apart(genuine, restored)}; "

@@ -87,7 +87,10 @@ def sketch_of(leaves):
             return None
         values = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts])
         # einsum, for the threads of a dot product would take the cores from TensorFlow's.
-        square, shadow = np.einsum("i,i", values, values), np.einsum("i,i", values, direction(len(values)))
+        square = np.einsum("i,i", values, values)
+        whole = len(values) // PERIOD * PERIOD  # in stretches, for the direction repeats itself
+        shadow = np.einsum("ij,j->", values[:whole].reshape((-1, PERIOD)), direction(PERIOD))
+        shadow += np.einsum("i,i", values[whole:], direction(len(values) - whole))
         found.append([float(np.sqrt(square)), float(shadow)])
     return found
 

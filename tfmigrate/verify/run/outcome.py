@@ -79,10 +79,10 @@ def hint(error: str, world: World, last: str = "") -> str:
     missing = re.match(r"(?:ModuleNotFound|Import)Error: No module named '([^'.]+)'?", error)
     if missing and missing[1] not in ("keras", "tensorflow"):
         package = PACKAGES.get(missing[1], missing[1])
-        return (
-            f"; where it is a package: uv pip install --python {world.runtime.python} {package}; where it is a file of "
-            "the program, name the folder that holds it with --cwd"
-        )
+        how = f"uv pip install --python {world.runtime.python} {package}"
+        if world.kind == "genuine":
+            how = f"name {package} in the program's requirements.txt, and these runs get it"
+        return f"; where it is a package: {how}; where it is a file of the program, name its folder with --cwd"
     if error.startswith(("PermissionError", "OSError: [Errno 30]")):
         return "; verify lets a script write only in its own copy of the program, a home folder and a /tmp of its own"
     if error.startswith("FileNotFoundError"):

@@ -28,6 +28,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tfmigrate.files import pins
+from tfmigrate.files.requirements import requirements_in
 from tfmigrate.verify.run import runtimes
 from tfmigrate.verify.run.outcome import PACKAGES
 from tfmigrate.verify.run.program import program_of
@@ -114,18 +115,13 @@ def provide(world: World, tell: Callable[[str], None] = lambda line: None) -> Pr
         return Provided()
     required: dict[str, str] = {}
     for folder in pins.folders_up((world.source / world.start).resolve()):
-        for package, requirement in pins.requirements_in(folder).items():
+        for package, requirement in requirements_in(folder).items():
             required.setdefault(package, requirement)
     names = {module: canonicalize_name(PACKAGES.get(module, module)) for module in lacking}
     chosen = {module: name for module, name in names.items() if name in required or module in KNOWN}
+    if not chosen:  # the script may yet find the others in a folder of its own
+        return Provided()
     notes = []
-    if unknown := sorted(set(lacking) - set(chosen)):
-        notes.append(
-            f"{world.role}: the script imports {', '.join(unknown)}, which {world.runtime.label} lacks and neither the "
-            "program nor its requirements name a package for; --stub can stand in for it"
-        )
-    if not chosen:
-        return Provided(None, tuple(notes))
     packages = sorted(set(chosen.values()))
     found = _made([(required.get(name, name), name) for name in packages], world.runtime, tell)
     if isinstance(found, str):

@@ -361,7 +361,17 @@ def together(workers: Sequence[Trace]) -> Trace:
     return replace(
         chief,
         fits=tuple(fits),
-        steps=tuple(replace(found[0], samples=_sum(s.samples for s in found), fingerprint=None) for found in whole),
+        steps=tuple(
+            replace(
+                found[0],
+                samples=_sum(s.samples for s in found),
+                fingerprint=None,
+                sketch=None,
+                values=None,
+                weighed=None,
+            )
+            for found in whole
+        ),
         end=end,
         notes=(*chief.notes, *notes),
     )

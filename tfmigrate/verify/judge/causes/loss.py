@@ -27,11 +27,10 @@ def sample_weights(e: Evidence) -> Divergence | None:
     if row is None:
         return None
     if "none" in (row.old, row.new):
-        change = "have no weights any more" if row.new == "none" else "were given weights"
-        what = f"the samples {change}, neither by their class nor by themselves"
+        what = f"the samples {'have no weights any more' if row.new == 'none' else 'were given weights'}"
     else:
         what = f"the samples have other weights (mean {row.old} -> {row.new})"
-    what += ": look at class_weight, sample_weight and at the third of what a generator or a dataset yields"
+    what += ": look at class_weight, sample_weight and the third element of what a generator or a dataset yields"
     return Divergence("sample weights", what, *(first_loss(e) or (0, 0)))
 
 
