@@ -9,6 +9,8 @@ COMPILED = "_tfmigrate_compiled_at"
 
 def place(config):
     """"train.py:12": the innermost frame of this thread that lies in the program's folder; None where none does."""
+    if not config.get("script"):
+        return None
     script = os.path.realpath(config["script"])
     root = os.path.realpath(config.get("program") or config["cwd"])
     frame = sys._getframe(1)
