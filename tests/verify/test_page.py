@@ -285,9 +285,11 @@ def test_a_comparison_as_written_is_in_every_form(tmp_path: Path, monkeypatch: p
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-@pytest.mark.parametrize("kind", ["same", "different", "crashed"])
-def test_a_real_browser_shows_the_page(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["same", "different", "crashed", "as written"])
+def test_a_real_browser_shows_the_page(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     report = build(tmp_path, Training(), migrated(Training()))
+    if kind == "as written":
+        report = Laboratory(tmp_path, monkeypatch).verify_as_written(5)
     if kind == "different":
         line = Line("train.py", 12, "model.compile(" + "optimizer='adadelta', " * 12 + ")")
         report = build(tmp_path, Training(), replace(migrated(Training()), learning_rate=0.1), "DIFFERENT")

@@ -31,7 +31,7 @@ class WeightsDiffer(ValueError):
 class Call(object):
     """One training call under way (or all `train_on_batch` calls of one model)."""
 
-    def __init__(self, index, entry, name, asked, at):
+    def __init__(self, index, entry, name, asked, at=None):
         self.index = index
         self.entry = entry
         self.name = name
