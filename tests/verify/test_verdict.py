@@ -137,7 +137,7 @@ def test_a_genuine_run_that_dies_leaves_it_to_the_restored_one(lab: Laboratory) 
     report = lab.verify()
     assert report.verdict == "EQUIVALENT"
     genuine = next(run for run in report.runs if run.role == "genuine")
-    assert "pip install --python /legacy/python pandas" in genuine.outcome
+    assert "name pandas in the program's requirements.txt" in genuine.outcome
 
 
 @pytest.mark.parametrize("what", ["ValueError: no data (old.py:7)", "it never trained", "no more time"])
