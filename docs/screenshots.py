@@ -46,7 +46,7 @@ def draw_terminal() -> None:
 def draw_report(folder: Path) -> None:
     """The top of report.html."""
     target, page = IMAGES / "report.png", (folder / "report.html").resolve().as_uri()
-    options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1100,862", f"--screenshot={target}"]
+    options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1100,1060", f"--screenshot={target}"]
     subprocess.run(["chromium", *options, page], check=True, capture_output=True)
 
 

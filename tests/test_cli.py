@@ -88,7 +88,7 @@ class TestOutput:
         assert tfmigrate("fix").text.splitlines()[-1] == "1 file looked at: 1 file migrated."
         assert tfmigrate("fix").text == "1 file looked at, nothing to migrate.\n"
 
-    @pytest.mark.parametrize("form", ["sarif", "github", "junit"])
+    @pytest.mark.parametrize("form", ["sarif", "github", "gitlab", "junit", "rdjson", "grouped"])
     def test_every_form_is_reachable(self, project: Path, tfmigrate: Tfmigrate, form: str) -> None:
         put("a.py", HIT)
         done = tfmigrate("check", "--format", form)
@@ -160,7 +160,14 @@ class TestErrors:
             (["check", "--format", "yaml"], "'yaml' is not one of"),
             (["check", "--jobs", "0"], "--jobs"),
             (["chekc"], "No such command"),
-            (["explain", "TFM100"], "'TFM100' is no code and no FILE:LINE; did you mean"),
+            (["explain", "TFM100"], "'TFM100' is neither a rule nor FILE:LINE; did you mean TFM101 (far-away)"),
+            (["explain", "TFM999"], "did you mean TFM101 (far-away)"),
+            (["explain", "so far"], "did you mean TFM101 (far-away)?"),
+            (["explain", "nothing"], "neither a rule nor FILE:LINE; `tfmigrate explain` lists the rules"),
+            (["check", "--config", "gone.toml"], "gone.toml: cannot be read: No such file or directory; check"),
+            (["check", "--config", "x.toml", "--isolated"], "--isolated reads no configuration file"),
+            (["check", "--statistics", "--format", "sarif"], "--statistics comes as text or json, not as sarif"),
+            (["check", "--output-file", "no/where.txt"], "--output-file no/where.txt: cannot be written: No such file"),
             (["explain", "gone.py:3"], "gone.py: does not exist"),
         ],
     )

@@ -55,6 +55,20 @@ def test_every_option_exists() -> None:
     assert told >= {"--format", "--select", "--diff", "--report", "--make", "--synthetic-data"}
 
 
+def test_it_is_read_in_minutes_and_begins_with_the_two_commands() -> None:
+    assert len(README.split()) <= 900
+    first_screen = README.splitlines()[:25]
+    assert [line.split("#")[0].strip() for line in first_screen if line.startswith("make ")] == [
+        "make demo",
+        "make test",
+    ]
+
+
+def test_what_it_links_to_is_there() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", README):
+        assert (ROOT / target).exists(), target
+
+
 def test_every_command_is_told() -> None:
     assert all(f"tfmigrate {name}" in README for name in cli.cli.commands)
 

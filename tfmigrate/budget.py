@@ -64,17 +64,28 @@ def run(
     *,
     seconds: float,
     processes: int,
+    tell: Callable[[int, int], None] | None = None,
 ) -> list[Done]:
-    """The outcome of `work` for each task, in order; that of `failed` where it died or took too long.
+    """The outcome of `work` for each task, in order; that of `failed` where it died or took too long. `tell` receives,
+    as they are done, how many of how many are.
 
     Too long is more than `seconds` of processor time, or ten times as much by the clock.
 
     With one process all is done in this one, where the system has an alarm for it. With more, `work` is one that a new
     interpreter can import.
     """
+    tell = tell or _nobody
     if processes <= 1 and can_interrupt():
-        return [_alone(work, task, failed, seconds) for task in tasks]
-    return _Workers(work, tasks, failed, seconds, min(max(1, processes), len(tasks))).run()
+        done = []
+        for task in tasks:
+            done.append(_alone(work, task, failed, seconds))
+            tell(len(done), len(tasks))
+        return done
+    return _Workers(work, tasks, failed, seconds, min(max(1, processes), len(tasks)), tell).run()
+
+
+def _nobody(done: int, of: int) -> None:
+    """Nobody asked."""
 
 
 def can_interrupt() -> bool:
@@ -129,6 +140,7 @@ class _Workers(Generic[Task, Done]):
     failed: Callable[[Task, Late | Died], Done]
     seconds: float
     processes: int
+    tell: Callable[[int, int], None]
     _outcomes: dict[int, Done] = field(default_factory=dict)
     _next: int = 0
 
@@ -141,6 +153,7 @@ class _Workers(Generic[Task, Done]):
                     self._give(workers[-1])
                 ready = self._ready(workers)
                 workers = [worker for worker in workers if self._is_kept(worker, ready)]
+                self.tell(len(self._outcomes), len(self.tasks))
         finally:
             for worker in workers:
                 worker.pipe.close()  # An idle one ends then.

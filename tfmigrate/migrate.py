@@ -24,15 +24,29 @@ if TYPE_CHECKING:
 
 _USERS = (b"tensorflow", b"keras")
 """What a file holds that uses the libraries at all."""
+_STRATEGIES = b"distribute"
+"""What a file holds that is on a strategy already."""
 _NAMED = 5
 """Files of a program that an error names."""
 POOL_PAYS_FROM = 4
 """Files with a hit below which starting processes costs more than it saves (measured)."""
 
 
-def check(paths: Sequence[str], settings: Settings) -> Result:
+FEW = 500
+"""Files that are read a second time, where nothing was found, to know whether they use TensorFlow at all."""
+Tell = Callable[[int, int], None]
+"""Told how many programs of how many are done."""
+
+
+def check(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> Result:
     """What `fix` would find and do; writes nothing. A path that cannot be read is an error result; the rest go on."""
-    return _plan(paths, settings).result
+    return _plan(paths, settings, tell).result
+
+
+def files(paths: Sequence[str], settings: Settings) -> Sequence[str]:
+    """The paths that `check` looks at, in order; what cannot be read is left out."""
+    found = scan.search(paths, (b"",), settings.exclude, settings.root).found  # It is in every file.
+    return [one.path for one in found]
 
 
 def check_within(path: str, settings: Settings) -> FileResult:
@@ -43,9 +57,9 @@ def check_within(path: str, settings: Settings) -> FileResult:
     return next((file for file in check(paths, settings).files if file.path == path), FileResult(path, "unchanged"))
 
 
-def fix(paths: Sequence[str], settings: Settings) -> Result:
+def fix(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> Result:
     """Migrate in place. Findings say `applied` once their file is on disk; lines are those of the file before."""
-    plan = _plan(paths, settings)
+    plan = _plan(paths, settings, tell)
     told = {file.path: file for file in plan.result.files}
     for group in plan.groups:
         for file in _written([told[path] for path in group if path in told], plan.read):
@@ -108,7 +122,7 @@ class _Plan:
     groups: Sequence[Sequence[str]]
 
 
-def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
+def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> _Plan:
     wanted = _needles(settings)
     found = scan.search(
         paths, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
@@ -121,7 +135,7 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
     groups = [[path for path in group if path in read] for group in programs.groups]
     groups = [*filter(None, groups), *([one.path] for one in alone if one.path in read)]
     skipped = () if settings.from_version is not None else _odd_pins(read)
-    files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs), *unreadable, *found.errors)
+    files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs, tell), *unreadable, *found.errors)
     files = (*files, *(one for one in skipped if all(one.path != file.path for file in files)))
     files, waiting = _with_projects(files, paths, settings, read, groups)
     others = programs.others | waiting.keys()
@@ -133,7 +147,22 @@ def _plan(paths: Sequence[str], settings: Settings) -> _Plan:
         for f in told
         if f.findings or f.changed or (f.status != "unchanged" and (f.path in searched or f.path not in read))
     ]
-    return _Plan(Result(tuple(sorted(told, key=lambda file: file.path)), found.scanned), read, groups)
+    result = Result(
+        tuple(sorted(told, key=lambda file: file.path)),
+        # Requirements files, and modules outside the given paths, are read when a program of theirs is.
+        len({*found.paths, *(one.path for one in told if one.path in read)}),
+        tuple(map(tuple, groups)),
+        0 if told else _users(found.paths, settings),
+    )
+    return _Plan(result, read, groups)
+
+
+def _users(paths: Sequence[str], settings: Settings) -> int:
+    """How many of these files use TensorFlow or Keras and no strategy; none are counted where many would have to be
+    read for that, nor where all such files were looked at."""
+    if settings.asks_for_names or len(paths) > FEW:
+        return 0
+    return sum(_STRATEGIES not in one.data for one in scan.search(paths, _USERS, (), settings.root).found)
 
 
 def _with_projects(
@@ -278,12 +307,16 @@ def _odd_pins(paths: Iterable[str]) -> list[FileResult]:
 
 
 def _migrated(
-    read: Mapping[str, _Read], groups: Sequence[Sequence[str]], settings: Mapping[str, Settings], jobs: int
+    read: Mapping[str, _Read],
+    groups: Sequence[Sequence[str]],
+    settings: Mapping[str, Settings],
+    jobs: int,
+    tell: Tell | None = None,
 ) -> list[FileResult]:
     tasks = [[(path, read[path].program, settings[path]) for path in group] for group in groups]
     processes = jobs if len(tasks) >= POOL_PAYS_FROM else 1
     seconds = min((one.program_timeout for one in settings.values()), default=0)  # All have the same.
-    done = budget.run(_migrate_group, tasks, _given_up, seconds=seconds, processes=processes)
+    done = budget.run(_migrate_group, tasks, _given_up, seconds=seconds, processes=processes, tell=tell)
     return [file for files in done for file in _as_files(files, read, settings)]
 
 

@@ -77,6 +77,10 @@ class Result:
 
     files: tuple[FileResult, ...]
     scanned: int = 0
+    programs: tuple[tuple[str, ...], ...] = ()
+    """Paths of the files that change together."""
+    users: int = 0
+    """Files that use TensorFlow or Keras and no strategy; counted only where nothing was found in few files."""
 
     @property
     def findings(self) -> Iterator[tuple[FileResult, Finding]]:

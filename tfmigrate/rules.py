@@ -125,6 +125,24 @@ def by_code() -> dict[str, Rule]:
     return {rule.code: rule for rule in all_rules()}
 
 
+def address(code: str) -> str:
+    """Where a rule's page stands on the web; nothing while the package names no documentation."""
+    site = _documentation()
+    return f"{site.rstrip('/')}/rules/{code}/" if site else ""
+
+
+@cache
+def _documentation() -> str:
+    """The address that the installed package gives for its documentation."""
+    from importlib import metadata  # Late: two reports alone ask for it.
+
+    try:
+        urls: list[str] = metadata.metadata("tfmigrate").get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:
+        return ""
+    return next((url.partition(", ")[2] for url in urls if url.startswith("Documentation, ")), "")
+
+
 def load(path: Path) -> Rule:
     """Read one rule. Raises RuleError naming file and line."""
     table, text, first_line = _header(path)

@@ -15,7 +15,7 @@ from tfmigrate.files import regular
 
 Strategy = Literal["mirrored", "multi-worker"]
 Batch = Literal["auto", "seed", "keep"]
-Format = Literal["text", "json", "sarif", "github", "junit"]
+Format = Literal["text", "grouped", "json", "sarif", "github", "gitlab", "junit", "rdjson"]
 
 PROJECT = "TFM6"
 """How the codes begin that concern the project round the code."""
@@ -109,13 +109,16 @@ class Settings:
         return None
 
 
-def load(start: Path, command_line: Mapping[str, Any]) -> Settings:
+def load(
+    start: Path, command_line: Mapping[str, Any], *, config: Path | None = None, isolated: bool = False
+) -> Settings:
     """The settings for a run on `start` (a file or a folder); values of None on the command line count as not given.
 
-    Raises SettingsError.
+    `config` is read in the place of the nearest pyproject.toml; with `isolated` no file is read. Raises SettingsError.
     """
-    root, table = _nearest_table(start)
-    where = f"{root / 'pyproject.toml'}: [tool.tfmigrate]" if root else ""
+    file, table = (None, {}) if isolated else _named_table(config) if config else _nearest_table(start)
+    root = file.parent if file else None
+    where = f"{file}: [tool.tfmigrate]" if file else ""
     configured = _checked({_field(key): value for key, value in table.items()}, where)
     if root and "baseline" in configured:
         configured["baseline"] = str(root / configured["baseline"])
@@ -141,24 +144,38 @@ def _nearest_table(start: Path) -> tuple[Path | None, Mapping[str, Any]]:
     folder = Path(os.path.realpath(start))  # Path.resolve raises where links lead in a circle.
     for root in (folder, *folder.parents):
         path = root / "pyproject.toml"
-        if not os.path.isfile(path):
-            continue
-        from tfmigrate.toml import tomllib  # Late: many runs find no such file.
-
-        try:
-            document = tomllib.loads(regular.read(path).decode())
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise SettingsError(f"{path}: cannot be read: {reason}; mend it or move it away") from None
-        tool = document.get("tool", {})
-        table = tool.get("tfmigrate", {}) if isinstance(tool, dict) else {}
-        if not isinstance(table, dict):
-            raise SettingsError(f"{path}: tool.tfmigrate is not a table; write [tool.tfmigrate]")
-        for key in table:
-            if key not in _KEYS:
-                raise SettingsError(f"{path}: [tool.tfmigrate] has no setting {key!r}{suggestion(key, _KEYS)}")
-        return root, table
+        if os.path.isfile(path):
+            return path, _table(path, "mend it or move it away") or {}
     return None, {}
+
+
+def _named_table(path: Path) -> tuple[Path, Mapping[str, Any]]:
+    """The table of a file that the command line names."""
+    table = _table(path, "check --config")
+    if table is None:
+        raise SettingsError(f"{path}: has no table [tool.tfmigrate]; check --config")
+    return Path(os.path.realpath(path)), table
+
+
+def _table(path: Path, advice: str) -> Mapping[str, Any] | None:
+    """[tool.tfmigrate] of a file; None where there is none."""
+    from tfmigrate.toml import tomllib  # Late: many runs find no such file.
+
+    try:
+        document = tomllib.loads(regular.read(path).decode())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"{path}: cannot be read: {reason}; {advice}") from None
+    tool = document.get("tool", {})
+    table = tool.get("tfmigrate") if isinstance(tool, dict) else None
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise SettingsError(f"{path}: tool.tfmigrate is not a table; write [tool.tfmigrate]")
+    for key in table:
+        if key not in _KEYS:
+            raise SettingsError(f"{path}: [tool.tfmigrate] has no setting {key!r}{suggestion(key, _KEYS)}")
+    return table
 
 
 def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -53,8 +53,8 @@ def test_a_second_copy_of_a_known_line_is_new(adopted: Path, tfmigrate: Tfmigrat
 
 def test_what_is_gone_is_told_of_the_paths_given(adopted: Path, tfmigrate: Tfmigrate) -> None:
     (adopted / "sub/b.py").write_text("x = 1\n")
-    assert "1 of known.json gone" in tfmigrate("check", "--baseline", "known.json").err
-    assert "1 of known.json gone" in tfmigrate("check", "sub", "--baseline", "known.json").err
+    assert "known.json: 1 finding is gone" in tfmigrate("check", "--baseline", "known.json").err
+    assert "known.json: 1 finding is gone" in tfmigrate("check", "sub", "--baseline", "known.json").err
     assert "gone" not in tfmigrate("check", "a.py", "--baseline", "known.json").err
 
 
@@ -92,9 +92,9 @@ def test_a_file_that_does_not_parse_is_told_when_the_baseline_is_made(project: P
     [
         (None, "there is no such baseline; make it with: tfmigrate check --write-baseline known.json"),
         ("{", "cannot be read as a baseline"),
-        ("[]", "is no baseline; make it anew"),
-        ('{"version": 2}', "version 2 is not 1; make it anew"),
-        ('{"version": 1, "findings": [{}]}', "is no baseline; make it anew"),
+        ("[]", "is not a baseline; write it again"),
+        ('{"version": 2}', "version 2 is not 1; write it again"),
+        ('{"version": 1, "findings": [{}]}', "is not a baseline; write it again"),
     ],
 )
 def test_a_broken_baseline(project: Path, tfmigrate: Tfmigrate, text: str | None, message: str) -> None:

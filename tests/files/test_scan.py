@@ -32,7 +32,7 @@ def test_finds_needles_in_python_files_only(project: Path) -> None:
     scan = search(["."], NEEDLES)
     assert [one.path for one in scan.found] == ["a.py", os.path.join("sub", "b.py")]
     assert scan.found[0].data == HIT.encode()
-    assert scan.scanned == 3
+    assert len(scan.paths) == 3
     assert scan.errors == ()
 
 
@@ -98,7 +98,7 @@ def test_what_was_committed_is_walked_though_a_gitignore_names_it(project: Path)
     git("init", "-q")
     git("add", "-f", "build/lib/a.py", "build/lib/notes.txt", "build/node_modules/c.py", "local_a.py")
     assert found() == ["build/lib/a.py", "gone.py", "local_a.py"]
-    assert search(["."], NEEDLES).scanned == 4
+    assert len(search(["."], NEEDLES).paths) == 4
     assert found("build") == ["build/lib/a.py", "build/lib/b.py"]
     assert [one.path for one in search(["."], NEEDLES, ["build/lib"]).found] == ["gone.py", "local_a.py"]
     Path("build/lib/a.py").unlink()

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 
-from tfmigrate.report import github, junit, sarif
+from tfmigrate import rules
+from tfmigrate.report import github, gitlab, junit, rdjson, sarif
 from tfmigrate.report import json as json_report
+from tfmigrate.report.fingerprint import fingerprinted
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
@@ -94,7 +100,10 @@ def test_sarif(result: Result) -> None:
     assert rules[first["ruleIndex"]]["id"] == first["ruleId"] == "TFM001"
     place = first["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "a%20b.py"
-    assert place["region"] == {"startLine": 2, "startColumn": 5}
+    assert place["region"] == {"startLine": 2, "startColumn": 5, "endLine": 2, "endColumn": 12}
+    marks = [one["partialFingerprints"]["tfmigrate/v1"] for one in run["results"]]
+    assert len(set(marks)) == len(marks)
+    assert ["fixes" in one for one in run["results"]] == [True, False, False, False]
     assert [one["level"] for one in run["results"]] == ["warning", "note", "error", "warning"]
     assert suppressed["suppressions"] == [{"kind": "inSource"}]
     assert not any("suppressions" in one for one in (first, refused, warned))
@@ -114,6 +123,155 @@ def test_sarif_location_is_relative_to_the_current_folder(project: Path) -> None
     result = Result((FileResult(path, "refused", (Finding(1, 1, "TFM101", "m", "refuse"),)),), 1)
     place = json.loads(sarif.render(result, Settings()))["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "src/a.py"
+
+
+def applied(fix: dict[str, Any], texts: dict[str, str]) -> dict[str, str]:
+    """The texts by path, changed as an editor changes them that reads SARIF: from the last replacement to the first."""
+    done = dict(texts)
+    for change in fix["artifactChanges"]:
+        path = unquote(change["artifactLocation"]["uri"])
+        lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", done[path])
+        starts = [sum(map(len, lines[:number])) for number in range(len(lines) + 1)]
+        text = done[path]
+        for one in reversed(change["replacements"]):
+            region = one["deletedRegion"]
+            start = starts[region["startLine"] - 1] + region["startColumn"] - 1
+            end = starts[region["endLine"] - 1] + region["endColumn"] - 1
+            text = text[:start] + one["insertedContent"]["text"] + text[end:]
+        done[path] = text
+    return done
+
+
+TEXTS = [
+    ("a\nb\nc\n", "a\nx\ny\nc\n"),
+    ("a\nb", "a\nb\nc"),
+    ("a\nb", "a"),
+    ("a\nb\n", "a\n"),
+    ("a\n", "a\nb\n"),
+    ("", "a\n"),
+    ("a\r\nb\r\n", "b\r\nc\r\n"),
+    ("a\fb\nc\n", "a\fb\nd\n"),
+    ("x\n\n\ny", "y\n\nx"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), TEXTS)
+def test_the_fix_of_sarif_makes_the_new_text(project: Path, before: str, after: str) -> None:
+    finding = Finding(1, 1, "TFM001", "m", "rewrite")
+    result = Result((FileResult("a.py", "migrated", (finding,), before=before, after=after),), 1)
+    (found,) = json.loads(sarif.render(result, Settings()))["runs"][0]["results"]
+    assert applied(found["fixes"][0], {"a.py": before}) == {"a.py": after}
+
+
+def test_the_fix_of_sarif_is_that_of_the_whole_program(project: Path) -> None:
+    finding = Finding(1, 1, "TFM001", "m", "rewrite")
+    one, two, other = (
+        FileResult(f"{name} é.py", "migrated", (finding, finding), before=f"{name}\n", after="new\n") for name in "abc"
+    )
+    result = Result((one, two, other), 3, programs=((one.path, two.path), (other.path,)))
+    results = json.loads(sarif.render(result, Settings()))["runs"][0]["results"]
+    fixes = [found.get("fixes", [None])[0] for found in results]
+    assert [fix is not None for fix in fixes] == [True, False] * 3
+    texts = {file.path: file.before for file in result.files}
+    assert applied(fixes[0], texts) == applied(fixes[2], texts) == texts | {one.path: "new\n", two.path: "new\n"}
+    assert applied(fixes[4], texts) == texts | {other.path: "new\n"}
+
+
+def test_what_is_applied_has_no_fix() -> None:
+    finding = Finding(1, 1, "TFM001", "m", "rewrite", applied=True)
+    result = Result((FileResult("a.py", "migrated", (finding,), before="a\n", after="b\n"),), 1)
+    assert "fixes" not in json.loads(sarif.render(result, Settings()))["runs"][0]["results"][0]
+
+
+def test_a_rule_has_the_address_that_the_package_names(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    for site in ("https://example.org/docs/", ""):
+        monkeypatch.setattr(rules, "_documentation", lambda site=site: site)
+        first = json.loads(sarif.render(result, Settings()))["runs"][0]["tool"]["driver"]["rules"][0]
+        assert first.get("helpUri", "") == (f"{site}rules/TFM001/" if site else "")
+        code = json.loads(rdjson.render(result, Settings()))["diagnostics"][0]["code"]
+        assert code.get("url", "") == (f"{site}rules/TFM001/" if site else "")
+
+
+def moved(result: Result) -> Result:
+    """The same findings, ten lines further down."""
+    return replace(
+        result,
+        files=tuple(
+            replace(
+                file,
+                before="\n" * 10 + file.before,
+                findings=tuple(replace(one, line=one.line + 10) for one in file.findings),
+            )
+            for file in result.files
+        ),
+    )
+
+
+def test_fingerprints_stay_when_lines_move(result: Result) -> None:
+    def marks(result: Result) -> list[str]:
+        return [mark for _, _, mark in fingerprinted(result)]
+
+    assert marks(result) == marks(moved(result))
+    assert len(set(marks(result))) == len(marks(result))
+
+
+CODE_QUALITY = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "properties": {
+            "description": {"type": "string"},
+            "check_name": {"type": "string"},
+            "fingerprint": {"type": "string", "minLength": 1},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["path", "lines"],
+                "properties": {
+                    "path": {"type": "string", "pattern": "^(?!\\./)"},
+                    "lines": {
+                        "type": "object",
+                        "required": ["begin"],
+                        "properties": {"begin": {"type": "integer", "minimum": 1}},
+                    },
+                },
+            },
+        },
+    },
+}
+"""As GitLab's documentation has it ("Code Quality report format")."""
+
+
+def test_gitlab(result: Result) -> None:
+    rows = json.loads(gitlab.render(result, Settings()))
+    jsonschema.validate(rows, CODE_QUALITY)
+    assert [(row["check_name"], row["severity"]) for row in rows] == [
+        ("TFM001", "major"),
+        ("TFM101", "critical"),
+        ("TFM401", "major"),
+        ("error", "blocker"),
+    ]
+    assert rows[0]["description"] == "the wrap goes: 100% sure, see above [can be rewritten]"
+    assert rows[0]["location"] == {"path": "a b.py", "lines": {"begin": 2}}
+    assert len({row["fingerprint"] for row in rows}) == len(rows)
+
+
+def test_gitlab_of_nothing_is_an_empty_list() -> None:
+    assert json.loads(gitlab.render(Result((), 1), Settings())) == []
+
+
+def test_rdjson(result: Result) -> None:
+    document = json.loads(rdjson.render(result, Settings()))
+    assert document["source"]["name"] == "tfmigrate"
+    first, refused, warned, broken = document["diagnostics"]
+    assert first["location"] == {"path": "a b.py", "range": {"start": {"line": 2, "column": 5}}}
+    assert first["code"]["value"] == "TFM001"
+    assert [one["severity"] for one in (first, refused, warned, broken)] == ["WARNING", "ERROR", "WARNING", "ERROR"]
+    assert broken["location"] == {"path": "broken.py"}
+    assert not any("suggestions" in one for one in document["diagnostics"])
 
 
 def test_github_escapes_what_would_end_a_command(result: Result) -> None:

@@ -94,6 +94,8 @@ class Training:
     masked: bool = False
     constraints: tuple[str, ...] = ()
     own: tuple[tuple[float, float, bool, float | None] | None, ...] = ()
+    at: int | None = None
+    """The line of new.py that compiles the model; the next but one trains it."""
 
 
 def train(folder: Path, how: Training) -> Trace:
@@ -203,7 +205,7 @@ def train(folder: Path, how: Training) -> Trace:
                 how.own,
             ),
         ),
-        compiles=(Compile(how.model, how.model, how.optimizer, config, how.loss, ("accuracy",)),),
+        compiles=(Compile(how.model, how.model, how.optimizer, config, how.loss, ("accuracy",), _line(how.at)),),
         fits=(
             Fit(
                 index=how.model,
@@ -220,6 +222,7 @@ def train(folder: Path, how: Training) -> Trace:
                 sample_weight=how.sample_weight,
                 validation_content=how.validation_content and f"{how.validation_content} {how.shifted}",
                 validation_sketch=tuple(rows_sketch(validated_rows)),
+                at=_line(how.at, 2),
             ),
         ),
         steps=tuple(steps),
@@ -313,6 +316,10 @@ def train_each(folder: Path, hows: Sequence[Training]) -> Trace:
 
 
 PARTS = ("models", "compiles", "fits", "steps", "epochs", "weights")
+
+
+def _line(number: int | None, below: int = 0) -> str | None:
+    return None if number is None else f"new.py:{number + below}"
 
 
 How = TypeVar("How", Training, Predicting)

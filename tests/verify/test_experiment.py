@@ -77,12 +77,26 @@ def test_too_much_on_the_disk_ends_the_run(program: Path, fake: Fake, tmp_path: 
     assert "1 MiB" in result.message
 
 
-def test_only_so_much_of_the_output_is_kept(program: Path, fake: Fake, tmp_path: Path) -> None:
-    runtime = fake("head -c 3000000 /dev/zero | tr '\\0' x\necho done >&2\n")
+def test_of_much_output_the_start_and_the_end_are_kept(program: Path, fake: Fake, tmp_path: Path) -> None:
+    runtime = fake("echo first\nhead -c 200000000 /dev/zero | tr '\\0' x\necho last\necho done >&2\n")
     result = start(runtime, program, tmp_path, Limits(seconds=60, output_bytes=1000))
     kept = result.stdout_path.read_bytes()
-    assert kept == b"x" * 1000 + b"\n[the rest was not kept]\n"
+    told = b"\n[... 199,999,011 bytes left out ...]\n"
+    assert kept == b"first\n" + b"x" * 494 + told + b"x" * 495 + b"last\n"
     assert result.stderr_path.read_text() == "done\n"
+
+
+def test_a_script_that_prints_little_loses_nothing(program: Path, fake: Fake, tmp_path: Path) -> None:
+    for size in (0, 1, 499, 500, 501, 999, 1000):
+        runtime = fake(f"head -c {size} /dev/zero | tr '\\0' x\n")
+        result = start(runtime, program, tmp_path / str(size), Limits(seconds=60, output_bytes=1000))
+        assert result.stdout_path.read_bytes() == b"x" * size
+
+
+def test_the_last_line_of_a_chatty_crash_is_told(program: Path, fake: Fake, tmp_path: Path) -> None:
+    runtime = fake("head -c 3000000 /dev/zero | tr '\\0' '\\n' >&2\necho what was the matter >&2\nexit 3\n")
+    result = start(runtime, program, tmp_path, Limits(seconds=60, output_bytes=1000))
+    assert "its last line on stderr: what was the matter" in result.message
 
 
 def test_the_users_files_are_not_written(program: Path, fake: Fake, tmp_path: Path) -> None:

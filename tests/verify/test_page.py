@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import types
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,9 +19,11 @@ from rich.console import Console
 
 from tfmigrate.verify.judge import cause
 from tfmigrate.verify.judge.align import tolerance
+from tfmigrate.verify.judge.causes.evidence import Divergence
 from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.judge.report import ControlResult, Pair, Report, Verdict, summarize
-from tfmigrate.verify.report import junit, page, terminal
+from tfmigrate.verify.judge.script_line import Line
+from tfmigrate.verify.report import figures, junit, page, pull_request, terminal
 
 from .laboratory import Laboratory
 from .simulated import Training, migrated, train
@@ -62,8 +66,11 @@ class Links(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found += [value or "" for name, value in attrs if name in ("src", "href")]
-        if tag not in ("meta", "img", "br", "link"):
+        if tag not in ("meta", "img", "br", "link", "wbr"):
             self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -76,8 +83,10 @@ def test_the_page_needs_no_other_file_and_is_well_formed(tmp_path: Path) -> None
     links = Links()
     links.feed(text)
     assert links.open == []
-    assert len(links.found) == 2
-    assert all(link.startswith("data:image/png;base64,") for link in links.found)
+    assert all(link.startswith("#") for link in links.found), "only the marks of a drawing, which are in it"
+    assert text.count("<svg ") == 4, "each picture for wide and for narrow screens"
+    identifiers = re.findall(r'\bid="([^"]+)"', text)
+    assert len(identifiers) == len(set(identifiers))
     for name in ("curves.png", "residuals.png"):
         assert (written.parent / name).read_bytes().startswith(b"\x89PNG")
     assert "Mixing different &lt;Strategy&gt;" in text, "what scripts say is escaped"
@@ -116,8 +125,8 @@ def test_a_difference_shows_its_cause_in_every_format(tmp_path: Path) -> None:
     assert data["loss"]["first_divergence"]["epoch"] == 0
     assert report.exit_code == 1
     text = page.write(report, tmp_path / "report").read_text(encoding="utf-8")
-    assert "adadelta learning_rate 1 -&gt; 0.001: changed default" in text
-    assert re.search(r'class="broken"><td>learning rate at each step', text)
+    assert "adadelta learning_rate 1 -&gt; 0.001: changed default" in text.replace("<wbr>", "")
+    assert re.search(r'class="broken"><td data-label="what">learning rate at each step', text)
     out = io.StringIO()
     terminal.show(report, Console(file=out, width=200))
     assert words in out.getvalue()
@@ -154,9 +163,8 @@ def test_a_run_that_failed_says_so_below_the_table(tmp_path: Path) -> None:
     assert "genuine: the old script on a TensorFlow of its time" in out.getvalue()
     assert "restored:" not in out.getvalue(), "no such run is there"
     written = page.html(replace(report, runs=(failed,)), ())
-    assert "<td>failed</td>" in written
-    assert "crashed: ValueError: no data (train.py:3)" in written
-    assert "genuine: the old script on a TensorFlow of its time" in written
+    assert '<span class="no">failed:</span> genuine: train.py crashed: ValueError: no data (train.py:3)' in written
+    assert "Genuine: the old script on a TensorFlow of its time" in written
 
 
 def test_the_four_exit_codes() -> None:
@@ -167,8 +175,35 @@ def test_the_four_exit_codes() -> None:
 def test_the_terminal_table_names_each_pair_and_control(tmp_path: Path) -> None:
     out = io.StringIO()
     terminal.show(build(tmp_path, Training(), migrated(Training())), Console(file=out, width=160))
-    for word in ("genuine", "restored on Keras 3", "migrated on Keras 2", "learning rate x2", "samples/s"):
+    for word in ("genuine", "restored on Keras 3", "migrated on Keras 2", "learning rate x2"):
         assert word in out.getvalue()
+
+
+def test_a_terminal_of_80_columns_shows_everything(tmp_path: Path) -> None:
+    report = build(tmp_path, Training(), replace(migrated(Training()), learning_rate=0.1), "DIFFERENT")
+    long = "restored on Keras 3, remainder shared evenly"
+    runs = (*report.runs, replace(report.runs[0], role=long))
+    pairs = (*report.pairs, replace(report.pairs[0], old=long, new="migrated on Keras 3, optimizers of its time"))
+    out = io.StringIO()
+    terminal.show(replace(report, runs=runs, pairs=pairs), Console(file=out, width=80))
+    lines = out.getvalue().splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert "\N{HORIZONTAL ELLIPSIS}" not in out.getvalue()
+    titles = [pair.title for pair in report.pairs]
+    for words in (long, *titles, *(control.mutation for control in report.controls)):
+        assert sum(words in line for line in lines) >= 1, words
+    assert f"{long} vs migrated on Keras 3, optimizers of its time" in " ".join(out.getvalue().split())
+
+
+@pytest.mark.parametrize("kind", ["logical CPU", "logical GPU", "physical GPU"])
+def test_only_devices_of_their_own_have_a_speed(tmp_path: Path, kind: str) -> None:
+    report = build(tmp_path, Training(), migrated(Training()))
+    devices = (f"{kind}: 0", f"{kind}: 1")
+    report = replace(report, runs=tuple(replace(run, devices=devices) for run in report.runs))
+    out = io.StringIO()
+    terminal.show(report, Console(file=out, width=120))
+    for text in (out.getvalue(), pull_request.render(report), page.html(report, ())):
+        assert ("samples/s" in text) is (kind == "physical GPU")
 
 
 def test_tensorboard_reads_the_event_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,35 +285,115 @@ def test_a_comparison_as_written_is_in_every_form(tmp_path: Path, monkeypatch: p
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-def test_a_real_browser_shows_the_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["same", "different", "crashed", "as written"])
+def test_a_real_browser_shows_the_page(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     report = build(tmp_path, Training(), migrated(Training()))
+    if kind == "as written":
+        report = Laboratory(tmp_path, monkeypatch).verify_as_written(5)
+    if kind == "different":
+        line = Line("train.py", 12, "model.compile(" + "optimizer='adadelta', " * 12 + ")")
+        report = build(tmp_path, Training(), replace(migrated(Training()), learning_rate=0.1), "DIFFERENT")
+        report = replace(report, pairs=tuple(replace(pair, line=line) for pair in report.pairs))
+    if kind == "crashed":
+        died = Divergence("crash", "AttributeError: /a/rather/long/path" * 6 + "tensorflow.python.framework.errors" * 6)
+        pairs = tuple(replace(pair, comparison=None, divergence=died) for pair in report.pairs)
+        report = replace(report, verdict="DOES NOT RUN", reason=died.cause, pairs=pairs)
     in_a_browser(page.write(report, tmp_path / "report"), tmp_path)
 
 
 def in_a_browser(html: Path, tmp_path: Path) -> None:
-    """What the page looks like once loaded, told by the browser itself."""
+    """What the page looks like once loaded, on a telephone and on a desk, as the browser itself measures it."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         pytest.skip(f"no browser on PATH: {', '.join(BROWSERS)}")
-    asked = html.read_text(encoding="utf-8").replace("</body>", ASK_THE_BROWSER + "</body>")
-    html.write_text(asked, encoding="utf-8")
+    text = html.read_text(encoding="utf-8")
+    frames = "".join(
+        f'<iframe style="width: {width}px; height: 1000px" srcdoc="{escape(text)}"></iframe>' for width in WIDTHS
+    )
+    outer = tmp_path / "frames.html"
+    outer.write_text(f"<!doctype html><body>{frames}{ASK_THE_BROWSER}</body>", encoding="utf-8")
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1200,2000", "--virtual-time-budget=5000"]
-    done = subprocess.run([*command, "--dump-dom", html.as_uri()], capture_output=True, text=True, timeout=120)
-    found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.DOTALL)
+    command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1700,2000", "--virtual-time-budget=5000"]
+    done = subprocess.run([*command, "--dump-dom", outer.as_uri()], capture_output=True, text=True, timeout=120)
+    found = re.search(r'<pre id="told">(.+?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr[-2000:]
-    told = json.loads(found[1])
-    assert [width > 0 for width in told["pictures"]] == [True, True]
-    assert told["requests"] == [], "the page asks for nothing"
-    assert told["verdict"] is True
-    assert told["overflow"] <= 0, "nothing hangs over the right edge"
+    for width, told in zip(WIDTHS, json.loads(found[1]), strict=True):
+        shown = [width > 720, width <= 720]
+        assert told["pictures"] == shown * (text.count("<svg ") // 2), width
+        assert told["requests"] == [], "the page asks for nothing"
+        assert told["overflow"] <= 0, f"at {width} pixels something hangs over the right edge"
+        assert told["scrolled"] == [], f"at {width} pixels a table has to be scrolled"
 
 
+WIDTHS = (400, 800, 1600)
 ASK_THE_BROWSER = """<pre id="told"></pre><script>
-document.getElementById("told").textContent = JSON.stringify({
-  pictures: Array.from(document.images, picture => picture.naturalWidth),
-  requests: performance.getEntriesByType("resource").map(one => one.name).filter(name => !name.startsWith("data:")),
-  verdict: document.body.innerText.includes("EQUIVALENT"),
-  overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+addEventListener("load", () => {
+  const tell = frame => {
+    const page = frame.contentDocument;
+    const wider = one => one.scrollWidth > one.clientWidth;
+    return {
+      pictures: Array.from(page.querySelectorAll("figure svg"), one => one.getBoundingClientRect().width > 0),
+      requests: frame.contentWindow.performance.getEntriesByType("resource").map(one => one.name),
+      overflow: page.documentElement.scrollWidth - page.documentElement.clientWidth,
+      scrolled: Array.from(page.querySelectorAll(".wide")).filter(wider).map(one => one.innerText.slice(0, 200)),
+    };
+  };
+  document.getElementById("told").textContent = JSON.stringify(Array.from(document.querySelectorAll("iframe"), tell));
 });
 </script>"""
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 20])
+def test_labels_beside_curves_do_not_touch(count: int) -> None:
+    heights = [0.9 / count] * count
+    for wanted in ([0.5] * count, [1.0] * count, [-3.0] * count, [i / count for i in reversed(range(count))]):
+        placed = figures.spread(wanted, heights)
+        ordered = sorted(placed)
+        assert all(b - a >= heights[0] - 1e-9 for a, b in itertools.pairwise(ordered))
+        assert ordered[0] - heights[0] / 2 >= -1e-9
+        assert ordered[-1] + heights[0] / 2 <= 1 + 1e-9
+        assert [placed[i] <= placed[j] for i, j in zip(range(count), range(1, count))] == [
+            wanted[i] <= wanted[j] for i, j in zip(range(count), range(1, count))
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("short words stay", "short words stay"),
+        ("a loss of 0.00000000000000000000123", "a loss of 0.00000000000000000000123"),
+        ("tensorflow.python.framework.<b>", "tensorflow.<wbr>python.<wbr>framework.<wbr>&lt;b&gt;"),
+        ("sgd(learning_rate=0.5,momentum=9)", "sgd(<wbr>learning_<wbr>rate=<wbr>0.5,<wbr>momentum=<wbr>9)"),
+    ],
+)
+def test_long_words_break_at_their_punctuation(text: str, html: str) -> None:
+    assert page.breakable(text) == html
+
+
+def test_how_it_was_measured_is_folded_away_and_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Laboratory(tmp_path, monkeypatch)
+    report = lab.verify(version="1.2.3", command=("tfmigrate", "verify", "a b.py"))
+    origin = report.provenance
+    assert origin is not None
+    text = page.html(report, ()).replace("<wbr>", "")
+    section = text[text.index("How this was measured") :]
+    assert "<details open" not in text, "nothing failed"
+    for words in (
+        "<dd>1.2.3</dd>",
+        origin.date,
+        "tfmigrate verify &#39;a b.py&#39;",
+        *(f"SHA-256 {one}" for one in (*origin.old.values(), *origin.new.values())),
+        "seconds 900",
+        '<span class="yes">+strategy = tf.distribute.MirroredStrategy()</span>',
+    ):
+        assert words in section, words
+
+
+def test_what_stands_beside_the_verdict_is_in_every_form(tmp_path: Path) -> None:
+    report = replace(build(tmp_path, Training(), migrated(Training())), alone="the old one lacks jinja2")
+    beside = report.headline.removeprefix(report.verdict).strip()
+    assert beside
+    out = io.StringIO()
+    terminal.show(report, Console(file=out, width=200))
+    for text in (out.getvalue(), pull_request.render(report), page.html(report, ())):
+        assert beside in text.replace("&#39;", "'")

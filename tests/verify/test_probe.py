@@ -513,6 +513,17 @@ def test_what_was_asked_is_recorded(dense: Program, conv: Program, role: str) ->
 
 @tensorflow
 @pytest.mark.parametrize("role", ["genuine", *MODERN])
+def test_where_the_script_compiles_and_trains_is_recorded(dense: Program, role: str) -> None:
+    run, trace = dense.runs[role], dense.trace(role)
+    lines = (run.world.source / run.world.script).read_text().splitlines()
+    for at, call in ((trace.compiles[0].at, "compile("), (trace.fits[0].at, "fit(")):
+        assert at is not None
+        file, _, number = at.rpartition(":")
+        assert file == run.world.script
+        assert call in lines[int(number) - 1], "of a call over several lines Python 3.8 and later know the first"
+
+
+@pytest.mark.parametrize("role", ["genuine", *MODERN])
 def test_callbacks_still_see_the_means(dense: Program, role: str) -> None:
     """The raw losses are recorded behind the script's back: what it prints is the sample-weighted mean."""
     run = dense.runs[role]

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from tfmigrate import migrate
-from tfmigrate.cli.inputs import paths_of, pipeline_options, read_stdin, result_of, settings_of
-from tfmigrate.cli.output import COULD_NOT_RUN, complain, say, show
+from tfmigrate.cli.inputs import choices_of, paths_of, pipeline_options, read_stdin, result_of
+from tfmigrate.cli.output import COULD_NOT_RUN, Output, complain, say, show, write
+from tfmigrate.cli.progress import Progress
 from tfmigrate.report import summary
 from tfmigrate.result import Result
 
@@ -20,26 +21,37 @@ from tfmigrate.result import Result
 @pipeline_options
 @click.option("--baseline", metavar="FILE", help="Leave out the findings that this file knows.")
 @click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Make that file; no report.")
+@click.option("--show-files", is_flag=True, help="List the files that would be looked at, and nothing else.")
 def check(
-    paths: tuple[str, ...], changed: str | None, stdin_filename: str, write_baseline: Path | None, **options: Any
+    paths: tuple[str, ...],
+    changed: str | None,
+    stdin_filename: str,
+    write_baseline: Path | None,
+    show_files: bool,
+    **options: Any,
 ) -> int:
     """Say what is there and what would be done; write nothing. `-` reads stdin.
 
     Exit code: 0 nothing, 1 something, 2 could not run.
     """
-    chosen = settings_of(paths, options, stdin_filename)
+    choices = choices_of(paths, options, stdin_filename)
+    chosen, output = choices.settings, choices.output
+    if show_files:
+        write("".join(f"{path}\n" for path in migrate.files(paths_of(paths, changed), chosen)))
+        return 0
     if paths == ("-",):
         paths = (stdin_filename,)
         result = result_of(migrate.migrate_bytes(read_stdin(), stdin_filename, chosen))
     else:
         paths = tuple(paths_of(paths, changed))
-        result = migrate.check(paths, chosen)
+        with Progress(output.quiet) as progress:
+            result = migrate.check(paths, chosen, progress)
     if write_baseline:
         return _write_baseline(result, write_baseline)
     if chosen.baseline:
-        result = _without_known(result, Path(chosen.baseline), paths)
-    show(result, chosen, sys.stdout)
-    return summary.check_exit_code(result)
+        result = _without_known(result, Path(chosen.baseline), paths, output)
+    show(result, chosen, sys.stdout, output)
+    return choices.exit_code(summary.check_exit_code(result))
 
 
 def _write_baseline(result: Result, path: Path) -> int:
@@ -52,12 +64,13 @@ def _write_baseline(result: Result, path: Path) -> int:
     return COULD_NOT_RUN if result.errors else 0
 
 
-def _without_known(result: Result, path: Path, paths: Sequence[str]) -> Result:
+def _without_known(result: Result, path: Path, paths: Sequence[str], output: Output) -> Result:
     from tfmigrate.files import baseline
 
     left = baseline.remaining(path, result, paths)
     if left.known:
-        say(f"{left.known} known from {path}, not shown.")
+        output.say(f"{left.known} known from {path}, not shown.")
     if left.stale:
-        say(f"{left.stale} of {path} gone: make it anew with --write-baseline.")
+        gone = "1 finding is" if left.stale == 1 else f"{left.stale} findings are"
+        output.say(f"{path}: {gone} gone; write it again with --write-baseline.")
     return left.result

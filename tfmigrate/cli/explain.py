@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,17 +10,20 @@ import click
 
 from tfmigrate import migrate, settings
 from tfmigrate.cli.output import write, write_page
-from tfmigrate.errors import UserError, suggestion
+from tfmigrate.errors import UserError
 from tfmigrate.result import FileResult, Finding
 
 if TYPE_CHECKING:
     from tfmigrate.rules import Rule
 
+SUGGESTED = 3
+
 
 @click.command()
-@click.argument("what", metavar="CODE|FILE:LINE", required=False)
+@click.argument("what", metavar="RULE|FILE:LINE", required=False)
 def explain(what: str | None) -> int:
-    """Show a rule's page; or why the use at FILE:LINE is rewritten so, or refused. Without either, list the rules.
+    """Show a rule's page, by its code or its name; or why the use at FILE:LINE is rewritten so, or refused. Without
+    either, list the rules.
 
     A place in a notebook is FILE:CELL:LINE.
     """
@@ -29,17 +33,34 @@ def explain(what: str | None) -> int:
     if what is None:
         write("".join(f"{rule.code}  {rule.title}\n" for rule in known.values()))
         return 0
-    if what.upper() in known:
-        write_page(known[what.upper()].text)
+    named = what.upper() if what.upper() in known else next((r.code for r in known.values() if r.name == what), None)
+    if named:
+        write_page(known[named].text)
         return 0
     path, _, line = what.rpartition(":")
     path, _, cell = path.rpartition(":") if path.rpartition(":")[2].isdigit() else (path, "", "")
     if not path or not line.isdigit():
-        raise UserError(f"explain: {what!r} is no code and no FILE:LINE{suggestion(what.upper(), known)}")
+        raise UserError(f"explain: {what!r} is neither a rule nor FILE:LINE; {_nearest(what, known)}")
     file = migrate.check_within(path, settings.load(Path(path).parent, {}))
     if file.error:
         raise UserError(f"{file.path}: {file.error}")
     return _explain_line(file, (int(cell) if cell else None, int(line)), known)
+
+
+def _nearest(what: str, known: dict[str, Rule]) -> str:
+    """The rules that a wrong code or a few words may mean, for a message."""
+    if re.fullmatch(r"TFM\d+", what.upper()):
+        number = int(what[3:])
+        near = sorted(known, key=lambda code: abs(int(code[3:]) - number))
+    else:
+        counts = {code: len(_words(what) & _words(f"{rule.name} {rule.title}")) for code, rule in known.items()}
+        near = sorted((code for code, count in counts.items() if count), key=lambda code: -counts[code])
+    told = ", ".join(f"{code} ({known[code].name})" for code in near[:SUGGESTED])
+    return f"did you mean {told}?" if told else "`tfmigrate explain` lists the rules"
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z0-9]+", text.lower()))
 
 
 def _explain_line(file: FileResult, place: tuple[int | None, int], known: dict[str, Rule]) -> int:

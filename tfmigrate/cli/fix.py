@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from tfmigrate import migrate
-from tfmigrate.cli.inputs import paths_of, pipeline_options, read_stdin, result_of, settings_of
-from tfmigrate.cli.output import say, show, write_bytes
+from tfmigrate.cli.inputs import Choices, choices_of, paths_of, pipeline_options, read_stdin, result_of
+from tfmigrate.cli.output import deliver, show, write_bytes
+from tfmigrate.cli.progress import Progress
 from tfmigrate.printable import visible
 from tfmigrate.report import summary
-from tfmigrate.settings import Settings
 
 
 @click.command()
@@ -26,34 +27,38 @@ def fix(paths: tuple[str, ...], changed: str | None, diff: bool, stdin_filename:
     """
     if diff and options["format"] is not None:
         raise click.UsageError("--diff prints a patch; leave --format out, or use check for a report")
-    chosen = settings_of(paths, options, stdin_filename)
+    choices = choices_of(paths, options, stdin_filename)
     if diff:
-        return _print_patch(paths, changed, stdin_filename, chosen)
+        return choices.exit_code(_print_patch(paths, changed, stdin_filename, choices))
     if paths == ("-",):
-        return _fix_stdin(stdin_filename, chosen)
-    result = migrate.fix(paths_of(paths, changed), chosen)
-    show(result, chosen, sys.stdout)
-    return summary.fix_exit_code(result)
+        return choices.exit_code(_fix_stdin(stdin_filename, choices))
+    with Progress(choices.output.quiet) as progress:
+        result = migrate.fix(paths_of(paths, changed), choices.settings, progress)
+    show(result, choices.settings, sys.stdout, choices.output)
+    return choices.exit_code(summary.fix_exit_code(result))
 
 
-def _print_patch(paths: tuple[str, ...], changed: str | None, stdin_filename: str, chosen: Settings) -> int:
-    from tfmigrate.report import diff, text
+def _print_patch(paths: tuple[str, ...], changed: str | None, stdin_filename: str, choices: Choices) -> int:
+    from tfmigrate.report import diff
 
+    chosen = choices.settings
     if paths == ("-",):
         result = result_of(migrate.migrate_bytes(read_stdin(), stdin_filename, chosen))
     else:
         result = migrate.check(paths_of(paths, changed), chosen)
     patch = diff.render(result, chosen)
     # `git apply` needs every byte as it is, also those that are no UTF-8, which are surrogates here.
-    write_bytes((visible(patch, "\n\t") if sys.stdout.isatty() else patch).encode("utf-8", "surrogateescape"))
-    say(text.render(result, chosen).rstrip("\n"))
+    file = choices.output.file
+    shown = visible(patch, "\n\t") if sys.stdout.isatty() and file is None else patch
+    deliver(shown.encode("utf-8", "surrogateescape"), sys.stdout, file)
+    show(result, replace(chosen, format="text"), sys.stderr, replace(choices.output, file=None))
     return summary.diff_exit_code(result)
 
 
-def _fix_stdin(name: str, chosen: Settings) -> int:
-    data = read_stdin()
+def _fix_stdin(name: str, choices: Choices) -> int:
+    data, chosen = read_stdin(), choices.settings
     file = migrate.migrate_bytes(data, name, chosen)
     result = result_of(migrate.applied(file) if file.changed else file)
     write_bytes(file.after.encode(file.encoding) if file.changed else data)  # It can: migrate checked.
-    show(result, chosen, sys.stderr)
+    show(result, chosen, sys.stderr, choices.output)
     return summary.fix_exit_code(result)

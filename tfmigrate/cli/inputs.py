@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
 
 from tfmigrate import settings
+from tfmigrate.cli.output import Output
 from tfmigrate.errors import suggestion
 from tfmigrate.result import FileResult, Result
 from tfmigrate.settings import Settings
@@ -64,6 +66,19 @@ _PIPELINE_OPTIONS = (
         metavar="N",
         help="Characters of Python in one file above which it is not read (default: 2000000).",
     ),
+    click.option(
+        "--config", type=click.Path(path_type=Path), metavar="FILE", help="Read [tool.tfmigrate] of this TOML file."
+    ),
+    click.option("--isolated", is_flag=True, help="Read no configuration file."),
+    click.option(
+        "-o", "--output-file", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to this file."
+    ),
+    click.option("--statistics", is_flag=True, help="Count the findings by code and outcome."),
+    click.option("-q", "--quiet", is_flag=True, help="Print findings and errors, nothing else."),
+    click.option(
+        "--color", type=click.Choice(("auto", "always", "never")), default="auto", help="When to use colours."
+    ),
+    click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 whatever is found; with 2 where it cannot run."),
     click.option("--stdin-filename", metavar="PATH", default=STDIN, help="What `-` reads: for its name and settings."),
 )
 
@@ -74,10 +89,39 @@ def pipeline_options(command: Command) -> Command:
     return command
 
 
-def settings_of(paths: Sequence[str], options: dict[str, Any], stdin_filename: str) -> Settings:
+@dataclass(frozen=True)
+class Choices:
+    """What the command line and the configuration ask for."""
+
+    settings: Settings
+    output: Output
+    exit_zero: bool
+
+    def exit_code(self, found: int) -> int:
+        """The exit code of a run that ends with this one by itself."""
+        return 0 if self.exit_zero and found == 1 else found
+
+
+def choices_of(paths: Sequence[str], options: dict[str, Any], stdin_filename: str) -> Choices:
+    """Reads the configuration; `options` as the command has them. Raises SettingsError and UsageError."""
+    options = dict(options)
+    quiet, statistics, colour = options.pop("quiet"), options.pop("statistics"), options.pop("color")
+    output = Output(options.pop("output_file"), colour, statistics, quiet)
+    exit_zero, config, isolated = options.pop("exit_zero"), options.pop("config"), options.pop("isolated")
+    if config and isolated:
+        raise click.UsageError("--isolated reads no configuration file; leave --config out")
+    chosen = _settings(paths, options, stdin_filename, config, isolated)
+    if statistics and chosen.format not in ("text", "grouped", "json"):
+        raise click.UsageError(f"--statistics comes as text or json, not as {chosen.format}; leave one of them out")
+    return Choices(chosen, output, exit_zero)
+
+
+def _settings(
+    paths: Sequence[str], options: dict[str, Any], stdin_filename: str, config: Path | None, isolated: bool
+) -> Settings:
     named = [stdin_filename if path == "-" else path for path in paths]
     start = Path(named[0]) if named and named[0] != STDIN else Path.cwd()
-    chosen = settings.load(start, options)
+    chosen = settings.load(start, options, config=config, isolated=isolated)
     per_file = [(f"per-file-ignores.{pattern}", codes) for pattern, codes in chosen.per_file_ignores]
     for option, codes in (("select", chosen.select), ("ignore", chosen.ignore), *per_file):
         for code in codes:

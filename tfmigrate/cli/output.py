@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TextIO
+from pathlib import Path
+from typing import Literal, TextIO
 
 import click
 
+from tfmigrate.errors import UserError
 from tfmigrate.printable import visible
 from tfmigrate.result import Result
 from tfmigrate.settings import Settings
@@ -25,13 +28,53 @@ def say(message: str) -> None:
     click.echo(visible(message, "\n"), err=True)
 
 
-def show(result: Result, chosen: Settings, stream: TextIO) -> None:
-    name: str = chosen.format
-    if name == "text" and stream.isatty() and result.files:
-        name = "terminal"  # Loads rich, which a run without a hit never needs.
-    text = str(import_module(f"tfmigrate.report.{name}").render(result, chosen))
-    # The terminal's own colours are escape sequences too: that report takes care of the text from others itself.
-    write_bytes((text if name == "terminal" else visible(text, "\n")).encode(), stream)
+@dataclass(frozen=True)
+class Output:
+    """Where a report is written, and how much of it."""
+
+    file: Path | None = None
+    """In the place of stdout or stderr."""
+    colour: Literal["auto", "always", "never"] = "auto"
+    statistics: bool = False
+    """The findings counted, and not told one by one."""
+    quiet: bool = False
+    """The findings alone."""
+
+    def say(self, message: str) -> None:
+        """A remark, on stderr."""
+        if not self.quiet:
+            say(message)
+
+
+def show(result: Result, chosen: Settings, stream: TextIO, output: Output | None = None) -> None:
+    """Writes the report in the form that the settings ask for. Raises UserError where the file cannot be written."""
+    output = output or Output()
+    deliver(_rendered(result, chosen, output, output.file is None and stream.isatty()), stream, output.file)
+
+
+def deliver(data: bytes, stream: TextIO, file: Path | None) -> None:
+    """Writes to `file`, or to the stream where there is none. Raises UserError where that cannot be."""
+    if file is None:
+        write_bytes(data, stream)
+        return
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise UserError(f"--output-file {file}: cannot be written: {error.strerror}") from None
+
+
+def _rendered(result: Result, chosen: Settings, output: Output, to_terminal: bool) -> bytes:
+    form = "statistics" if output.statistics else chosen.format
+    grouped = form == "grouped" or (form == "text" and (to_terminal or output.colour == "always"))
+    if grouped and result.files:
+        from tfmigrate.report import terminal  # Loads rich, which a run without a hit never needs.
+
+        colour = {"always": True, "never": False, "auto": None if to_terminal else False}[output.colour]
+        # The terminal's own colours are escape sequences too: that report takes care of the text from others itself.
+        return terminal.render(result, chosen, colour, with_counts=not output.quiet).encode()
+    form = "text" if grouped else form
+    more = {"with_counts": not output.quiet} if form in ("text", "statistics") else {}
+    return visible(str(import_module(f"tfmigrate.report.{form}").render(result, chosen, **more)), "\n").encode()
 
 
 def write(text: str) -> None:

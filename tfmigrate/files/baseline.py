@@ -98,11 +98,11 @@ def read(baseline: Path) -> Counter[Entry]:
     try:
         if document["version"] != VERSION:
             raise BaselineError(
-                f"{baseline}: version {document['version']!r} is not {VERSION}; make it anew with --write-baseline"
+                f"{baseline}: version {document['version']!r} is not {VERSION}; write it again with --write-baseline"
             )
         return Counter({Entry(one["path"], one["code"], one["source"]): one["count"] for one in document["findings"]})
     except (KeyError, TypeError):
-        raise BaselineError(f"{baseline}: is no baseline; make it anew with --write-baseline") from None
+        raise BaselineError(f"{baseline}: is not a baseline; write it again with --write-baseline") from None
 
 
 def save(baseline: Path, entries: Iterable[Entry]) -> int:

@@ -45,11 +45,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Scan:
-    """The files found, in path order; what could not be read or was skipped; and how many files were looked at."""
+    """The files found, in path order; what could not be read or was skipped; and the paths that were looked at."""
 
     found: tuple[Found, ...]
     errors: tuple[FileResult, ...]
-    scanned: int
+    paths: tuple[str, ...]
 
 
 def is_source(name: str) -> bool:
@@ -228,7 +228,7 @@ class _Search:
                 found.setdefault(one.real, one)
         ordered = sorted(found.values(), key=lambda one: one.path)
         failed = sorted((self.skipped | self.errors).values(), key=lambda error: error.path)
-        return Scan(tuple(ordered), tuple(failed), len(self.looked_at))
+        return Scan(tuple(ordered), tuple(failed), tuple(path for path, _ in self.looked_at))
 
 
 def _place(path: str) -> str:

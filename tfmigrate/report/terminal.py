@@ -16,18 +16,20 @@ from tfmigrate.settings import Settings
 _COLOURS = {"rewrite": "green", "refuse": "red", "warn": "yellow", "suppressed": "dim"}
 
 
-def render(result: Result, settings: Settings) -> str:
-    """As `text.render`, with ANSI colours unless NO_COLOR is set, grouped by file."""
+def render(result: Result, settings: Settings, colour: bool | None = None, with_counts: bool = True) -> str:
+    """As `text.render`, grouped by file; with ANSI colours, by default unless NO_COLOR is set."""
     stream = io.StringIO()
-    console = Console(file=stream, force_terminal=True, width=shutil.get_terminal_size().columns, highlight=False)
+    width = shutil.get_terminal_size().columns
+    plain = None if colour is None else not colour
+    console = Console(file=stream, force_terminal=not plain, no_color=plain, width=width, highlight=False)
     for file in result.files:
         console.print(Text(path(file), "bold"))
         if file.error:
-            colour = "bold red" if file.status == "error" else "yellow"
-            console.print(Text.assemble("  ", (f"{failure(file)} ", colour), one_line(file.error)))
+            hue = "bold red" if file.status == "error" else "yellow"
+            console.print(Text.assemble("  ", (f"{failure(file)} ", hue), one_line(file.error)))
         for number, finding in enumerate(file.findings):
-            colour = _COLOURS[finding.action]
-            code, what = (finding.code, f"bold {colour}"), (f"[{outcome(finding)}]", colour)
+            hue = _COLOURS[finding.action]
+            code, what = (finding.code, f"bold {hue}"), (f"[{outcome(finding)}]", hue)
             told = Text.assemble((f"{place(finding)} ", "cyan"), code, f" {one_line(finding.message)} ", what)
             for index, row in enumerate(told.wrap(console, console.width - 6)):
                 console.print(Text("      " if index else "  ") + row)
@@ -36,5 +38,6 @@ def render(result: Result, settings: Settings) -> str:
             if not same_line and (line := visible(file.line_of(finding).strip().expandtabs(4))):
                 console.print(Text(f"      {line}", "dim"), no_wrap=True, overflow="ellipsis")
         console.print()
-    console.print(Text(counts(result), "bold"))
+    if with_counts:
+        console.print(Text(counts(result), "bold"))
     return stream.getvalue()

@@ -10,14 +10,14 @@ from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
 
-def render(result: Result, settings: Settings) -> str:
+def render(result: Result, settings: Settings, with_counts: bool = True) -> str:
     """All findings and errors in path order, then one line of counts."""
     lines = []
     for file in result.files:
         if file.error:
             lines.append(f"{path(file)}: {failure(file)}: {one_line(file.error)}")
         lines += [f"{path(file)}:{told(first)}{also(others)}" for first, *others in alike(file.findings)]
-    return "\n".join([*lines, counts(result)]) + "\n"
+    return "".join(f"{line}\n" for line in (*lines, *([counts(result)] if with_counts else ())))
 
 
 def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
@@ -71,7 +71,9 @@ def counts(result: Result) -> str:
     total = summarize(result)
     looked = _number(total.scanned, "file", "files") + " looked at"
     if not result.files:
-        return f"{looked}, nothing to migrate."
+        users = f"{_number(result.users, 'file uses', 'files use')} TensorFlow or Keras"
+        hint = f" {users}: --select TFM5 reports names that TensorFlow 2 no longer has." if result.users else ""
+        return f"{looked}, nothing to migrate.{hint}"
     done = any(finding.applied for _, finding in result.findings)
     parts = [
         (total.migrated, "migrated" if done else "can be migrated"),

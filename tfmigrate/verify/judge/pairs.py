@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmigrate.verify.judge import cause, crash
+from tfmigrate.verify.judge import cause, crash, script_line
 from tfmigrate.verify.judge.causes.evidence import Divergence
 from tfmigrate.verify.judge.compare import Comparison, compare
 from tfmigrate.verify.judge.contract import CLASS_WEIGHTED, LAST_BATCH
@@ -14,7 +14,8 @@ OTHER_VALIDATION = (LAST_BATCH, CLASS_WEIGHTED)
 
 def paired(old: Run, new: Run, band: float, *, decides: bool, restored: Run | None = None) -> Pair:
     comparison, divergence = outcome(old, new, band, restored)
-    return Pair(old.world.role, new.world.role, comparison, divergence, decides)
+    line = script_line.of(divergence, new) if divergence else None
+    return Pair(old.world.role, new.world.role, comparison, divergence, decides, line)
 
 
 def outcome(

@@ -20,6 +20,9 @@ from tfmigrate.verify.run.program import program_of
 LONGEST_DIFF = 4000
 """Lines; a program that is another one altogether is not told apart by its diff."""
 
+LONGEST_LINE = 1000
+"""Characters; data may stand in a script as one line."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -83,4 +86,4 @@ def _diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[s
                 yield f"[only the first {LONGEST_DIFF:,} lines are shown]"
                 return
             count += 1
-            yield line
+            yield line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} [...]"

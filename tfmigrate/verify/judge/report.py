@@ -14,6 +14,7 @@ from tfmigrate.verify.judge.contract import Row, global_batch_size
 from tfmigrate.verify.judge.depth import Depth
 from tfmigrate.verify.judge.equivalence import Look, Outcome
 from tfmigrate.verify.judge.provenance import Provenance
+from tfmigrate.verify.judge.script_line import Line
 from tfmigrate.verify.judge.touched import LeftOut
 from tfmigrate.verify.run.trace import Trace
 
@@ -74,6 +75,12 @@ class RunSummary:
     sandbox: tuple[str, ...] | None = None
     """What kept it from what was not its own: ("namespaces", "Landlock")."""
 
+    @property
+    def speed(self) -> float | None:
+        """Samples per second where each replica had a device of its own. Logical devices share one processor, so that
+        theirs says nothing about the speed of the script."""
+        return None if any(device.startswith("logical") for device in self.devices) else self.samples_per_second
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -87,6 +94,8 @@ class Pair:
     divergence: Divergence | None
     decides: bool
     """Counts for the verdict; the others attribute a difference (version drift or migration)."""
+    line: Line | None = None
+    """Of the new script, where the divergence leads; None where no run recorded one."""
 
     @property
     def title(self) -> str:
@@ -98,9 +107,10 @@ class Pair:
 
     @property
     def remark(self) -> str:
-        """Why the two are not the same, or for what known difference they are all the same taken for it."""
+        """Why the two are not the same, and where in the new script; or despite which known difference they are."""
         if self.divergence is not None:
-            return self.divergence.cause
+            place = self.line.place if self.line else ""
+            return self.divergence.cause + (f" ({place})" if place not in self.divergence.cause else "")
         excuse = self.comparison.excused if self.comparison else ""
         return f"but for a known difference, {excuse}" if excuse else ""
 
@@ -281,7 +291,12 @@ class Report:
                 "max_relative_difference": _number(self.max_relative_difference),
                 "tolerance": comparison.tolerance if comparison else None,
                 "first_divergence": (
-                    {"epoch": divergence.epoch, "step": divergence.step, "cause": divergence.cause}
+                    {
+                        "epoch": divergence.epoch,
+                        "step": divergence.step,
+                        "cause": divergence.cause,
+                        "line": _line(shown.line if shown else None),
+                    }
                     if divergence
                     else None
                 ),
@@ -319,6 +334,7 @@ class Report:
                     "equivalent": pair.equivalent,
                     "max_relative_difference": _number(_size(pair)) if pair.comparison else None,
                     "cause": pair.divergence.cause if pair.divergence else None,
+                    "line": _line(pair.line if pair.divergence else None),
                 }
                 for pair in self.pairs
             ],
@@ -357,6 +373,10 @@ def summarize(role: str, runtime: str, trace: Trace, seconds: float, outcome: st
 
 def _size(pair: Pair) -> float:
     return pair.comparison.max_relative_difference if pair.comparison else math.inf
+
+
+def _line(line: Line | None) -> dict[str, Any] | None:
+    return asdict(line) if line else None
 
 
 def _number(value: float | None) -> float | None:

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from . import aligned, facts, limits, passes
+from . import aligned, callers, facts, limits, passes
 from .eager import EagerKeras
 from .graph import GraphKeras
 
@@ -31,6 +31,8 @@ def install(flavour, recorder):
             if name in vars(trainer):
                 setattr(trainer, name, inference_call(getattr(trainer, name), name, adapter, recorder))
         if (trainer, in_graph) == flavour.trainers[0]:
+            for owner in facts.owners(flavour, "compile"):
+                owner.compile = callers.compiling(owner.compile, recorder)
             for name in ("save", "save_weights"):
                 for owner in facts.owners(flavour, name):
                     setattr(owner, name, saving_call(getattr(owner, name), adapter, recorder))

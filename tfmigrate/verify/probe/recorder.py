@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from . import draws, facts, predictions, weights
+from . import callers, draws, facts, predictions, weights
 from .content import added, sketch_of, values_of
 
 WAIT_SECONDS = 0.02
@@ -31,11 +31,13 @@ class WeightsDiffer(ValueError):
 class Call(object):
     """One training call under way (or all `train_on_batch` calls of one model)."""
 
-    def __init__(self, index, entry, name, asked):
+    def __init__(self, index, entry, name, asked, at=None):
         self.index = index
         self.entry = entry
         self.name = name
         self.asked = asked
+        self.at = at
+        """Where in the script; of `train_on_batch` the first."""
         self.epoch = 0
         self.step = 0
         self.largest_batch = None
@@ -181,7 +183,7 @@ class Recorder(object):
     def begin(self, model, adapter, name, asked):
         """Starts a training call: `asked` holds what the script asked for (source, epochs, shuffle, ...)."""
         entry = self.entry(model, adapter)
-        call = Call(self.calls, entry, name, asked)
+        call = Call(self.calls, entry, name, asked, callers.place(self.config))
         self.calls += 1
         self.active.append(call)
         if entry.first_fit is None:
@@ -197,6 +199,7 @@ class Recorder(object):
             loss=adapter.loss_name(model),
             loss_weights=adapter.loss_weights(model),
             metrics=adapter.metric_names(model),
+            at=callers.compiled_at(model),
         )
         return call
 
@@ -407,6 +410,7 @@ class Recorder(object):
             fingerprint=fingerprint,
             sketch=sketch,
             outputs=[predictions.summary(array, full) for array in made or ()],
+            at=callers.place(self.config),
         )
         if self.predictions:  # the first is also the tracing
             self.predict_seconds += seconds
@@ -540,6 +544,7 @@ class Recorder(object):
             dropped=sorted(draws.DROPPED),
             class_weight=asked["class_weight"],
             sample_weight=asked["sample_weight"],
+            at=call.at,
         )
 
     def content_of_validation(self, call):

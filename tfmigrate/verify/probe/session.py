@@ -26,6 +26,7 @@ from . import (
 from .recorder import Recorder
 
 CRASHED = 1
+LONGEST_ERROR = 2000
 
 
 def run(config):
@@ -114,14 +115,16 @@ def execute(config):
         code = leaving.code if isinstance(leaving.code, int) else CRASHED
         if not isinstance(leaving.code, int):
             sys.stderr.write("%s\n" % leaving.code)
-        return code, "SystemExit: %s%s" % (leaving.code, place(leaving, program, script))
+        return code, "SystemExit: %s%s" % (first_of(str(leaving.code)), place(leaving, program, script))
     except BaseException as error:
         show(error, script)
-        text = str(error).strip()
-        if len(text) > 2000:
-            text = text[:2000] + " ..."
-        return CRASHED, "%s: %s%s" % (type(error).__name__, text, place(error, program, script))
+        return CRASHED, "%s: %s%s" % (type(error).__name__, first_of(str(error).strip()), place(error, program, script))
     return 0, None
+
+
+def first_of(text):
+    """What a script died of, as far as anyone would read."""
+    return text if len(text) <= LONGEST_ERROR else text[:LONGEST_ERROR] + " ..."
 
 
 def show(error, script):

@@ -1,13 +1,21 @@
-"""The pictures of a report: loss curves or predictions, old and new, and what is left between them on a log scale."""
+"""The pictures of a report: loss curves or predictions, old and new, and what is left between them on a log scale.
+
+Each is drawn three times: as a PNG file, and as two SVG images for the page, one for wide and one for narrow screens,
+whose colours are those of the page.
+"""
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Sequence
+import re
+import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -19,104 +27,172 @@ SMALLEST = 3e-8
 
 Style: TypeAlias = dict[str, Any]
 
-# Told apart by lightness and dash, so that a grey print keeps them apart.
-OLD: Style = {"color": "#9aa3ad", "linewidth": 5.0, "alpha": 0.75, "solid_capstyle": "round"}
+PAPER, INK, SOFT, RULE, GRID = "#ffffff", "#14181d", "#5b6570", "#d7dce1", "#eceff2"
+OLD_COLOUR, FIRST, SECOND, THIRD, FOURTH = "#98a2ac", "#0b3c8c", "#c2570c", "#2f7d4f", "#7a3e9d"
+MISTAKE, INSIDE, NOT_JUDGED = "#b3261e", "#e8f0ea", "#f3ead9"
+INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+VARIABLES = {
+    PAPER: "--paper",
+    INK: "--ink",
+    SOFT: "--soft",
+    RULE: "--rule",
+    GRID: "--grid",
+    OLD_COLOUR: "--old",
+    FIRST: "--first",
+    SECOND: "--second",
+    THIRD: "--third",
+    FOURTH: "--fourth",
+    MISTAKE: "--bad",
+    INSIDE: "--inside",
+    NOT_JUDGED: "--not-judged",
+}
+"""The page's names for these colours, by which it has others in dark mode."""
+
+# Different in lightness and dash too, so that a grey print keeps them apart.
+OLD: Style = {"color": OLD_COLOUR, "linewidth": 5.0, "alpha": 0.75, "solid_capstyle": "round"}
 STYLES: tuple[Style, ...] = (
-    {"color": "#0b3c8c", "linestyle": "-", "linewidth": 1.6},
-    {"color": "#c2570c", "linestyle": (0, (5, 2)), "linewidth": 1.6},
-    {"color": "#2f7d4f", "linestyle": (0, (1, 1.2)), "linewidth": 1.9},
-    {"color": "#7a3e9d", "linestyle": (0, (6, 2, 1, 2)), "linewidth": 1.4},
+    {"color": FIRST, "linestyle": "-", "linewidth": 1.6},
+    {"color": SECOND, "linestyle": (0, (5, 2)), "linewidth": 1.6},
+    {"color": THIRD, "linestyle": (0, (1, 1.2)), "linewidth": 1.9},
+    {"color": FOURTH, "linestyle": (0, (6, 2, 1, 2)), "linewidth": 1.4},
 )
-WRONG: Style = {"color": "#b3261e", "linewidth": 0.9, "alpha": 0.55}
-PAIR: Style = {"color": "#5b6570", "linestyle": "", "marker": "o", "markersize": 5, "alpha": 0.6}
+WRONG: Style = {"color": MISTAKE, "linewidth": 0.9, "alpha": 0.55}
+PAIR: Style = {"color": SOFT, "linestyle": "", "marker": "o", "markersize": 5, "alpha": 0.6}
 MARKS: tuple[Style, ...] = (
-    {"marker": "o", "markersize": 7, "markerfacecolor": "none", "markeredgecolor": "#0b3c8c", "markeredgewidth": 1.1},
-    {"marker": "x", "markersize": 5, "markeredgecolor": "#c2570c"},
-    {"marker": "+", "markersize": 5, "markeredgecolor": "#2f7d4f"},
-    {"marker": ".", "markersize": 2, "markeredgecolor": "#7a3e9d"},
+    {"marker": "o", "markersize": 7, "markerfacecolor": "none", "markeredgecolor": FIRST, "markeredgewidth": 1.1},
+    {"marker": "x", "markersize": 5, "markeredgecolor": SECOND},
+    {"marker": "+", "markersize": 5, "markeredgecolor": THIRD},
+    {"marker": ".", "markersize": 2, "markeredgecolor": FOURTH},
 )
-STRAY: Style = {"marker": ".", "markersize": 3, "color": "#b3261e", "alpha": 0.3, "linestyle": ""}
-LIMIT: Style = {"color": "#111111", "linewidth": 1.2, "linestyle": (0, (8, 3))}
+STRAY: Style = {"marker": ".", "markersize": 3, "color": MISTAKE, "alpha": 0.3, "linestyle": ""}
+LEADER: Style = {"arrowstyle": "-", "linewidth": 0.6, "alpha": 0.6, "shrinkA": 2, "shrinkB": 1, "relpos": (0.0, 0.5)}
+LIMIT: Style = {"color": INK, "linewidth": 1.2, "linestyle": (0, (8, 3))}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a picture is drawn for; lengths in inches of 72 points."""
+
+    width: float
+    font: float
+    """Points."""
+    label: int
+    """Characters in a line of a label beside a curve."""
+
+    def figure(self, height: float) -> Figure:
+        return Figure(figsize=(self.width, height), layout="constrained")
+
+
+WIDE = Shape(9.6, 10.5, 34)
+NARROW = Shape(5.0, 10.0, 20)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One PNG file and the words beside it."""
+    """One PNG file, the words below it, and the same as elements of a page."""
 
     file: str
     caption: str
-    png: bytes
+    wide: str
+    narrow: str
+    """SVG."""
 
 
 def draw(report: Report, folder: Path) -> tuple[Picture, ...]:
     """Writes the PNG files into `folder`; none when no pair of runs has a step or a prediction in common."""
-    if report.written is not None and report.written.outcomes:
+    written = report.written
+    if written is not None and written.outcomes:
         caption = "Each pair's difference, new minus old, in margins; beside it the mean with its interval."
-        return (_saved(paired(report.written), folder, "paired.png", caption),)
+        return (_saved(lambda shape: paired(written, shape), folder, "paired.png", caption),)
     pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.common]
     if not pairs:
         return ()
     if report.predicts:
-        drawn, file = predictions(report, pairs), "predictions.png"
         caption = (
             "Some of the values that both scripts predict, spread evenly. Where they agree, points lie on the line."
         )
+        first = _saved(lambda shape: predictions(report, pairs, shape), folder, "predictions.png", caption)
         left = "The largest relative difference in each call, in which every value has a share."
     else:
-        drawn, file = curves(pairs), "curves.png"
         caption = "The loss of each training batch, and the validation loss at each epoch's end."
+        first = _saved(lambda shape: curves(pairs, shape), folder, "curves.png", caption)
         left = "The relative difference of each step's loss."
-    return (
-        _saved(drawn, folder, file, caption),
-        _saved(residuals(report), folder, "residuals.png", f"{left} Below the dashed line is rounding."),
-    )
+    caption = f"{left} Below the dashed line is rounding."
+    return (first, _saved(lambda shape: residuals(report, shape), folder, "residuals.png", caption))
 
 
-def _saved(figure: Figure, folder: Path, file: str, caption: str) -> Picture:
-    path = folder / file
-    figure.savefig(path, dpi=160, facecolor="white")
-    return Picture(file, caption, path.read_bytes())
+def _saved(draw: Callable[[Shape], Figure], folder: Path, file: str, caption: str) -> Picture:
+    images = []
+    for shape in (WIDE, NARROW):
+        settings: dict[Any, Any] = dict.fromkeys(INKED, INK)
+        settings |= {"font.size": shape.font, "svg.fonttype": "none", "svg.hashsalt": f"{file} {shape.width}"}
+        with rc_context(settings):
+            figure = draw(shape)
+            if shape is WIDE:
+                figure.savefig(folder / file, dpi=160, facecolor=PAPER)
+            buffer = io.StringIO()
+            figure.savefig(buffer, format="svg", transparent=True)
+            images.append(_for_page(buffer.getvalue(), caption))
+    return Picture(file, caption, *images)
 
 
-def paired(written: Written) -> Figure:
+def _for_page(svg: str, caption: str) -> str:
+    """An SVG file as an element of the page: its size, its letters and its colours are the page's."""
+    element = svg[svg.index("<svg") :]
+    element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
+    view = re.search(r'viewBox="[^"]+"', element)
+    assert view is not None
+    element = re.sub(r"<svg[^>]*>", f'<svg {view[0]} role="img" aria-label="{caption}">', element, count=1)
+    # Of groups, the same in every picture; marks and clips, to which it refers, have hashes.
+    element = re.sub(r' id="(?![mp][0-9a-f]{10}")[^"]*"', "", element)
+    element = re.sub(r"font-family: [^;\"]+", "font-family: inherit", element)
+    element = re.sub(r"(font: [^;\"]*?px) [^;\"]+", r"\1 system-ui, sans-serif", element)
+    for colour, name in VARIABLES.items():
+        element = element.replace(colour, f"var({name})")
+    return element
+
+
+def paired(written: Written, shape: Shape) -> Figure:
     """A row for each quantity: the paired differences over the margin, their mean and its interval."""
     count = len(written.outcomes)
-    figure = Figure(figsize=(9.6, 1.6 + 1.1 * count), layout="constrained")
+    figure = shape.figure(1.6 + 1.1 * count)
     axes = figure.subplots()
-    axes.axvspan(-1.0, 1.0, color="#e8f0ea", zorder=0)
+    axes.axvspan(-1.0, 1.0, color=INSIDE, zorder=0)
     for edge in (-1.0, 1.0):
         axes.axvline(edge, **LIMIT)
-    axes.axvline(0.0, color="#9aa3ad", linewidth=0.8)
+    axes.axvline(0.0, color=OLD_COLOUR, linewidth=0.8)
     for row, outcome in enumerate(written.outcomes):
         old, new = written.old_losses[outcome.name], written.new_losses[outcome.name]
         points = [(b - a) / outcome.margin for a, b in zip(old, new)]
         axes.plot(points, [row + 0.16] * len(points), **PAIR, label="one pair of runs" if not row else None)
         low, high = (end / outcome.margin for end in outcome.interval)
         axes.plot([low, high], [row - 0.14] * 2, **STYLES[0], label="interval of the mean" if not row else None)
-        axes.plot(outcome.mean / outcome.margin, row - 0.14, "D", color="#0b3c8c", markersize=6)
+        axes.plot(outcome.mean / outcome.margin, row - 0.14, "D", color=FIRST, markersize=6)
         p = outcome.p_different if outcome.answer == "different" else outcome.p_equivalent
         axes.annotate(
             f"{outcome.answer} (p = {p:.2g}); margin {outcome.margin:.3g}",
             (-0.97, row - 0.32),
             va="center",
-            fontsize=8,
-            color="#5b6570",
+            fontsize=0.8 * shape.font,
+            color=SOFT,
         )
-    axes.set_yticks(range(count), [outcome.name.replace(", ", ",\n") for outcome in written.outcomes])
+    names = [textwrap.fill(outcome.name, shape.label // 2) for outcome in written.outcomes]
+    axes.set_yticks(range(count), names)
     axes.set_ylim(count - 0.4, -0.6)
     furthest = max(map(abs, axes.get_xlim()))
     axes.set_xlim(-furthest, furthest)
-    axes.set_xlabel("new minus old, in margins (1 = one standard deviation between two runs of the old script)")
+    words = "new minus old, in margins (1 = one standard deviation between two runs of the old script)"
+    axes.set_xlabel(textwrap.fill(words, 3 * shape.label))
     axes.set_title(f"{len(written.seeds)} pairs of runs as written", loc="left", fontweight="bold")
-    figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=2)
+    _legend(figure, shape)
     _clean(axes)
     axes.grid(visible=False)
     return figure
 
 
-def predictions(report: Report, pairs: Sequence[Pair]) -> Figure:
+def predictions(report: Report, pairs: Sequence[Pair], shape: Shape) -> Figure:
     """Each value that both worlds kept, the new one over the old one."""
-    figure = Figure(figsize=(9.6, 6.2), layout="constrained")
+    figure = shape.figure(5.6)
     axes = figure.subplots()
     compared = [(pair.title, _values(pair.comparison.common if pair.comparison else ())) for pair in pairs]
     old = [x for _, points in compared for x, _ in points]
@@ -131,9 +207,15 @@ def predictions(report: Report, pairs: Sequence[Pair]) -> Figure:
     axes.set_xlabel("old")
     axes.set_ylabel("new")
     axes.set_title("Predictions, old and new", loc="left", fontweight="bold")
-    figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=2)
+    _legend(figure, shape)
     _clean(axes)
     return figure
+
+
+def _legend(figure: Figure, shape: Shape) -> None:
+    """Of points, which lie on one another: there is nowhere beside them for a label."""
+    columns = 2 if shape is WIDE else 1
+    figure.legend(frameon=False, fontsize=0.9 * shape.font, loc="outside lower center", ncols=columns)
 
 
 SHOWN = 400
@@ -152,89 +234,146 @@ def _values(calls: Sequence[StepPair | PredictionPair]) -> list[tuple[float, flo
     return found[:: max(1, -(-len(found) // SHOWN))]
 
 
-def curves(pairs: Sequence[Pair]) -> Figure:
+@dataclass(frozen=True)
+class Label:
+    """Words beside the end of a curve."""
+
+    text: str
+    colour: str
+    x: float
+    y: float
+
+
+def curves(pairs: Sequence[Pair], shape: Shape) -> Figure:
     """Both worlds' losses over all steps; an old run that several pairs share is drawn once."""
-    figure = Figure(figsize=(9.6, 4.6), layout="constrained")
+    figure = shape.figure(3.7)
     axes = figure.subplots()
+    labels: list[Label] = []
     drawn: set[str] = set()
     styles = iter(STYLES * len(pairs))
     shared = sorted(pairs, key=lambda pair: not pair.decides)
     for pair in shared:
         assert pair.comparison is not None
         steps = pair.comparison.steps
-        if pair.old not in drawn:
-            first = not drawn
-            style = OLD if first else next(styles)
-            axes.plot([p.old for p in steps], label=pair.old, **style)
-            drawn.add(pair.old)
-        if pair.new not in drawn:
-            axes.plot([p.new for p in steps], label=pair.new, **next(styles))
-            drawn.add(pair.new)
+        for role, losses in ((pair.old, [p.old for p in steps]), (pair.new, [p.new for p in steps])):
+            if role in drawn:
+                continue
+            style = next(styles) if drawn else OLD
+            dots: Style = {"marker": "."} if len(losses) == 1 else {}
+            axes.plot(losses, **style, **dots)
+            drawn.add(role)
+            labels += _at_the_end(role, style["color"], losses)
     reference = shared[0].comparison
     assert reference is not None
     ends = _epoch_ends(reference.steps)
-    validation = [(end, e.old_validation, e.new_validation) for end, e in zip(ends, reference.epochs)]
-    old = [(x, v) for x, v, _ in validation if v is not None]
-    new = [(x, v) for x, _, v in validation if v is not None]
-    if old:
-        axes.plot(*zip(*old), "o", color="#9aa3ad", markersize=9, label=f"validation, {shared[0].old}")
-    if new:
-        axes.plot(*zip(*new), "x", color="#0b3c8c", markersize=6, label=f"validation, {shared[0].new}")
+    known = [(end, e.old_validation, e.new_validation) for end, e in zip(ends, reference.epochs)]
+    validation: tuple[tuple[str, list[tuple[float, float]], Style], ...] = (
+        (shared[0].old, [(x, old) for x, old, _ in known if old is not None], {"marker": "o", "markersize": 9.0}),
+        (shared[0].new, [(x, new) for x, _, new in known if new is not None], {"marker": "x", "markersize": 6.0}),
+    )
+    for role, points, style in validation:
+        if points:
+            colour = OLD_COLOUR if role == shared[0].old else FIRST
+            axes.plot(*zip(*points), linestyle="", color=colour, **style)
+            labels.append(Label(f"validation, {role}", colour, *points[-1]))
     _epochs(axes, ends)
+    _label(figure, axes, labels, shape)
     axes.set_xlabel("optimizer step")
     axes.set_ylabel("loss")
     axes.set_title("Loss, old and new", loc="left", fontweight="bold")
-    axes.legend(frameon=False, fontsize=9)
     _clean(axes)
     return figure
 
 
-def residuals(report: Report) -> Figure:
+def residuals(report: Report, shape: Shape) -> Figure:
     """Every pair's relative difference, the wrong migrations' too, and the tolerance."""
-    figure = Figure(figsize=(9.6, 5.6), layout="constrained")
-    axes = figure.subplots()
     pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.common]
     length = max(len(pair.comparison.common) for pair in pairs if pair.comparison)
     shown = report.shown
     comparison = (shown.comparison if shown else None) or pairs[0].comparison
     assert comparison is not None
+    # The other mistakes were found by the contract.
+    wrong = [(one.mutation, _drawable(one.steps)) for one in report.controls]
+    wrong = [(name, values) for name, values in wrong if values and max(values) > comparison.tolerance]
+    figure = shape.figure(3.4 + 0.16 * len(wrong))
+    axes = figure.subplots()
     dots: Style = {"marker": "."} if length == 1 else {}
-    labelled: list[tuple[float, str]] = []
-    for control in report.controls:
-        values = _drawable(control.steps)
-        if values and max(values) > comparison.tolerance:  # the others were told apart by the contract
-            axes.plot(values, **WRONG, **dots)
-            labelled.append((values[-1], control.mutation))
+    labels = [Label(f"tolerance {comparison.tolerance:.2g}", INK, length - 1, comparison.tolerance)]
+    for name, values in wrong:
+        axes.plot(values, **WRONG, **dots)
+        labels += _at_the_end(f"wrong on purpose: {name}" if name == wrong[0][0] else name, MISTAKE, values)
     for pair, style in zip(pairs, STYLES * len(pairs)):
         assert pair.comparison is not None
-        axes.plot(_drawable(pair.comparison.common), label=pair.title, **style, **dots)
+        values = _drawable(pair.comparison.common)
+        axes.plot(values, **style, **dots)
+        labels += _at_the_end(pair.title, style["color"], values)
     judged = len(comparison.steps) if comparison.shared else len(comparison.judged_steps)
     if judged < len(comparison.steps):
-        axes.axvspan(judged - 0.5, length - 0.5, color="#f3ead9", zorder=-1)
-        axes.annotate("from the first remainder batch on: not judged", (judged, 1.5 * SMALLEST), fontsize=9)
+        axes.axvspan(judged - 0.5, length - 0.5, color=NOT_JUDGED, zorder=-1)
+        words = "from the first remainder batch on: not judged"
+        axes.annotate(words, (judged, 1.5 * SMALLEST), fontsize=0.9 * shape.font)
     axes.axhline(comparison.tolerance, **LIMIT)
-    axes.annotate(
-        f"tolerance {comparison.tolerance:.2g}",
-        (length * 1.02, comparison.tolerance),
-        xytext=(0, 4),
-        textcoords="offset points",
-        fontsize=9,
-    )
     _epochs(axes, _epoch_ends(comparison.steps))
     axes.set_yscale("log")
     axes.set_ylim(SMALLEST / 2, None)
-    axes.set_xlim(-0.02 * length, length * (1.3 if labelled else 1.02))
+    axes.set_xlim(-0.02 * length, length * 1.02)
     axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= length and tick == int(tick)])
-    for y, text in _spread(labelled, axes):
-        axes.annotate(text, (length * 1.02, y), fontsize=8, color="#b3261e", va="center")
+    _label(figure, axes, labels, shape)
     axes.set_xlabel("call that predicts" if report.predicts else "optimizer step")
     axes.set_ylabel(f"relative {report.compared} difference")
     axes.set_title("What is left between them", loc="left", fontweight="bold")
-    extra = [axes.plot([], [], label="wrong on purpose (controls)", **WRONG)[0]] if labelled else []
-    handles = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_") and line not in extra]
-    figure.legend(handles=[*handles, *extra], frameon=False, fontsize=9, loc="outside lower center", ncols=2)
     _clean(axes)
     return figure
+
+
+def _at_the_end(text: str, colour: str, values: Sequence[float]) -> list[Label]:
+    """A label where the last number of a curve lies; none for a curve without numbers."""
+    last = next((i for i in reversed(range(len(values))) if math.isfinite(values[i])), None)
+    return [] if last is None else [Label(text, colour, last, values[last])]
+
+
+def _label(figure: Figure, axes: Axes, labels: Sequence[Label], shape: Shape) -> None:
+    """Writes each label to the right of the axes, as near to the height of its curve's end as the others let it, with a
+    thin line to that end. A figure whose axes are lower than all labels together becomes higher."""
+    if not labels:
+        return
+    size = 0.88 * shape.font
+    texts = [textwrap.wrap(one.text, shape.label) for one in labels]
+    width, height = figure.get_size_inches()
+    needed = 72 * 0.75 * height
+    lines = sum(map(len, texts)) * 1.35 * size
+    if lines > needed:
+        figure.set_size_inches(width, height + (lines - needed) / 72 / 0.85)
+        needed = lines
+    axes.get_xlim(), axes.get_ylim()  # matplotlib settles them when they are asked for
+    ends = [axes.transAxes.inverted().transform(axes.transData.transform((one.x, one.y)))[1] for one in labels]
+    heights = [1.35 * size * len(text) / needed for text in texts]
+    for one, text, y in zip(labels, texts, spread(ends, heights)):
+        axes.annotate(
+            "\n".join(text),
+            (one.x, one.y),
+            xytext=(1.04, y),
+            textcoords="axes fraction",
+            fontsize=size,
+            color=SOFT if one.colour == OLD_COLOUR else one.colour,  # a pale line is seen, pale words are not read
+            va="center",
+            annotation_clip=False,
+            arrowprops={**LEADER, "color": one.colour},
+        )
+
+
+def spread(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+    """The middles of labels of these heights that do not touch, each near to where it is wanted, in the order of
+    `wanted`; within 0 to 1 where the heights are 1 together at most."""
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    placed = list(wanted)
+    for before, i in zip([None, *order], order):
+        low = heights[i] / 2 if before is None else placed[before] + (heights[before] + heights[i]) / 2
+        placed[i] = max(wanted[i], low)
+    for after, i in zip([None, *reversed(order)], reversed(order)):
+        high = 1 - heights[i] / 2 if after is None else placed[after] - (heights[after] + heights[i]) / 2
+        placed[i] = min(placed[i], high)
+    return placed
 
 
 def _drawable(steps: Sequence[StepPair | PredictionPair]) -> list[float]:
@@ -247,16 +386,6 @@ def _drawable(steps: Sequence[StepPair | PredictionPair]) -> list[float]:
     ]
 
 
-def _spread(labels: list[tuple[float, str]], axes: Axes) -> list[tuple[float, str]]:
-    """Heights on the log axis at which the labels do not touch, in the order of their lines."""
-    low, high = (math.log10(limit) for limit in axes.get_ylim())
-    gap = 0.05 * (high - low)
-    placed: list[tuple[float, str]] = []
-    for y, text in sorted((math.log10(max(y, SMALLEST)), text) for y, text in labels if not math.isnan(y)):
-        placed.append((max(y, placed[-1][0] + gap) if placed else y, text))
-    return [(10.0**y, text) for y, text in placed]
-
-
 def _epoch_ends(steps: Sequence[StepPair]) -> list[float]:
     """x of the boundary after each epoch of each training call."""
     keys = [(p.fit, p.epoch) for p in steps]
@@ -266,10 +395,10 @@ def _epoch_ends(steps: Sequence[StepPair]) -> list[float]:
 def _epochs(axes: Axes, ends: Sequence[float]) -> None:
     if len(ends) <= 40:
         for end in ends[:-1]:
-            axes.axvline(end, color="#d7dce1", linewidth=0.8, zorder=0)
+            axes.axvline(end, color=RULE, linewidth=0.8, zorder=0)
 
 
 def _clean(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#eceff2", linewidth=0.8)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)

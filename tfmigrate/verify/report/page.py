@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import json
+import re
+import shlex
 from importlib import resources
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup, escape
 
-from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.judge.report import CONTROL, Report
 from tfmigrate.verify.report import events, figures, junit, pull_request
-from tfmigrate.verify.report.words import devices, figure, margin, memory, not_run, roles, size
+from tfmigrate.verify.report.words import devices, figure, margin, memory, not_run, roles, sentence, size
 
 TEMPLATE = "report.html.jinja"
 
@@ -47,7 +49,16 @@ def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
     source = resources.files(__package__).joinpath("templates").joinpath(TEMPLATE).read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters.update(
-        figure=figure, memory=memory, margin=margin, devices=devices, size=size, roles=roles, not_run=not_run
+        figure=figure,
+        memory=memory,
+        margin=margin,
+        devices=devices,
+        size=size,
+        roles=roles,
+        not_run=not_run,
+        sentence=sentence,
+        breakable=breakable,
+        command_line=shlex.join,
     )
     shown = report.shown
     return environment.from_string(source).render(
@@ -55,5 +66,21 @@ def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
         comparison=shown.comparison if shown else None,
         divergence=shown.divergence if shown else None,
         shown=shown,
-        pictures=[(p.caption, base64.b64encode(p.png).decode("ascii")) for p in pictures],
+        runs=[run for run in report.runs if not run.role.startswith(CONTROL)],  # controls have a table of their own
+        pictures=[(p.caption, Markup(p.wide), Markup(p.narrow)) for p in pictures],
     )
+
+
+LONGEST_WORD = 20
+"""Characters that a column of a table can have in a line."""
+
+
+def breakable(text: object) -> Markup:
+    """Text as HTML in which a long word may be broken after its punctuation: paths, dotted names, settings."""
+    words = re.split(rf"(\S{{{LONGEST_WORD},}})", str(text))
+    safe = [str(escape(word)) for word in words]  # a Markup would escape what is put into it
+    safe[1::2] = [_BREAK.sub(r"\g<0><wbr>", word) for word in safe[1::2]]
+    return Markup("".join(safe))
+
+
+_BREAK = re.compile(r"[/_=(\[,:](?=\S)|[.-](?=[^\s\d])")

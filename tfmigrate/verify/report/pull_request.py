@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tfmigrate.verify.judge.report import CONTROL, Report
-from tfmigrate.verify.report.words import devices, figure, margin, not_run, size
+from tfmigrate.verify.report.words import devices, figure, margin, not_run, sentence, size
 
 MARKS = {
     "EQUIVALENT": "✅",
@@ -19,7 +20,10 @@ MARKS = {
 
 def render(report: Report, pictures: Sequence[str] = ()) -> str:
     """`pictures`: files that lie beside the text once it is published."""
-    parts = [f"### {MARKS[report.verdict]} {report.headline}: {_text(report.title)}", _text(_sentence(report.reason))]
+    parts = [f"### {MARKS[report.verdict]} {report.headline}: {_text(report.title)}", _text(sentence(report.reason))]
+    if report.shown and report.shown.divergence and report.shown.line:
+        line = report.shown.line
+        parts.append(f"At {_code(line.place)}: {_code(line.text)}")
     if report.covered:
         parts.append(_text(f"Depth: {report.depth}. Trained: {report.covered}."))
     shown = report.shown
@@ -82,38 +86,39 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
             )
             for control in report.controls
         ]
-        headings = (
+        of_controls = (
             "wrong on purpose",
             f"{report.compared} difference",
             "times the tolerance",
             "detected",
             "found as",
         )
-        table = _table(headings, rows)
+        table = _table(of_controls, rows)
         table += f"\n\n{_text(left)}." if (left := not_run(report)) else ""
         parts.append(_folded(f"{told} of {len(rows)} wrong migrations were detected", table))
-    runs = [
-        (
-            run.role,
-            f"{run.runtime}, TensorFlow {figure(run.tensorflow)}, Keras {figure(run.keras)}",
-            devices(run.devices),
-            *map(figure, (run.rows_predicted,) if report.predicts else (run.global_batch_size, run.steps)),
-            figure(None if run.samples_per_second is None else round(run.samples_per_second)),
-        )
+    alike = [
+        run
         for run in report.runs
         if not run.role.startswith(CONTROL) and (not report.written or run.role.endswith("seed 1"))
     ]
-    if runs:
+    if alike:
+        fast = any(run.speed is not None for run in alike)
         amounts = ("rows predicted",) if report.predicts else ("global batch", "steps")
-        table = _table(("run", "with", "devices", *amounts, "samples/s"), runs)
-        parts.append(_folded(f"{len(runs)} runs", table))
+        runs = [
+            (
+                run.role,
+                f"{run.runtime}, TensorFlow {figure(run.tensorflow)}, Keras {figure(run.keras)}",
+                devices(run.devices),
+                *map(figure, (run.rows_predicted,) if report.predicts else (run.global_batch_size, run.steps)),
+                *((figure(None if run.speed is None else round(run.speed)),) if fast else ()),
+            )
+            for run in alike
+        ]
+        headings = ("run", "with", "devices", *amounts, *(("samples/s",) if fast else ()))
+        parts.append(_folded(f"{len(runs)} runs", _table(headings, runs)))
     if report.notes:
         parts.append(_folded("Notes", "\n".join(f"- {_text(note)}" for note in report.notes)))
     return "\n\n".join(parts) + "\n"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _folded(summary: str, text: str) -> str:
@@ -123,6 +128,12 @@ def _folded(summary: str, text: str) -> str:
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join("| " + " | ".join(_text(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _code(text: str) -> str:
+    """A line of a script: between more backticks than it has."""
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
 
 
 def _text(text: str) -> str:

@@ -1,13 +1,18 @@
-"""The verdict for a terminal."""
+"""The verdict for a terminal, of 80 columns or more: nothing in it is cut, and no table is wrapped."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 
-from tfmigrate.verify.judge.report import CONTROL, Report, Written
-from tfmigrate.verify.report.words import figure, margin, memory, not_run, roles
+from tfmigrate.verify.judge.contract import Row
+from tfmigrate.verify.judge.report import CONTROL, Report, RunSummary, Written
+from tfmigrate.verify.report.words import figure, margin, not_run, roles, size
 
 COLOURS = {
     "EQUIVALENT": "bold green",
@@ -17,127 +22,161 @@ COLOURS = {
     "COULD NOT RUN": "bold red",
     "INCONCLUSIVE": "bold yellow",
 }
+ANSWERS = {"equivalent": "green", "different": "red", "open": "yellow"}
+GAP = "  "
+INDENT = 4
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: its cells, and a sentence that stands beside them where there is room, else below."""
+
+    cells: tuple[str | Text, ...]
+    sentence: str = ""
 
 
 def show(report: Report, console: Console) -> None:
     """Prints runs, comparisons, what differs, the controls and, last, the verdict."""
     if report.runs:
-        console.print(runs(report))
-        if legend := roles(report.runs):
-            console.print(Text(legend, style="dim"))
-        for run in report.runs:
-            if run.outcome != "ok" and not run.role.startswith(CONTROL):
-                console.print(Text(run.outcome, style="red"))
+        _runs(report, console)
     if report.pairs:
-        console.print(pairs(report))
-    shown = report.shown
-    if shown and shown.comparison:
-        apart = [row for row in shown.comparison.contract if not row.same]
-        if apart:
-            table = Table("contract", "old", "new", "", title="Not the same", title_justify="left")
-            for row in apart:
-                table.add_row(
-                    row.what, figure(row.old), figure(row.new), f"known: {row.known}" if row.known else "DIFFERENT"
-                )
-            console.print(table)
-    if report.written:
-        console.print(written(report.written))
-        apart = [row for row in report.written.contract if not row.same]
+        _pairs(report, console)
+    apart = [row for row in report.contract if not row.same]
+    if apart:
+        _title(console, "Not the same")
         for row in apart:
-            console.print(Text(f"{row.what}: {figure(row.old)} became {figure(row.new)}", style="red"))
+            _row(console, row)
+    if report.written:
+        _written(console, report.written)
     if report.controls:
-        console.print(controls(report))
+        _controls(report, console)
     if left := not_run(report):
-        console.print(Text(left, style="dim"))
-    for name, what, size in report.known:
-        console.print(Text.assemble(("Known difference, ", "dim"), f"{name}: {what}: {size:.3g}"))
+        console.print(Text(f"{left}.", style="dim"))
+    for name, what, amount in report.known:
+        console.print(Text.assemble(("Known difference, ", "dim"), f"{name}: {what}: {size(amount)}"))
     for note in report.notes:
         console.print(Text(f"Note: {note}", style="dim"))
     if report.covered:
         console.print(Text(f"Depth: {report.depth}. Trained: {report.covered}.", style="dim"))
-    console.print(Text.assemble((report.verdict, COLOURS[report.verdict]), f"  {report.reason}"))
+    console.print()
+    console.print(Text.assemble((report.headline, COLOURS[report.verdict]), f"  {report.reason}"))
+    if report.shown and report.shown.divergence and report.shown.line:
+        line = report.shown.line
+        console.print(Text.assemble((f"{line.place}: ", "bold"), line.text))
 
 
-def runs(report: Report) -> Table:
-    table = Table("run", "runtime", "TensorFlow", "Keras", title="Runs", title_justify="left")
-    amounts = ("rows predicted",) if report.predicts else ("global batch", "steps")
-    for heading in ("replicas", *amounts, "samples/s", "memory"):
-        table.add_column(heading, justify="right")
-    for run in report.runs:
-        if run.role.startswith(CONTROL) or (report.written and not run.role.endswith("seed 1")):
-            continue  # the one have a table of their own, the others are alike
-        rate = None if run.samples_per_second is None else round(run.samples_per_second)
-        table.add_row(
-            run.role,
-            run.runtime,
-            figure(run.tensorflow),
-            figure(run.keras),
-            figure(run.replicas),
-            *map(figure, (run.rows_predicted,) if report.predicts else (run.global_batch_size, run.steps)),
-            figure(rate),
-            memory(run.peak_memory_bytes),
-        )
-    return table
+def _runs(report: Report, console: Console) -> None:
+    # Controls have a table of their own; of runs that differ in their seed alone one is shown.
+    shown = [
+        run
+        for run in report.runs
+        if not run.role.startswith(CONTROL) and (not report.written or run.role.endswith("seed 1"))
+    ]
+    fast = any(run.speed is not None for run in shown)
+    amounts = ("rows",) if report.predicts else ("batch", "steps")
+    headings = ("run", "Python", "TensorFlow", "Keras", "replicas", *amounts, *(("samples/s",) if fast else ()))
+    rows = [
+        Line((run.role, run.runtime.removeprefix("Python "), *_numbers(run, report.predicts, fast))) for run in shown
+    ]
+    _table(console, "Runs", headings, rows, numbers=4)
+    if legend := roles(report.runs):
+        console.print(Text(f"{legend}.", style="dim"))
+    for run in shown:
+        if run.outcome != "ok":
+            console.print(Text(run.outcome, style="red"))
 
 
-def pairs(report: Report) -> Table:
+def _numbers(run: RunSummary, predicts: bool, fast: bool) -> tuple[str, ...]:
+    amounts = (run.rows_predicted,) if predicts else (run.global_batch_size, run.steps)
+    speed = (None if run.speed is None else round(run.speed),) if fast else ()
+    return tuple(map(figure, (run.tensorflow, run.keras, run.replicas, *amounts, *speed)))
+
+
+def _pairs(report: Report, console: Console) -> None:
     title = "Predictions, call by call" if report.predicts else "Training loss, step by step"
-    table = Table("old", "new", title=title, title_justify="left")
-    table.add_column("largest relative difference", justify="right")
-    table.add_column("tolerance", justify="right")
-    table.add_column("same predictions" if report.predicts else "same training")
+    rows: list[Line] = []
+    before = ""
     for pair in report.pairs:
         comparison = pair.comparison
-        answer = Text("yes", style="green") if pair.equivalent else Text("no", style="red")
-        if pair.remark:
-            answer.append(f": {pair.remark}", style="default")
-        table.add_row(
-            pair.old,
-            pair.new,
-            f"{comparison.max_relative_difference:.2e}" if comparison else figure(None),
-            f"{comparison.tolerance:.1e}" if comparison else figure(None),
-            answer,
+        rows.append(
+            Line(
+                (
+                    pair.title,
+                    figure(None) if comparison is None else f"{comparison.max_relative_difference:.1e}",
+                    figure(None) if comparison is None else f"{comparison.tolerance:.0e}",
+                    Text("yes", style="green") if pair.equivalent else Text("no", style="red"),
+                ),
+                "" if pair.remark == before else pair.remark,
+            )
         )
-    return table
+        before = pair.remark
+    _table(console, title, ("old vs new", "difference", "tolerance", "same"), rows, numbers=1)
 
 
-def written(found: Written) -> Table:
-    count, planned = len(found.seeds), found.looks[-1].pairs
-    table = Table("quantity", title=f"As written, {count} of {planned} pairs of runs", title_justify="left")
-    for heading in ("old", "new", "difference", "interval", "margin", "p"):
-        table.add_column(heading, justify="right")
-    table.add_column("answer")
+def _row(console: Console, row: Row) -> None:
+    mark = f"known: {row.known}" if row.known else "DIFFERENT"
+    style = "" if row.known else "red"
+    line = f"{figure(row.old)} -> {figure(row.new)}"
+    console.print(Text.assemble(f"{row.what}: ", (mark, style)))
+    console.print(Padding(Text(line), (0, 0, 0, INDENT), expand=False))
+
+
+def _written(console: Console, found: Written) -> None:
+    count = len(found.seeds)
+    _title(console, f"As written, {count} of {found.looks[-1].pairs} pairs of runs")
     for one in found.outcomes:
-        old, new = found.old_losses[one.name], found.new_losses[one.name]
+        old, new = (sum(losses[one.name]) / count for losses in (found.old_losses, found.new_losses))
         p = one.p_different if one.answer == "different" else one.p_equivalent
-        table.add_row(
-            one.name,
-            f"{sum(old) / count:.4g}",
-            f"{sum(new) / count:.4g}",
-            f"{one.mean:+.3g}",
-            f"{one.interval[0]:+.3g} ... {one.interval[1]:+.3g}",
-            f"{one.margin:.3g}",
-            f"{p:.2g}",
-            Text(one.answer, style={"equivalent": "green", "different": "red", "open": "yellow"}[one.answer]),
-        )
-    return table
+        low, high = (f"{end:+.2g}" for end in one.interval)
+        console.print(Text.assemble(f"{one.name}: ", (one.answer, ANSWERS[one.answer])))
+        words = f"{old:.4g} -> {new:.4g}; difference {one.mean:+.2g} ({low} to {high})"
+        words += f", margin {one.margin:.2g}, p {p:.2g}"
+        console.print(Padding(Text(words), (0, 0, 0, INDENT), expand=False))
 
 
-def controls(report: Report) -> Table:
+def _controls(report: Report, console: Console) -> None:
     shown = report.shown
     tolerance = shown.comparison.tolerance if shown and shown.comparison else None
-    table = Table("wrong on purpose", title="Controls", title_justify="left")
-    table.add_column(f"{report.compared} difference", justify="right")
-    table.add_column("times the tolerance", justify="right")
-    table.add_column("detected")
-    table.add_column("found as")
-    for control in report.controls:
-        size = control.max_relative_difference
-        table.add_row(
-            control.mutation,
-            figure(None) if size is None else f"{size:.2e}",
-            margin(size, tolerance),
-            Text("yes", style="green") if control.detected else Text("NO", style="bold red"),
+    rows = [
+        Line(
+            (
+                control.mutation,
+                Text("yes", style="green") if control.detected else Text("NO", style="bold red"),
+                margin(control.max_relative_difference, tolerance),
+            ),
             control.found,
         )
-    return table
+        for control in report.controls
+    ]
+    headings = ("mistake", "detected", "difference / tolerance")
+    _table(console, "Controls: migrations made wrong on purpose", headings, rows, numbers=2)
+
+
+def _title(console: Console, text: str) -> None:
+    console.print()
+    console.print(Text(text, style="bold"))
+
+
+def _table(console: Console, title: str, headings: Sequence[str], lines: Sequence[Line], numbers: int) -> None:
+    """Columns as wide as what stands in them, those from `numbers` on to the right. A first cell that leaves the others
+    no room on the console has a line of its own."""
+    _title(console, title)
+    table = [Line(tuple(Text(heading, style="dim") for heading in headings)), *lines]
+    widths = [max(cell_len(str(line.cells[i])) for line in table) for i in range(len(headings))]
+    room = console.width - sum(widths[1:]) - len(GAP) * (len(widths) - 1)
+    widths[0] = max(cell_len(headings[0]), min(widths[0], room))
+    for line in table:
+        cells = [cell.copy() if isinstance(cell, Text) else Text(cell) for cell in line.cells]
+        if cells[0].cell_len > widths[0]:
+            console.print(cells[0])
+            cells[0] = Text()
+        for i, (cell, width) in enumerate(zip(cells, widths)):
+            cell.align("right" if i >= numbers else "left", width)
+        row = Text(GAP).join(cells)
+        if line.sentence and row.cell_len + len(GAP) + cell_len(line.sentence) <= console.width:
+            console.print(Text.assemble(row, GAP, line.sentence))
+            continue
+        row.rstrip()
+        console.print(row)
+        if line.sentence:
+            console.print(Padding(Text(line.sentence), (0, 0, 0, INDENT), expand=False))

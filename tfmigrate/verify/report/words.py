@@ -30,6 +30,10 @@ def figure(value: Any) -> str:
     return str(value)
 
 
+def sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
 def size(value: float | None) -> str:
     """A difference for people: three digits."""
     return figure(None) if value is None else f"{value:.3g}"

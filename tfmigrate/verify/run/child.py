@@ -38,6 +38,45 @@ class Ended:
     """Runs that went on at the same time, where a limit for all of them was the reason."""
 
 
+class Kept:
+    """What a child prints, as a file of about `limit` bytes: the first half as they come, the last half once all is
+    read, and between them a line that says how much was left out. About `limit` bytes are held in memory."""
+
+    def __init__(self, pipe: IO[bytes], path: Path, limit: int) -> None:
+        self.pipe, self.file = pipe, path.open("wb")
+        self.head, self.tail = limit - limit // 2, limit // 2
+        self.rest = bytearray()
+        self.left_out = 0
+        self.lock = threading.Lock()
+
+    def read(self) -> None:
+        """Reads to the end, whatever comes, so that the child is never blocked."""
+        while chunk := self.pipe.read1(65536):  # type: ignore[attr-defined]
+            with self.lock:
+                if self.file.closed:
+                    return
+                if self.head:
+                    self.file.write(chunk[: self.head])
+                    self.file.flush()
+                self.rest += chunk[self.head :]
+                self.head = max(0, self.head - len(chunk))
+                if len(self.rest) > 2 * self.tail:  # not at each read, for it moves all that stays
+                    self._shorten()
+
+    def close(self) -> None:
+        """Writes the end; also where something that the child started still holds the pipe open."""
+        with self.lock, self.file:
+            self._shorten()
+            if self.left_out:
+                self.file.write(f"\n[... {self.left_out:,} bytes left out ...]\n".encode())
+            self.file.write(self.rest)
+
+    def _shorten(self) -> None:
+        if len(self.rest) > self.tail:
+            self.left_out += len(self.rest) - self.tail
+            del self.rest[: len(self.rest) - self.tail]
+
+
 class Child:
     """One child in a session of its own; whatever it starts ends with it."""
 
@@ -61,10 +100,11 @@ class Child:
 
     def wait(self, limits: Limits, stops: Sequence[threading.Event], look: Callable[[], None]) -> Ended:
         process = self.launch(self.command, stops)
-        pumps = [
-            threading.Thread(target=_keep, args=(pipe, path, limits.output_bytes), daemon=True)
-            for pipe, path in zip((process.stdout, process.stderr), self.paths, strict=True)
-        ]
+        assert process.stdout is not None
+        assert process.stderr is not None
+        pipes = zip((process.stdout, process.stderr), self.paths, strict=True)
+        kept = [Kept(pipe, path, limits.output_bytes) for pipe, path in pipes]
+        pumps = [threading.Thread(target=one.read, daemon=True) for one in kept]
         reason: Reason = "stopped"
         beside = 0
         crowd = _Crowd(process, limits.processes)
@@ -78,9 +118,10 @@ class Child:
             self._end(process, polite=reason != "processes", apart=crowd.root is not None)
             self.together.forget(self)
             look()
-            for pump in pumps:
+            for pump, one in zip(pumps, kept, strict=True):
                 if pump.is_alive():
                     pump.join(GRACE_SECONDS)
+                one.close()
         if reason == "by itself" and self.group is not None and cgroups.ran_out_of_memory(self.group):
             reason = "memory"
         return Ended(self._exit_code(process) if reason == "by itself" else None, reason, beside)
@@ -264,19 +305,6 @@ def _resident(process: psutil.Process) -> int:
         return int(process.memory_info().rss)
     except psutil.Error:
         return 0
-
-
-def _keep(pipe: IO[bytes], path: Path, limit: int) -> None:
-    """Keeps the first `limit` bytes of what the child prints, and reads on so that it is never blocked."""
-    kept = 0
-    with path.open("wb") as file:
-        while chunk := pipe.read1(65536):  # type: ignore[attr-defined]
-            if kept < limit:
-                file.write(chunk[: limit - kept])
-                file.flush()
-                if kept + len(chunk) > limit:
-                    file.write(b"\n[the rest was not kept]\n")
-            kept += len(chunk)
 
 
 def _size(folder: Path) -> int:

@@ -32,6 +32,8 @@ from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Limits, Run, Watch, World
 
 PROBE = Path(__file__).parents[1] / "probe" / "run.py"
+NAMED = 10
+"""Files that a note names."""
 RUNNING = "running"
 """In a trace's folder while its run goes on: the probe of another run waits for what is not written yet."""
 OLD_KERAS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
@@ -179,7 +181,8 @@ def _run_workers(
 def _work_of(index: int, run: Run) -> str:
     samples = sum(step.samples or 0 for step in run.trace.steps)
     who = f"worker {index}{', the chief,' if index == 0 else ''}"
-    return f"{who} trained on {samples} samples and wrote {', '.join(run.written) or 'no file'}"
+    more = f" and {len(run.written) - NAMED} more" if len(run.written) > NAMED else ""
+    return f"{who} trained on {samples} samples and wrote {', '.join(run.written[:NAMED]) or 'no file'}{more}"
 
 
 def _free_addresses(count: int) -> list[str]:

@@ -79,6 +79,8 @@ class Compile:
     """get_config() with tensors made floats and old names (lr) kept."""
     loss: str
     metrics: tuple[str, ...]
+    at: str | None = None
+    """Where the script compiled the model: "train.py:12"."""
     loss_weights: tuple[float, ...] = ()
     """Of each output; empty where all are 1."""
 
@@ -107,6 +109,8 @@ class Fit:
     sample_weight: bool
     validation_content: str | None = None
     """Hash of the rows that the first epoch validates on, inputs and targets as float32, whatever their order."""
+    at: str | None = None
+    """Where in the script the call stands; of "train_on_batch" the first of them."""
     validation_sketch: tuple[float, ...] | None = None
     """Sums over the same rows (probe/content, rows_sketch): of each array the squares, the projections and their
     squares, then the products of neighbouring arrays' projections."""
@@ -196,6 +200,8 @@ class Prediction:
     """Hash of up to 16,384 of the values that went in, as float32; None where they were no arrays."""
     sketch: tuple[tuple[float, float], ...] | None = None
     """(norm, projection) of the same."""
+    at: str | None = None
+    """Where in the script the call stands."""
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ class Limits:
     seconds: float = 900.0
     disk_bytes: int = field(default_factory=disk.half_of_free)
     """Written to scratch folders by all runs that go on at a time; no single file may be larger."""
-    output_bytes: int = 8 << 20
-    """Of stdout and of stderr so much is kept; the rest is read and dropped."""
+    output_bytes: int = 512 << 10
+    """Of stdout and of stderr so much is kept, half from the start and half from the end."""
     memory_bytes: int = field(default_factory=lambda: cgroups.memory_of(psutil.virtual_memory().total) * 4 // 5)
     """Resident, of all processes of all runs that go on at a time."""
     processes: int = 512

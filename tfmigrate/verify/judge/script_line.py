@@ -1,0 +1,71 @@
+"""The line of the new script that a divergence leads to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tfmigrate.files import regular
+from tfmigrate.verify.judge.causes.evidence import Divergence, Kind
+from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.world import Run
+
+COMPILED: frozenset[Kind] = frozenset(
+    {
+        "models",
+        "initial weights",
+        "frozen layers",
+        "dtype",
+        "loss weights",
+        "regularizer",
+        "constraint",
+        "dropout",
+        "loss",
+        "loss scale",
+        "learning rate",
+        "update rule",
+        "batch norm",
+        "scope",
+    }
+)
+"""Shown where the model is compiled; the others where it is trained, or where it predicts."""
+_DIED_AT = re.compile(r" \(([^()\n]+:\d+)\)$")
+
+
+@dataclass(frozen=True)
+class Line:
+    file: str
+    """Relative to the program's folder."""
+    number: int
+    """From 1."""
+    text: str
+    """Without its indentation."""
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.number}"
+
+
+def of(divergence: Divergence, new: Run) -> Line | None:
+    """None where the run recorded no such place, or its file cannot be read any more."""
+    place = _place(divergence, new.trace)
+    if place is None:
+        return None
+    file, _, number = place.rpartition(":")
+    try:
+        source = new.world.overlay.get(file) or regular.read(new.world.source / file).decode("utf-8", "replace")
+        return Line(file, int(number), source.splitlines()[int(number) - 1].strip())
+    except (OSError, IndexError):
+        return None
+
+
+def _place(divergence: Divergence, trace: Trace) -> str | None:
+    error = trace.end.error if trace.end else None
+    died = _DIED_AT.search(error) if error else None
+    if died and divergence.kind in ("crash", "scope"):
+        return died[1]
+    compiled = [one.at for one in trace.compiles if one.fit == (divergence.call or 0)]
+    trained = [one.at for one in trace.fits if one.index == (divergence.call or 0)]
+    predicted = [one.at for one in trace.predictions[divergence.step or 0 :]]
+    found = [*compiled, *trained] if divergence.kind in COMPILED else trained
+    return next((at for at in [*found, *predicted] if at), None)
