@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from tfmigrate.plan.change.folding import folded
+from tfmigrate.plan.change.folding import constant, folded
 from tfmigrate.plan.draft import Draft
+from tfmigrate.understand.code import Written
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, is_star_import, only_statement, units_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
-from tfmigrate.walk import walk
+from tfmigrate.walk import children, walk
 
 _PURE_CALLS = frozenset(
     {
@@ -23,6 +23,8 @@ _PURE_CALLS = frozenset(
     }
 )  # fmt: skip
 _PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})
+_LONGEST = 400
+"""Characters: nobody wants to read a longer expression in the place of a name."""
 
 
 class Carrier:
@@ -32,30 +34,30 @@ class Carrier:
         self._scopes = {module: draft.scopes for module, draft in drafts.items()}
         self.modules = tuple(drafts)
 
-    def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> str | None:
-        """Code for `node` (standing at `source`) that gives the same value just before the unit `before` of `target`.
+    def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> Written | None:
+        """What gives the same value as `node` (standing at `source`) just before the unit `before` of `target`.
 
         None where that cannot be shown: a name is bound in between, or in a loop, or its caller is not in sight.
         """
-        text = source.frame.module.code(node)
-        replaced = _Substitution(self, source, _Way(target, before, 0))
         try:
-            tree = replaced.visit(ast.parse(text.strip(), mode="eval").body)
+            return self._meaning(node, source, _Way(target, before))
         except _Unavailable:
             return None
-        return ast.unparse(folded(tree)) if replaced.changed else text
 
-    def _meaning(self, node: cst.BaseExpression, source: Site, way: _Way) -> ast.expr:
-        """As carried, as a tree. Raises _Unavailable."""
-        tree = ast.parse(source.frame.module.code(node).strip(), mode="eval").body
-        found = _Substitution(self, source, _Way(way.target, way.before, way.depth + 1)).visit(tree)
-        assert isinstance(found, ast.expr)
-        return found
-
-    def name(self, name: str, source: Site, way: _Way) -> ast.expr | None:
-        """What to write for a plain name; None to keep it. Raises _Unavailable."""
-        if way.depth > 8:
+    def _meaning(self, node: cst.BaseExpression, source: Site, way: _Way) -> Written:
+        """As carried. Raises _Unavailable."""
+        step = (source, node)
+        if step in way.steps:
+            raise _Unavailable  # it is made of itself
+        if step not in way.known:
+            found = _Substitution(self, source, replace(way, steps=way.steps | {step})).expression(node)
+            way.known[step] = Written.at(node, {node: found} if found is not None else {})
+        if len(way.known[step].text) > _LONGEST:
             raise _Unavailable
+        return way.known[step]
+
+    def name(self, name: str, source: Site, way: _Way) -> Written | None:
+        """What to write for a plain name; None to keep it. Raises _Unavailable."""
         frame, target = source.frame, way.target
         scopes = self._scopes[frame.module]
         scope = scopes.by_node[frame.function or frame.module.tree]
@@ -76,7 +78,7 @@ class Carrier:
         if len(bindings) == 1:
             return self._written(name, bindings[0], frame, way)
         earlier = self._earlier(bindings, source)
-        return folded(self._chosen(name, earlier, dict(frame.module.arms(source.unit)), frame, way))
+        return self._chosen(name, earlier, dict(frame.module.arms(source.unit)), frame, way)
 
     @staticmethod
     def _comes_with_a_star(module: Module, way: _Way) -> bool:
@@ -93,7 +95,7 @@ class Carrier:
         arms: Mapping[cst.CSTNode, cst.CSTNode],
         frame: Frame,
         way: _Way,
-    ) -> ast.expr:
+    ) -> Written:
         """The value that a name has after these bindings, the last of which may stand in an `if`. Raises _Unavailable.
 
         `arms`: those that are run, by their statement.
@@ -108,7 +110,7 @@ class Carrier:
             raise _Unavailable
         blocks = [dict(_arms(binding, frame)).get(choice) for binding in bindings]
 
-        def through(block: cst.CSTNode | None) -> ast.expr:
+        def through(block: cst.CSTNode | None) -> Written:
             left = [one for one, own in zip(bindings, blocks, strict=True) if own is None or own is block]
             return self._chosen(name, left, {**arms, choice: block} if block is not None else arms, frame, way)
 
@@ -122,16 +124,21 @@ class Carrier:
         for link in reversed(links):
             if not is_pure(link.test):
                 raise _Unavailable
-            found = ast.IfExp(self._meaning(link.test, Site(frame, choice), way), through(link.body), found)
+            test = self._meaning(link.test, Site(frame, choice), way)
+            holds, taken = constant(test.tree), through(link.body)
+            if holds is None:
+                found = Written.of(_arm(taken), " if ", _arm(test), " else ", found)
+            elif holds.value:
+                found = taken
         return found
 
-    def _written(self, name: str, binding: Occurrence, frame: Frame, way: _Way) -> ast.expr:
+    def _written(self, name: str, binding: Occurrence, frame: Frame, way: _Way) -> Written:
         """What to write for the value that a binding gives. Raises _Unavailable."""
         if binding.unit is binding.scope.node is frame.function:
             if frame is way.target:
                 if not self._is_parameter_still(name, binding, way):
                     raise _Unavailable
-                return ast.Name(name, ast.Load())
+                return Written.of(name)
             parameter = self._parameter(name, frame)
             # What one caller passes is not known in a function beside it, which others may call.
             if parameter is None or frame.call is None or way.target not in frame.call.frame.chain():
@@ -239,7 +246,7 @@ class Carrier:
                 return False
         return True
 
-    def attribute_value(self, name: str, source: Site, way: _Way) -> ast.expr:
+    def attribute_value(self, name: str, source: Site, way: _Way) -> Written:
         """What is assigned to an attribute of the object whose method `source` stands in, before it has it.
 
         Raises _Unavailable where more than one statement assigns to it, or the one that does may be left out.
@@ -304,82 +311,100 @@ class _Unavailable(Exception):
 
 @dataclass(frozen=True)
 class _Way:
-    """Where an expression is carried to, and through how many others the way led so far."""
+    """Where an expression is carried to, and through which others the way led so far."""
 
     target: Frame
     before: cst.CSTNode
-    depth: int
+    steps: frozenset[tuple[Site, cst.BaseExpression]] = frozenset()
+    known: dict[tuple[Site, cst.BaseExpression], Written] = field(default_factory=dict)
+    """What has been carried on this way already."""
 
 
-class _Substitution(ast.NodeTransformer):
+class _Substitution:
+    """Writes what an expression means, at another place."""
+
     def __init__(self, carrier: Carrier, source: Site, way: _Way) -> None:
         self._carrier, self._source, self._way = carrier, source, way
-        self.changed = False
         self._own: frozenset[str] = frozenset()
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id in self._own:
-            return node
-        found = self._carrier.name(node.id, self._source, self._way)
-        if found is None:
-            return node
-        if self._own and self._own & {part.id for part in ast.walk(found) if isinstance(part, ast.Name)}:
+    def expression(self, node: cst.BaseExpression) -> Written | None:
+        """What to write for an expression; None to keep it. Raises _Unavailable."""
+        if isinstance(node, cst.Name):
+            return self._name(node)
+        if isinstance(node, cst.Attribute):
+            found = self._attribute(node)
+            if found is not None:
+                return found
+        outer = self._own
+        if isinstance(node, cst.Lambda | cst.BaseComp):
+            self._own = outer | _own_names(node)
+        below = {part: self.expression(part) for part in _below(node)}
+        self._own = outer
+        parts = {part: new for part, new in below.items() if new is not None}
+        if parts and isinstance(node, cst.FormattedString):
+            raise _Unavailable  # the quotes of what is put in may end it
+        return folded(Written.at(node, parts)) if parts else None
+
+    def _name(self, node: cst.Name) -> Written | None:
+        if node.value in self._own:
+            return None
+        found = self._carrier.name(node.value, self._source, self._way)
+        if found is not None and self._own and self._own & names_in(found.tree):
             raise _Unavailable  # it would be another name in there
-        self.changed = True
         return found
 
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return self._within(node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        return self._within(node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        return self._within(node)
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        return self._within(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        return self._within(node)
-
-    def _within(self, node: ast.expr) -> ast.expr:
-        """An expression with names of its own, which nothing outside it must have."""
-        outer = self._own
-        self._own = outer | _own_names(node)
-        self.generic_visit(node)
-        self._own = outer
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        text = ast.unparse(node)
+    def _attribute(self, node: cst.Attribute) -> Written | None:
+        text = dotted(node) or self._source.frame.module.code(node)
         source, target, before = self._source.frame, self._way.target, self._way.before
-        if isinstance(node.value, ast.Name):
-            receiver = self._carrier.same_object(node.value.id, source, target) if source is not target else None
-            if receiver is not None and self._carrier.attribute_is_early(node.attr, source, target, before):
-                self.changed = True
-                return ast.Attribute(ast.Name(receiver, ast.Load()), node.attr, ast.Load())
-            settled = receiver is None and self._carrier.attribute_is_settled(text, target, before)
-            if node.value.id == _receiver(source.function) and not settled:
-                self.changed = True
-                return self._carrier.attribute_value(node.attr, self._source, self._way)
-            if node.value.id == _receiver(source.function) and source is not target:
-                if not self._carrier.attribute_is_untouched(node.attr, self._source, self._way):
+        name, attribute = node.value, node.attr.value
+        settled = self._carrier.attribute_is_settled(text, target, before)
+        if isinstance(name, cst.Name):
+            receiver = self._carrier.same_object(name.value, source, target) if source is not target else None
+            if receiver is not None and self._carrier.attribute_is_early(attribute, source, target, before):
+                return Written.of(f"{receiver}.{attribute}")
+            if name.value == _receiver(source.function) and (receiver is not None or not settled):
+                return self._carrier.attribute_value(attribute, self._source, self._way)
+            if name.value == _receiver(source.function) and source is not target:
+                if not self._carrier.attribute_is_untouched(attribute, self._source, self._way):
                     raise _Unavailable
-        if not self._carrier.attribute_is_settled(text, target, before):
+        if not settled:
             raise _Unavailable
-        self.generic_visit(node)
-        return node
+        return None
 
 
-def _own_names(node: ast.expr) -> frozenset[str]:
+def _below(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The expressions directly inside another one."""
+    for child in children(node):
+        if isinstance(child, cst.BaseExpression):
+            if not (isinstance(node, cst.Attribute) and child is node.attr):
+                if not (isinstance(node, cst.Arg) and child is node.keyword):
+                    yield child
+        else:
+            yield from _below(child)
+
+
+def _arm(expression: Written) -> Written:
+    """Between the words of an `a if b else c`."""
+    loose = isinstance(expression.tree, cst.IfExp | cst.Lambda) and not expression.tree.lpar
+    return Written.of("(", expression, ")") if loose else expression
+
+
+def names_in(node: cst.CSTNode) -> frozenset[str]:
+    """Every name that an expression reads or binds."""
+    if isinstance(node, cst.Name):
+        return frozenset({node.value})
+    return frozenset[str]().union(*map(names_in, _below(node)))
+
+
+def _own_names(node: cst.Lambda | cst.BaseComp) -> frozenset[str]:
     """What a comprehension or a lambda binds for itself. Raises _Unavailable where it reads a name of the same kind."""
-    if isinstance(node, ast.Lambda):
-        return frozenset(part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg))
-    assert isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp)
-    names = (part for clause in node.generators for part in ast.walk(clause.target))
-    own = frozenset(part.id for part in names if isinstance(part, ast.Name))
-    if own & {part.id for part in ast.walk(node.generators[0].iter) if isinstance(part, ast.Name)}:
+    if isinstance(node, cst.Lambda):
+        return frozenset(part.name.value for part in walk(node.params) if isinstance(part, cst.Param))
+    own: frozenset[str] = frozenset()
+    clause: cst.CompFor | None = node.for_in
+    while clause is not None:
+        own, clause = own | names_in(clause.target), clause.inner_for_in
+    if own & names_in(node.for_in.iter):
         raise _Unavailable  # `[i for i in i]`
     return own
 

@@ -18,6 +18,7 @@ from tfmigrate.plan.change.expressions import Carrier, assigned
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
 from tfmigrate.plan.estimator.reader import Unconvertible
+from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.scopes import Scopes
@@ -70,7 +71,7 @@ class _Size:
 
     module: Module
     node: cst.BaseExpression
-    count: str
+    count: Written
     roles: set[str] = field(default_factory=set)
     limited: set[str] = field(default_factory=set)
 
@@ -105,8 +106,8 @@ class Inputs:
 
     # ---- questions ----
 
-    def dataset(self, node: cst.BaseExpression, use: Use, role: str, limited: bool, receiver: str) -> str:
-        """Code for the dataset that the input function `node`, passed in `use`, stands for. Raises Unconvertible."""
+    def dataset(self, node: cst.BaseExpression, use: Use, role: str, limited: bool, receiver: Written) -> Written:
+        """The dataset that the input function `node`, passed in `use`, stands for. Raises Unconvertible."""
         module = use.site.frame.module
         count = self._count_at(use.site.frame, receiver)
         if isinstance(node, cst.Lambda):
@@ -122,11 +123,11 @@ class Inputs:
             code = self._from_numpy(part, role, module)
             if part.node is node:
                 return code
-            self._numpy[part.node] = Replace(part.node, f"lambda: {code}")
-            return f"{module.code(node)}()"
+            self._numpy[part.node] = Replace(part.node, ("lambda: ", *code.code))
+            return Written.of(node, "()")
         if partial is not None:
             self._staying(partial, self._callee(partial.args[0].value, module), partial.args[1:], role, limited, use)
-            return f"{module.code(node)}()"
+            return Written.of(node, "()")
         function = self._callee(node, module)
         if isinstance(function.node, cst.Lambda):
             body = function.node.body
@@ -137,17 +138,17 @@ class Inputs:
                 self._staying(body, value, body.args, role, limited, use)
             else:
                 self._sized(function, role, limited, use)
-            return f"{module.code(node)}()"
+            return Written.of(node, "()")
         self._no_parameters(function.node, function.module)
         open_ = self._sized(function, role, limited, use)
         made = function.closure.call_node
         if isinstance(node, cst.Call) and made is node:
-            return self._with_sizes(node, function, open_, role, count, module) + "()"
+            return Written.of(self._with_sizes(node, function, open_, role, count, module), "()")
         if open_ and made is not None:
             self._pass_sizes(made, function, open_, role, limited, use)
-        return f"{module.code(node)}()"
+        return Written.of(node, "()")
 
-    def before(self, node: cst.BaseExpression, source: Site, target: Frame, unit: Unit) -> str | None:
+    def before(self, node: cst.BaseExpression, source: Site, target: Frame, unit: Unit) -> Written | None:
         """The same dataset just before a unit of another place, for its element_spec; None where it is unknown."""
         module = source.frame.module
         node, source = self._unnamed(node, source)
@@ -155,18 +156,21 @@ class Inputs:
             return self._carrier.carried(node.body, source, target, unit)
         partial = self._partial(node, module)
         if partial is not None and partial is node:
-            texts = [self._carrier.carried(arg.value, source, target, unit) for arg in partial.args]
-            if any(text is None for text in texts):
+            carried = [self._carrier.carried(arg.value, source, target, unit) for arg in partial.args]
+            known = [value for value in carried if value is not None]
+            if len(known) < len(carried):
                 return None
-            named = [
-                f"{arg.keyword.value}={text}" if arg.keyword else f"{text}"
-                for arg, text in zip(partial.args[1:], texts[1:], strict=True)
-            ]
-            return f"{texts[0]}({', '.join(named)})"
-        text = self._carrier.carried(node, source, target, unit)
-        if text is None:
+            sizes = self._sizes
+            function, *values = (
+                v.apart() if arg.value in sizes else v for arg, v in zip(partial.args, known, strict=True)
+            )
+            named = [_passed_as(arg, value) for arg, value in zip(partial.args[1:], values, strict=True)]
+            return Written.of(function, "(", Written.joined(named, ", "), ")")
+        found = self._carrier.carried(node, source, target, unit)
+        if found is None:
             return None
-        return f"{text}()" if text.replace(".", "").isidentifier() or text.endswith(")") else f"({text})()"
+        plain = isinstance(found.tree, cst.Name | cst.Attribute | cst.Call)
+        return Written.of(found, "()") if plain else Written.of("(", found, ")()")
 
     def _unnamed(self, node: cst.BaseExpression, source: Site) -> tuple[cst.BaseExpression, Site]:
         """The lambda or functools.partial(...) that a name is bound to, and where that stands."""
@@ -196,7 +200,7 @@ class Inputs:
             yield next(m for m in self._facts.modules if call in self._facts.modules[m].values), edit
         for size in self._sizes.values():
             if self._scales(size.roles, size.limited, size.module, size.node):
-                yield size.module, Replace(size.node, _product(size.module, size.node, size.count))
+                yield size.module, Replace(size.node, _product(size.node, size.count).code)
         for batch in self._batches.values():
             yield from self._batch_edits(batch)
 
@@ -253,42 +257,39 @@ class Inputs:
         role: str,
         limited: bool,
         use: Use,
-        count: str,
+        count: Written,
         *,
         partial: bool = False,
-    ) -> str:
+    ) -> Written:
         """The code of a call that moves to another place, with the batch sizes it passes multiplied."""
         func = call.args[0].value if partial else call.func
         args = call.args[1:] if partial else call.args
         function = self._callee(func, module)
         open_ = self._sized(function, role, limited, use, args)
-        return self._written(module.code(func), args, function, open_, role, count, module)
+        return self._written(func, args, function, open_, role, count)
 
     def _with_sizes(
-        self, call: cst.Call, function: FunctionValue, open_: set[str], role: str, count: str, module: Module
-    ) -> str:
+        self, call: cst.Call, function: FunctionValue, open_: set[str], role: str, count: Written, module: Module
+    ) -> Written:
         maker = self._callee(call.func, module)
-        return self._written(module.code(call.func), call.args, maker, open_, role, count, module)
+        return self._written(call.func, call.args, maker, open_, role, count)
 
     def _written(
         self,
-        func: str,
+        func: cst.BaseExpression,
         args: Sequence[cst.Arg],
         function: FunctionValue,
         open_: set[str],
         role: str,
-        count: str,
-        module: Module,
-    ) -> str:
+        count: Written,
+    ) -> Written:
         params = _parameters(function.node)
         texts = []
         for position, arg in enumerate(args):
             name = arg.keyword.value if arg.keyword else params[position] if position < len(params) else ""
-            code = module.code(arg.value)
-            if name in open_ and role in DISTRIBUTED:
-                code = _product(module, arg.value, count)
-            texts.append(f"{arg.keyword.value}={code}" if arg.keyword else arg.star + code)
-        return f"{func}({', '.join(texts)})"
+            scaled = name in open_ and role in DISTRIBUTED
+            texts.append(_passed_as(arg, _product(arg.value, count) if scaled else Written.at(arg.value)))
+        return Written.of(func, "(", Written.joined(texts, ", "), ")")
 
     def _staying(
         self,
@@ -329,7 +330,7 @@ class Inputs:
                         arg.value,
                         "the strategy has no name above this to count its replicas by",
                     )
-                self._note_size(module, arg.value, f"{known}.num_replicas_in_sync", role, limited)
+                self._note_size(module, arg.value, Written.of(f"{known}.num_replicas_in_sync"), role, limited)
 
     def _sized(
         self,
@@ -381,7 +382,7 @@ class Inputs:
     ) -> None:
         self._note_size(module, node, self._count_in(module, place, use), role, limited)
 
-    def _note_size(self, module: Module, node: cst.BaseExpression, count: str, role: str, limited: bool) -> None:
+    def _note_size(self, module: Module, node: cst.BaseExpression, count: Written, role: str, limited: bool) -> None:
         size = self._sizes.setdefault(node, _Size(module, node, count))
         size.roles.add(role)
         if limited:
@@ -463,23 +464,22 @@ class Inputs:
         dropped = self._drops(batch) and _remainder(batch.call) is None
         if not scaled and not (dropped and batch.roles & DISTRIBUTED):
             return
-        code = module.code(batch.size.value)
         count = self._count_in(module, batch.place, None)
-        drops = f"{count} > 1" if self._optional else "True"
-        if scaled:
-            code = _product(module, batch.size.value, count)
+        drops = Written.of(count, " > 1") if self._optional else Written.of("True")
+        size = _product(batch.size.value, count) if scaled else Written.at(batch.size.value)
         if batch.repeated is not None:
             assert isinstance(batch.call.func, cst.Attribute)
-            inside = ", ".join(module.code(arg) for arg in batch.repeated.args)
-            rest = f", drop_remainder={drops}" if dropped else ""
-            yield module, Replace(batch.repeated, (batch.call.func.value, f".repeat({inside}).batch({code}{rest})"))
+            times = Written.joined((_passed_as(arg, Written.at(arg.value)) for arg in batch.repeated.args), ", ")
+            rest = (", drop_remainder=", drops) if dropped else ()
+            code = Written.of(batch.call.func.value, ".repeat(", times, ").batch(", size, *rest, ")")
+            yield module, Replace(batch.repeated, code.code)
             return
         arguments = []
         for arg in batch.call.args:
             name = arg.keyword.value if arg.keyword else None
-            arguments.append(Argument(code if arg is batch.size else arg.value, name, arg))
+            arguments.append(Argument(arg.value, name, arg, size.code if scaled and arg is batch.size else ()))
         if dropped:
-            arguments.append(Argument(drops, "drop_remainder"))
+            arguments.append(Argument(drops.text, "drop_remainder"))
         yield module, Arguments(batch.call, tuple(arguments))
 
     def _drops(self, batch: _Batch) -> bool:
@@ -517,49 +517,49 @@ class Inputs:
         owner = scopes.owner(target.value, scopes.by_node[place])
         return target.value if owner is not None and owner.node is (home or module.tree) else None
 
-    def _count_in(self, module: Module, place: cst.CSTNode, use: Use | None) -> str:
+    def _count_in(self, module: Module, place: cst.CSTNode, use: Use | None) -> Written:
         """The number of replicas, in a function of a module."""
         known = self._name_in(module, place)
         if known is None:
             if use is not None:
                 self._scoped.add(use.call)
             known = f"{self._drafts[module].tf}.distribute.get_strategy()"
-        return f"{known}.num_replicas_in_sync"
+        return Written.of(f"{known}.num_replicas_in_sync")
 
-    def _count_at(self, frame: Frame, receiver: str) -> str:
+    def _count_at(self, frame: Frame, receiver: Written) -> Written:
         """The number of replicas, where the Estimator is used."""
         if frame is self._frame:
-            return f"{self._scope}.num_replicas_in_sync"
-        return f"{receiver}.distribute_strategy.num_replicas_in_sync"
+            return Written.of(f"{self._scope}.num_replicas_in_sync")
+        return Written.of(receiver, ".distribute_strategy.num_replicas_in_sync")
 
     # ---- numpy_input_fn ----
 
-    def _from_numpy(self, part: EstimatorPart, role: str, at: Module) -> str:
+    def _from_numpy(self, part: EstimatorPart, role: str, at: Module) -> Written:
         module = part.site.frame.module
         given = named_arguments(part.node, NUMPY)
         if given is None or "x" not in given or role in DISTRIBUTED:
             message = "numpy_input_fn returns tensors, which an Estimator under a strategy does not take"
             raise self._refuse(module, part.node, message)
-        x = module.code(given["x"].value)
+        data = Written.at(given["x"].value)
         y = given.get("y")
         if y is not None and not is_none(y.value):
-            x = f"({x}, {module.code(y.value)})"
-        code = f"{self._drafts[module].tf}.data.Dataset.from_tensor_slices({x})"
+            data = Written.of("(", data, ", ", y.value, ")")
+        links = [Written.of(f"{self._drafts[module].tf}.data.Dataset.from_tensor_slices(", data, ")")]
         shuffle = given.get("shuffle")
         if shuffle is not None and is_true(shuffle.value):
-            capacity = module.code(given["queue_capacity"].value) if "queue_capacity" in given else "1000"
-            code += f".shuffle({capacity})"
+            capacity = given["queue_capacity"].value if "queue_capacity" in given else "1000"
+            links.append(Written.of(".shuffle(", capacity, ")"))
         elif shuffle is not None and not is_false(shuffle.value):
             raise self._refuse(module, shuffle.value, "`shuffle=` is neither True nor False")
         epochs = given.get("num_epochs")
         if epochs is not None and is_none(epochs.value):
             if role == "predict":
                 raise self._refuse(module, epochs.value, "this dataset has no end, so that predict() would have none")
-            code += ".repeat()"
+            links.append(Written.of(".repeat()"))
         elif epochs is not None and module.code(epochs.value) != "1":
-            code += f".repeat({module.code(epochs.value)})"
-        size = module.code(given["batch_size"].value) if "batch_size" in given else "128"
-        return f"{code}.batch({size})"
+            links.append(Written.of(".repeat(", epochs.value, ")"))
+        size = given["batch_size"].value if "batch_size" in given else "128"
+        return Written.of(*links, ".batch(", size, ")")
 
 
 def _rows(scopes: Scopes, place: cst.CSTNode, calls: Sequence[cst.Call]) -> int | None:
@@ -629,10 +629,14 @@ def _is_endless(call: cst.Call) -> bool:
     return not call.args or is_none(call.args[0].value) or call.args[0].value.deep_equals(cst.parse_expression("-1"))
 
 
-def _product(module: Module, size: cst.BaseExpression, count: str) -> str:
+def _passed_as(arg: cst.Arg, value: Written) -> Written:
+    """A value as the argument that it was of a call."""
+    return Written.of(f"{arg.keyword.value}=" if arg.keyword else arg.star, value)
+
+
+def _product(size: cst.BaseExpression, count: Written) -> Written:
     """The batch of all replicas."""
-    code = module.code(size)
-    if code == "1":
+    if isinstance(size, cst.Integer) and size.evaluated_value == 1:
         return count
     simple = isinstance(size, cst.Name | cst.Integer | cst.Call | cst.Attribute | cst.Subscript) or size.lpar
-    return f"{code} * {count}" if simple else f"({code}) * {count}"
+    return Written.of(size, " * ", count) if simple else Written.of("(", size, ") * ", count)

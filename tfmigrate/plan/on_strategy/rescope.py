@@ -233,7 +233,8 @@ class _Scopes:
                     yield Unwrap(unit, unit.body)
         for unit, assignment in late.items():
             yield Remove(assignment)
-            yield Insert(first_common_unit(module, runs, body.block), module.code(assignment), (unit,))
+            head = "".join(module.code(target) for target in assignment.targets)
+            yield Insert(first_common_unit(module, runs, body.block), (head, assignment.value), (unit,))
 
 
 def _target(site: Site, context: str, late: tuple[Unit, cst.Assign] | None = None) -> _Target:

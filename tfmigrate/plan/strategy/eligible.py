@@ -75,8 +75,8 @@ def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
             continue
         *_, outermost = guard.site.chain()
         test = carrier.carried(guard.node.test, guard.site, outermost.frame, outermost.unit)
-        holds = constant(test) if test is not None else None
-        if holds is not None and holds is not (guard.arm == "body"):
+        holds = constant(test.tree) if test is not None else None
+        if holds is not None and bool(holds.value) is not (guard.arm == "body"):
             return True
     return False
 
