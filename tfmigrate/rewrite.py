@@ -82,7 +82,7 @@ def _migrated(read: Mapping[Module, Source]) -> dict[Module, FileResult]:
         for module, own in settings.items()
     }
     plans = plan_program(facts, drafts, rules.all_rules())
-    after = {module: _edited(module, plans) for module in plans}
+    after = {module: _edited(module, plan) for module, plan in plans.items()}
     objection = _objection(plans, after, settings)
     if objection is not None:
         done = {module: _withdrawn(module, plan, objection) for module, plan in plans.items()}
@@ -100,12 +100,10 @@ def _migrated(read: Mapping[Module, Source]) -> dict[Module, FileResult]:
     return {module: _in_file(result, read[module].text) for module, result in done.items()}
 
 
-def _edited(module: Module, plans: Mapping[Module, Plan]) -> str:
-    edits = plans[module].edits
-    if not edits:
+def _edited(module: Module, plan: Plan) -> str:
+    if not plan.edits:
         return module.text  # LibCST may not give back all of it as it was.
-    elsewhere = [edit for other, plan in plans.items() if other is not module for edit in plan.edits]
-    code = apply(module.tree, edits, elsewhere).code
+    code = apply(module.tree, plan.edits).code
     return fitted(module.text, code) + module.tail if code else ""
 
 

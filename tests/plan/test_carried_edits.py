@@ -211,12 +211,18 @@ predict_fn = tf1.estimator.inputs.numpy_input_fn(rows[: {16}], batch_size={17}, 
 print(list(estimator.predict(predict_fn)))
 """
 COUNTED = "tf.contrib.distribute.MirroredStrategy(num_gpus={18})"
+HEAD = """\
+import numpy as np
+import keras
+from keras.utils import multi_gpu_model
+from mine import flag, x, y
+
+"""
 WHOLE = {
-    **{name: "import numpy as np\nimport keras\nfrom keras.utils import multi_gpu_model\nfrom mine import flag, x, y\n\n" + text
-       for name, text in WRAPS.items()},
+    **{name: HEAD + text for name, text in WRAPS.items()},
     "estimator": ESTIMATED,
     "contrib": ESTIMATED.replace("tf.distribute.MirroredStrategy()", COUNTED),
-}  # fmt: skip
+}
 OLD = st.recursive(
     st.sampled_from(["np.int(flag)", "np.float(2)", "np.int(np.float(flag))", "int(np.str('8'))"]),
     lambda inner: st.builds("np.int({} + {})".format, inner, inner) | st.builds("max({}, 1)".format, inner),

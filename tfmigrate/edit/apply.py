@@ -48,12 +48,9 @@ _WIDTH = 90
 """A line with a comment behind it, without its indentation, is not made longer than this."""
 
 
-def apply(tree: cst.Module, edits: Sequence[Edit], elsewhere: Sequence[Edit] = ()) -> cst.Module:
-    """The tree with all edits carried out; the tree itself where there are none.
-
-    `elsewhere`: those of the program's other modules, for expressions that come from there.
-    """
-    return tree.visit(_Editor(tree, edits, elsewhere)) if edits else tree
+def apply(tree: cst.Module, edits: Sequence[Edit]) -> cst.Module:
+    """The tree with all edits carried out; the tree itself where there are none."""
+    return tree.visit(_Editor(tree, edits)) if edits else tree
 
 
 class _Editor(cst.CSTTransformer):
@@ -61,14 +58,13 @@ class _Editor(cst.CSTTransformer):
         self,
         tree: cst.Module,
         edits: Sequence[Edit],
-        elsewhere: Sequence[Edit] = (),
         root: cst.CSTNode | None = None,
         given: Mapping[cst.BaseExpression, cst.BaseExpression] = MappingProxyType({}),
     ) -> None:
         """`root`: what is edited, if not the whole tree; `given`: what stands for some of its parts."""
         super().__init__()
         self._tree = tree
-        self._edits = (*edits, *elsewhere)
+        self._edits = edits
         self._given = given
         self._config = tree.config_for_parsing
         self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
@@ -152,14 +148,14 @@ class _Editor(cst.CSTTransformer):
         """What the nodes in a piece of code have become; those that stand further down are edited now."""
         for part in nodes_of(code):
             if part not in self._new_parts:
-                self._new_parts[part] = part.visit(self) if part in self._touched else self._elsewhere(part)  # type: ignore[assignment]
+                self._new_parts[part] = part.visit(self) if part in self._touched else self._apart(part)  # type: ignore[assignment]
         for one in code if not isinstance(code, str) else ():
             if isinstance(one, Changed):
-                self._new_parts[one] = self._elsewhere(one)
+                self._new_parts[one] = self._apart(one)
         return self._new_parts
 
-    def _elsewhere(self, part: cst.BaseExpression | Changed) -> cst.BaseExpression:
-        """An expression of any module, once edited, with others in the place of some of its parts."""
+    def _apart(self, part: cst.BaseExpression | Changed) -> cst.BaseExpression:
+        """An expression once edited, with others in the place of some of its parts, which stay what they are here."""
         node, parts = (part.node, part.parts) if isinstance(part, Changed) else (part, ())
 
         def fill(given: Mapping[cst.BaseExpression, cst.BaseExpression]) -> cst.BaseExpression:
