@@ -12,6 +12,7 @@ from tfmigrate.plan.change.folding import constant, folded
 from tfmigrate.plan.draft import Draft
 from tfmigrate.understand.code import Written
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, is_star_import, only_statement, units_of
+from tfmigrate.understand.reaching import assigned, passed
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
 from tfmigrate.walk import children, walk
@@ -31,8 +32,7 @@ class Carrier:
     """Expresses what an expression means, at another place of the program."""
 
     def __init__(self, drafts: Mapping[Module, Draft]) -> None:
-        self._scopes = {module: draft.scopes for module, draft in drafts.items()}
-        self.modules = tuple(drafts)
+        self.scopes = {module: draft.scopes for module, draft in drafts.items()}
 
     def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> Written | None:
         """What gives the same value as `node` (standing at `source`) just before the unit `before` of `target`.
@@ -59,7 +59,7 @@ class Carrier:
     def name(self, name: str, source: Site, way: _Way) -> Written | None:
         """What to write for a plain name; None to keep it. Raises _Unavailable."""
         frame, target = source.frame, way.target
-        scopes = self._scopes[frame.module]
+        scopes = self.scopes[frame.module]
         scope = scopes.by_node[frame.function or frame.module.tree]
         owner = scopes.owner(name, scope)
         if owner is None:
@@ -139,11 +139,12 @@ class Carrier:
                 if not self._is_parameter_still(name, binding, way):
                     raise _Unavailable
                 return Written.of(name)
-            parameter = self._parameter(name, frame)
+            parameter = passed(name, frame)
             # What one caller passes is not known in a function beside it, which others may call.
             if parameter is None or frame.call is None or way.target not in frame.call.frame.chain():
                 raise _Unavailable
-            return self._meaning(parameter, frame.call, way)
+            site, given = parameter
+            return self._meaning(given, site, way)
         value = assigned(binding)
         if value is None or not is_pure(value):
             raise _Unavailable
@@ -155,7 +156,7 @@ class Carrier:
         loops = {owner for owner in module.ancestors(way.before) if isinstance(owner, cst.For | cst.While)}
         return not any(
             module.order[one.unit] < module.order[way.before] or loops & set(module.ancestors(one.unit))
-            for one in self._scopes[module].of_variable(name, parameter.scope)
+            for one in self.scopes[module].of_variable(name, parameter.scope)
             if one.binds and one is not parameter
         )
 
@@ -276,33 +277,6 @@ class Carrier:
     def _at(unit: cst.CSTNode, body: cst.Module | cst.BaseSuite, module: Module) -> cst.CSTNode:
         """The unit of `body` that holds `unit`."""
         return next(one for one in (unit, *module.ancestors(unit)) if module.places[one].block is body)
-
-    @staticmethod
-    def _parameter(name: str, source: Frame) -> cst.BaseExpression | None:
-        """The expression a caller passes for a parameter, or its default."""
-        function, call = source.function, source.call_node
-        if not isinstance(function, cst.FunctionDef) or call is None or any(arg.star for arg in call.args):
-            return None
-        params = [*function.params.posonly_params, *function.params.params]
-        names = [param.name.value for param in params]
-        if names[:1] == ["self"] and isinstance(call.func, cst.Attribute):
-            if name == "self":
-                return call.func.value
-            names, params = names[1:], params[1:]
-        elif names[:1] == ["self"]:
-            if name == "self":
-                return None
-            names, params = names[1:], params[1:]
-        for arg in call.args:
-            if arg.keyword is not None and arg.keyword.value == name:
-                return arg.value
-        positional = [arg.value for arg in call.args if arg.keyword is None]
-        if name in names and names.index(name) < len(positional):
-            return positional[names.index(name)]
-        for param in (*params, *function.params.kwonly_params):
-            if param.name.value == name:
-                return param.default
-        return None
 
 
 class _Unavailable(Exception):
@@ -480,24 +454,6 @@ def _assigns(unit: cst.CSTNode, text: str, module: Module) -> bool:
         and any(isinstance(one, cst.Attribute) and module.code(one).endswith(text) for one in walk(part.target))
         for part in walk(unit)
     )
-
-
-def assigned(binding: Occurrence) -> cst.BaseExpression | None:
-    """The expression a name is bound to by a plain `name = expression`."""
-    if not isinstance(binding.unit, cst.SimpleStatementLine):
-        return None
-    for small in binding.unit.body:
-        if isinstance(small, cst.Assign) and any(target.target is binding.node for target in small.targets):
-            return small.value
-    return None
-
-
-def sole_assignment(binding: Occurrence) -> cst.Assign | None:
-    """The `name = value`, alone on its line, that binds a name."""
-    small = only_statement(binding.unit)
-    if isinstance(small, cst.Assign) and len(small.targets) == 1 and small.targets[0].target is binding.node:
-        return small
-    return None
 
 
 def is_pure(node: cst.BaseExpression) -> bool:

@@ -73,14 +73,21 @@ class Restarts:
                 return problem
         return None
 
-    def objection(self, function: FunctionValue, depth: int = 0) -> str | None:
-        """Why it is not sure that each start of a function yields the same batches, of one size; None where it is."""
+    def objection(self, function: FunctionValue, read: set[cst.CSTNode] | None = None) -> str | None:
+        """Why it is not sure that each start of a function yields the same batches, of one size; None where it is.
+
+        `read`: functions whose objections are known.
+        """
         facts, node = self.modules.get(function.module), function.node
-        if facts is None or not isinstance(node, cst.FunctionDef) or depth > 4:
+        if facts is None or not isinstance(node, cst.FunctionDef):
             return "what it calls is not in sight"
         if node.decorators or node.asynchronous is not None:
             return "it is decorated"
-        return next(_Body(self, facts, node, depth).objections(), None)
+        read = set() if read is None else read
+        if node in read:
+            return None
+        read.add(node)
+        return next(_Body(self, facts, node, read).objections(), None)
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ class _Body:
     restarts: Restarts
     facts: Facts
     node: cst.FunctionDef
-    depth: int
+    read: set[cst.CSTNode]
 
     def objections(self) -> Iterator[str]:
         for part in walk(self.node.body):
@@ -136,7 +143,7 @@ class _Body:
             if not (name in _SEEDED and call.args) and (keeps or name.split(".")[0] not in _LIBRARIES):
                 yield f"{name}() may keep a place or draw random numbers"
         elif functions:
-            inner = (self.restarts.objection(function, self.depth + 1) for function in functions)
+            inner = (self.restarts.objection(function, self.read) for function in functions)
             yield from (objection for objection in inner if objection is not None)
         elif isinstance(call.func, cst.Name):
             if call.func.value not in _BUILTINS:

@@ -10,10 +10,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision
 from tfmigrate.plan.change.functions import with_function
-from tfmigrate.plan.change.paths import bound_once
 from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue, Instance, Opaque, Symbol, Value
 

@@ -9,10 +9,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
-from tfmigrate.plan.change.paths import bound_once
 from tfmigrate.plan.edits import Replace
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import imports_of
+from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 
 _COUNTS = {

@@ -10,12 +10,12 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import unchanged
 from tfmigrate.plan.change.functions import with_function
-from tfmigrate.plan.change.paths import bound_once
 from tfmigrate.plan.data.batches import data_of
 from tfmigrate.plan.data.generators import Restarts
 from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Made, Value
 

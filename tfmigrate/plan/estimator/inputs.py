@@ -7,20 +7,21 @@ rounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments
-from tfmigrate.plan.change.expressions import Carrier, assigned
+from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.reaching import assigned, named, parameters_of, reaching, settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, Opaque, Site, StrategyObject
 from tfmigrate.walk import walk
@@ -177,8 +178,7 @@ class Inputs:
         if isinstance(node, cst.Name):
             module = source.frame.module
             scopes = self._drafts[module].scopes
-            scope = scopes.by_node[source.frame.function or module.tree]
-            bindings = [mention for mention in scopes.of_variable(node.value, scope) if mention.binds]
+            bindings = reaching(node.value, scopes.by_node[source.frame.function or module.tree], scopes)
             made = assigned(bindings[0]) if len(bindings) == 1 else None
             found = made if isinstance(made, cst.Lambda) else self._partial(made, module) if made is not None else None
             if found is not None and found is made:
@@ -283,10 +283,9 @@ class Inputs:
         role: str,
         count: Written,
     ) -> Written:
-        params = _parameters(function.node)
+        params = parameters_of(function.node)
         texts = []
-        for position, arg in enumerate(args):
-            name = arg.keyword.value if arg.keyword else params[position] if position < len(params) else ""
+        for name, arg in named(args, params):
             scaled = name in open_ and role in DISTRIBUTED
             texts.append(_passed_as(arg, _product(arg.value, count) if scaled else Written.at(arg.value)))
         return Written.of(func, "(", Written.joined(texts, ", "), ")")
@@ -315,9 +314,8 @@ class Inputs:
         args: Sequence[cst.Arg] | None = None,
     ) -> None:
         module = next(m for m in self._facts.modules if call in self._facts.modules[m].values)
-        params = _parameters(function.node if args is not None else self._callee(call.func, module).node)
-        for position, arg in enumerate(args if args is not None else call.args):
-            name = arg.keyword.value if arg.keyword else params[position] if position < len(params) else ""
+        params = parameters_of(function.node if args is not None else self._callee(call.func, module).node)
+        for name, arg in named(args if args is not None else call.args, params):
             if name in open_:
                 function_round = use.site.frame.function
                 inside = function_round is not None and call in set(walk(function_round))
@@ -339,21 +337,25 @@ class Inputs:
         limited: bool,
         use: Use,
         args: Sequence[cst.Arg] | None = None,
-        depth: int = 0,
+        inside: Set[cst.CSTNode] = frozenset(),
     ) -> set[str]:
-        """Note every batch of a function; returns the parameters that are batch sizes and that its caller passes."""
+        """Note every batch of a function; returns the parameters that are batch sizes and that its caller passes.
+
+        `inside`: the functions that call it, which are being read.
+        """
         module = function.module
+        inside = inside | {function.node}
         calls = [node for node in walk(function.node.body) if isinstance(node, cst.Call)]
         for call in calls:
             last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
             if last in TENSORS:
                 raise self._refuse(module, call, f"{last}(): under a strategy an input function returns a dataset")
-        params = _parameters(function.node)
-        passed = _passed(params, args) if args is not None else set()
+        params = parameters_of(function.node)
+        passed = {name for name, _ in named(args or (), params)}
         closure = function.closure.function
         if isinstance(closure, cst.FunctionDef) and function.closure.call_node is not None:
-            outer = _parameters(closure)
-            passed |= _passed(outer, function.closure.call_node.args)
+            outer = parameters_of(closure)
+            passed |= {name for name, _ in named(function.closure.call_node.args, outer)}
         open_: set[str] = set()
         found = False
         for call in calls:
@@ -364,11 +366,10 @@ class Inputs:
             return open_
         for call in calls:
             value = self._value(module, call.func)
-            if isinstance(value, FunctionValue) and depth < 5 and value.owner is None:
-                inner = self._sized(value, role, limited, use, call.args, depth + 1)
-                below = _parameters(value.node)
-                for position, arg in enumerate(call.args):
-                    name = arg.keyword.value if arg.keyword else below[position] if position < len(below) else ""
+            if isinstance(value, FunctionValue) and value.node not in inside and value.owner is None:
+                inner = self._sized(value, role, limited, use, call.args, inside)
+                below = parameters_of(value.node)
+                for name, arg in named(call.args, below):
                     if name in inner:
                         if isinstance(arg.value, cst.Name) and arg.value.value in passed:
                             open_.add(arg.value.value)
@@ -414,7 +415,7 @@ class Inputs:
         batch.roles.add(role)
         if limited:
             batch.limited.add(role)
-        rows = _rows(self._drafts[module].scopes, function.node, calls)
+        rows = _rows(self._drafts[module].scopes, calls)
         if role in DISTRIBUTED and isinstance(size.value, cst.Integer) and rows is not None:
             batch.counted = True
             if rows // max(size.value.evaluated_value, 1) < MOST_REPLICAS:
@@ -562,22 +563,19 @@ class Inputs:
         return Written.of(*links, ".batch(", size, ")")
 
 
-def _rows(scopes: Scopes, place: cst.CSTNode, calls: Sequence[cst.Call]) -> int | None:
+def _rows(scopes: Scopes, calls: Sequence[cst.Call]) -> int | None:
     """How many rows a dataset has whose arrays are written out as lists; None where that is not known."""
     made = [call for call in calls if _method(call) == "from_tensor_slices" and len(call.args) == 1]
     if len(made) != 1 or any(_method(call) in RESIZES for call in calls):
         return None
-    node: cst.BaseExpression | None = made[0].args[0].value
-    while node is not None and not isinstance(node, cst.List):
-        if isinstance(node, cst.Tuple) and node.elements:
-            node = node.elements[0].value
-        elif isinstance(node, cst.Name):
-            mentions = scopes.of_variable(node.value, scopes.by_node[place])
-            bindings = [mention for mention in mentions if mention.binds]
-            node = assigned(bindings[0]) if len(bindings) == 1 else None
-        else:
-            node = None
-    return len(node.elements) if node is not None else None
+    node = settled(made[0].args[0].value, scopes)
+    seen = {node}
+    while isinstance(node, cst.Tuple) and node.elements:
+        node = settled(node.elements[0].value, scopes)
+        if node in seen:
+            return None
+        seen.add(node)
+    return len(node.elements) if isinstance(node, cst.List) else None
 
 
 def _remainder(call: cst.Call) -> cst.BaseExpression | None:
@@ -603,23 +601,6 @@ def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[st
                 found |= {name.value for one in targets for name in walk(one) if isinstance(name, cst.Name)}
         if len(found) == before:
             return found
-
-
-def _parameters(node: cst.FunctionDef | cst.Lambda) -> list[str]:
-    return [
-        param.name.value for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)
-    ]
-
-
-def _passed(params: list[str], args: Sequence[cst.Arg]) -> set[str]:
-    """The parameters that a call passes."""
-    found = set()
-    for position, arg in enumerate(args):
-        if arg.keyword is not None:
-            found.add(arg.keyword.value)
-        elif position < len(params):
-            found.add(params[position])
-    return found
 
 
 def _is_endless(call: cst.Call) -> bool:

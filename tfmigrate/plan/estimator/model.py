@@ -685,12 +685,12 @@ class _Reader(TrainingReader, NetworkReader):
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"{definition.name.value} is called in two ways")
         self._plan.functions.add(definition)
         self._names, self._module, self._returned = dict(bound), function.module, None
-        self._inside += 1
-        if self._inside > 8:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, definition, "calls too deep to follow")
+        if definition in self._inside:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, definition, f"{definition.name.value} calls itself")
+        self._inside.append(definition)
         for unit in units_of(definition.body):
             self._statement(unit, self._modes)
-        self._inside -= 1
+        self._inside.pop()
         returned = self._returned
         self._names, self._module, self._returned = saved
         if returned is None or returned.kind != "tensor":

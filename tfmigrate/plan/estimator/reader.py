@@ -107,8 +107,8 @@ class Reader(ABC):
         self._normalised: cst.Call | None = None
         self._given: list[str] = []
         self._read_functions: dict[cst.FunctionDef, tuple[str, ...]] = {}
-        self._inside = 0
-        """How many functions of the program are entered below the model function."""
+        self._inside: list[cst.FunctionDef] = []
+        """The functions of the program that are entered below the model function."""
         self._unwrapped: dict[cst.CSTNode, cst.BaseSuite | None] = {}
 
     @abstractmethod

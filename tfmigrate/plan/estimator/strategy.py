@@ -6,10 +6,11 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import has_stars, is_none, keywords, named_arguments
-from tfmigrate.plan.change.expressions import Carrier, sole_assignment
+from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Replace
 from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.understand.code import Written, shown
+from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.values import EstimatorPart, Literal, StrategyObject, options
 from tfmigrate.walk import walk
 

@@ -9,10 +9,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, named_arguments, text_of, unchanged
-from tfmigrate.plan.change.expressions import assigned
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Literal, ModelObject, Parallel, options
 

@@ -10,11 +10,11 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, is_false, is_true, keywords, text_of
-from tfmigrate.plan.change.expressions import assigned
 from tfmigrate.plan.edits import Edit, Insert, Remove, Unwrap
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement, root_name, units_of
+from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 
 _SESSIONS = frozenset({"tensorflow.Session", "tensorflow.InteractiveSession"})

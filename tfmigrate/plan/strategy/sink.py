@@ -21,7 +21,7 @@ from functools import cached_property
 import libcst as cst
 
 from tfmigrate.plan.change.calls import text_of
-from tfmigrate.plan.change.expressions import assigned, is_pure
+from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Move
 from tfmigrate.plan.strategy.guards import is_cpu_device
@@ -29,6 +29,7 @@ from tfmigrate.plan.strategy.owner import Home
 from tfmigrate.plan.strategy.scope import loops_round
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, is_docstring, suites_of, units_of
+from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Value
 from tfmigrate.walk import children, walk

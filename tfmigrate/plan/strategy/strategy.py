@@ -153,7 +153,7 @@ def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str
 
 def _either(wrap: Wrap, gpus: Written, carrier: Carrier, of_list: Written, of_number: Written) -> Written:
     """Code for a list of ids, or for a number, or for what multi_gpu_model itself asked where it can be either."""
-    found = kinds(wrap, carrier.modules)
+    found = kinds(wrap, carrier.scopes)
     if found == {Kind.LIST}:
         return of_list
     if found == {Kind.NUMBER} or not isinstance(gpus.tree, _REPEATABLE):
