@@ -23,6 +23,7 @@ parallel.{fit}
 """
 FIT = TRAIN.format(loss='"mse"', fit="fit(x, y)")
 LONG = 12
+NET = "keras.Sequential([keras.layers.Dense(1, input_shape=(4,))])"
 
 
 def migrated(text: str) -> FileResult:
@@ -119,6 +120,18 @@ def test_a_value_that_grows_too_long_to_read_stays_where_it_is() -> None:
     file = migrated(HEAD + "from mine import ids\n" + first + "\n" + grows + rest.replace("gpus=2", "gpus=v60"))
     assert file.status == "refused" or "range(v60)" in file.after
     assert all(len(line) < 500 for line in file.after.splitlines())
+
+
+def test_what_is_passed_by_name_is_known_beside_what_is_not() -> None:
+    head = "def several(model, gpus, *rest, **more):\n    if gpus > 1:\n"
+    head += "        model = multi_gpu_model(model, gpus=gpus)\n"
+    body = '    model.compile("sgd", "mse")\n\n\n'
+    call = f"several({NET}, {{}})\n"
+    for given in ("gpus=4, **options", "4, *rows", "*rows, gpus=4", "**options, gpus=4"):
+        after = migrated(HEAD + head + body + call.format(given)).after
+        assert "range(4)" in after, given
+    for given in ("*rows", "**options"):
+        assert "range(4)" not in migrated(HEAD + head + body + call.format(given)).after
 
 
 BASE = """\

@@ -63,6 +63,9 @@ class Written:
         tree = brackets.filled(lambda given: _replaced(node, given), trees)
         return cls(_text(tree), (Changed(node, tuple(inside.items())),))
 
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
     @cached_property
     def tree(self) -> cst.BaseExpression:
         """The expression. Raises cst.ParserSyntaxError for what is none."""

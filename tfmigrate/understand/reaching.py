@@ -101,6 +101,15 @@ def named(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[
         yield arg.keyword.value if arg.keyword is not None else place, arg
 
 
+def _explicit(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[str, cst.Arg]]:
+    """As named(), without what *args and **kwargs pass, and what stands behind *args and has no name."""
+    places = True
+    for name, arg in named(args, parameters):
+        places = places and arg.star != "*"
+        if not arg.star and (places or arg.keyword is not None):
+            yield name, arg
+
+
 def bound(args: Sequence[cst.Arg], parameters: Sequence[str]) -> dict[str, cst.Arg] | None:
     """Each argument under its parameter's name, in order of appearance; None with *args, **kwargs or too many."""
     found = dict(named(args, parameters))
@@ -117,11 +126,11 @@ def passed(name: str, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
         if names[:1] == [name]:
             return (frame.call, call.func.value) if isinstance(call.func, cst.Attribute) else None
         names = names[1:]
-    given = bound(call.args, names)
-    if given is None or name not in names:
-        return None
+    given = dict(_explicit(call.args, names))
     if name in given:
         return frame.call, given[name].value
+    if name not in names or any(arg.star for arg in call.args):
+        return None
     params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
     default = next(param.default for param in params if param.name.value == name)
     return (Site(frame.closure, function), default) if default is not None and frame.closure is not None else None

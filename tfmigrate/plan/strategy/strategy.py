@@ -60,12 +60,12 @@ class Strategy:
     @property
     def names(self) -> frozenset[str]:
         """Every name in its devices and conditions."""
-        read = [*(part for way in self.conditions for part in way), *([self.devices] if self.devices.text else [])]
+        read = [*(part for way in self.conditions for part in way), *([self.devices] if self.devices else [])]
         return frozenset[str]().union(*(names_in(part.tree) for part in read))
 
     def statement(self, name: str, tf: str, indent: str) -> Code:
         """The assignment, broken over lines where it is long."""
-        devices = ("devices=", self.devices) if self.devices.text else ()
+        devices = ("devices=", self.devices) if self.devices else ()
         mirrored = Written.of(f"{tf}.distribute.{self.name}(", *devices, ")")
         if self.condition is None:
             return Written.of(f"{name} = ", mirrored).code
