@@ -147,6 +147,15 @@ def _made(value: Value, kinds: tuple[str, ...]) -> Sites:
     return frozenset(found)
 
 
+@dataclass(frozen=True)
+class DeviceChoice:
+    """Where a program says which GPUs it uses, or how: TensorFlow takes it only before they are started."""
+
+    node: cst.BaseExpression
+    """The call, or the item of `os.environ` that is assigned to."""
+    site: Site
+
+
 @dataclass
 class ProgramFacts:
     """What the interpreter found out about modules that belong together."""
@@ -165,8 +174,12 @@ class ProgramFacts:
     """The scopes round a place, callers' included, outermost first; absent where there is none."""
     scopes_elsewhere: bool = False
     """Whether a scope is entered otherwise than by `with`, so that what is not in `entered` may be in one."""
+    device_choices: list[DeviceChoice] = field(default_factory=list)
+    """In the order in which the program makes them."""
     imports: set[tuple[Module, Module]] = field(default_factory=set)
     """Which module imports which."""
+    import_sites: dict[tuple[Module, Module], Site] = field(default_factory=dict)
+    """Where the first does so to the second."""
     exported: set[tuple[Module, str]] = field(default_factory=set)
     """Names of a module that another one imports."""
 

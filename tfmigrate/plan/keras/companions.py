@@ -61,6 +61,7 @@ from tfmigrate.plan.names.unread import drop_unread, unread_imports
 from tfmigrate.plan.strategy.other_names import drop_other_names
 from tfmigrate.settings import NAMES
 from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.program import Unit
 from tfmigrate.understand.values import ModelObject, options
 from tfmigrate.walk import walk
 
@@ -75,6 +76,8 @@ class Found:
     """Models that no strategy has to do with."""
     decays: Decays = field(default_factory=Decays)
     """See decays.decays_of()."""
+    raised: Mapping[cst.Call, Unit] = field(default_factory=dict)
+    """The sessions whose settings shall stand further up: see late_devices.Raised."""
     saved: bool = False
     """Whether some module saves a whole model to an HDF5 file, or may."""
 
@@ -170,7 +173,7 @@ def _changes(
         *integer_targets(facts, modules, tf),
         *metric_targets(facts, modules, single, tf),
         *model_folders(facts, scopes),
-        *sessions(facts, scopes, tf, draft.quote),
+        *sessions(facts, scopes, tf, draft.quote, found.raised),
         *optimizer_rates(facts),
         *fractional_steps(facts, scopes),
         *gpu_lists(facts, tf, draft.quote),
