@@ -24,6 +24,7 @@ from tfmigrate.plan.on_strategy.arrays import plan_arrays_on_strategy
 from tfmigrate.plan.on_strategy.misuse import plan_misuses
 from tfmigrate.plan.on_strategy.rescope import plan_rescoping
 from tfmigrate.plan.on_strategy.strategy_methods import plan_strategy_methods
+from tfmigrate.plan.strategy.callback_templates import write_templates_in_callbacks
 from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
@@ -156,6 +157,8 @@ def _migrate(
     for draft in drafts.values():
         draft.edits.extend(unwrapped(draft, refused))
     wraps = [wrap for left in remains.values() for wrap in left.wraps]
+    if wraps:
+        write_templates_in_callbacks(facts, drafts, refused)
     staying = {wrap.dress for wrap in facts.wraps if wrap.call in refused}
     dresses = dict.fromkeys(wrap.dress for wrap in wraps if wrap.dress is not None)
     _drop_dresses([dress for dress in dresses if dress not in staying], drafts)

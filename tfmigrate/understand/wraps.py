@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State
@@ -94,7 +93,7 @@ def template_by_index(state: State, node: cst.Subscript, index: Value | None) ->
         return None
     receiver = state.facts.values.get(layers.value)
     if not isinstance(receiver, Parallel):
-        if _trained_by_keras(state, layers.value) or _may_be_parallel(receiver):
+        if _may_be_parallel(receiver):
             own = tuple(guard for guard in state.guards if guard.frame is state.frame)
             state.facts.unsure_unwraps[node] = own
         return None
@@ -104,16 +103,6 @@ def template_by_index(state: State, node: cst.Subscript, index: Value | None) ->
 
 def _may_be_parallel(value: Value | None) -> bool:
     return value is not None and any(isinstance(option, Parallel) for option in options(value))
-
-
-def _trained_by_keras(state: State, node: cst.BaseExpression) -> bool:
-    """`self.model` in a callback, which is the model that fit() was called on."""
-    owner = state.frame.owner
-    return (
-        dotted(node) == "self.model"
-        and owner is not None
-        and any(names.canonical(base).startswith("keras.callbacks.") for base in owner.outside_bases())
-    )
 
 
 def template_by_name(state: State, parallel: Parallel, arguments: Arguments, node: cst.Call) -> Value | None:
