@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tfmigrate.plan.change.expressions import assigned
@@ -25,6 +27,16 @@ def ending_of(node: cst.BaseExpression, facts: Facts, scopes: Scopes, depth: int
         value = bound_once(node, scopes)
         return ending_of(value, facts, scopes, depth + 1) if value is not None else None
     return None
+
+
+_GAP = re.compile(r"\{[^{}]*\}|%[-#0-9.]*[a-z]")
+
+
+def name_shape(text: str) -> str | None:
+    """A file name with the same mark in each gap that is filled in later; None where it has no gap, or is one alone."""
+    shape, gaps = _GAP.subn("*", text)
+    stem = shape.rpartition(".")[0].rpartition("/")[2]
+    return shape if gaps and stem.strip("*") else None
 
 
 def bound_once(node: cst.Name, scopes: Scopes, reads: int | None = None) -> cst.BaseExpression | None:
