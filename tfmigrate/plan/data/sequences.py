@@ -34,7 +34,7 @@ def sequence_steps(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange
                 found.setdefault(use.call, []).append(given)
     wrapped: dict[cst.Call, CallChange] = {}
     for call, paths in found.items():
-        sequences = [_is_sequence(value) for given in paths for value in given.values]
+        sequences = [is_sequence(value) for given in paths for value in given.values]
         data, steps = paths[0].node, paths[0].steps
         if steps is None or not any(sequences) or _is_length(steps.value, data, scopes):
             continue
@@ -55,7 +55,8 @@ _FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
 """Methods of ImageDataGenerator."""
 
 
-def _is_sequence(value: Value) -> bool:
+def is_sequence(value: Value) -> bool:
+    """Whether a value is a Sequence of Keras: an object of a class of the program, or what ImageDataGenerator makes."""
     if isinstance(value, Instance):
         return _extends_sequence(value.cls)
     call = value.node if isinstance(value, Opaque) else None
@@ -92,6 +93,9 @@ def _helper(name: str, tf: str, indent: str) -> str:
         f"{indent}def __init__(self, data, steps):",
         f"{indent * 2}super().__init__()",
         f"{indent * 2}self.data, self.first = data, 0",
+        f'{indent * 2}for name in ("workers", "use_multiprocessing", "max_queue_size"):  # loaded as `data` is',
+        f"{indent * 3}if hasattr(data, name):",
+        f"{indent * 4}setattr(self, name, getattr(data, name))",
         f"{indent * 2}self.steps = -int(-(steps or len(data)) // 1)  # rounded up, as old Keras counted",
         "",
         f"{indent}def __len__(self):",

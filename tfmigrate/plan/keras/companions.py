@@ -11,6 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, combined
 from tfmigrate.plan.data.lists_in_batches import lists_in_batches
+from tfmigrate.plan.data.loading import loading_workers
 from tfmigrate.plan.data.only_output import only_outputs
 from tfmigrate.plan.data.sequences import sequence_steps
 from tfmigrate.plan.data.steps import fractional_steps
@@ -203,6 +204,7 @@ def _changes(
     yield from stateful_layers(facts)
     yield from python_generators(spread, modules, scopes, tf)
     yield from sequence_steps(facts, scopes, tf)
+    yield from loading_workers(facts, scopes)
     yield from batch_losses(spread, modules, scopes, tf)
     yield from loss_layers(facts, modules, single)
     if any(code.startswith(NAMES) for code in tables.wanted):

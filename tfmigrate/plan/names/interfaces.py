@@ -56,7 +56,7 @@ def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
     dropped = sorted(gone & named.keys())
     message = f"{use.method}() is {new}() in TensorFlow 2"
     if dropped:
-        message += f"; {', '.join(dropped)} no longer exist: Keras 3 asks a Sequence for them (`data.workers = 4`)"
+        message += f"; {', '.join(dropped)} no longer exist there"
     return CallChange(codes.GENERATOR_METHODS, use.call, message, Arguments(use.call, tuple(arguments), new))
 
 
