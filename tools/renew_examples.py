@@ -1,6 +1,6 @@
 """Write again what the tool makes of every example: rules/*.md, README.md and fixtures/*/after.
 
-Look at the diff before committing it: the tests hold the tool to exactly these texts. Requirements files are left alone.
+Look at the diff before committing it: the tests hold the tool to exactly these texts. Requirements files stay.
 """
 
 from __future__ import annotations
