@@ -16,6 +16,7 @@ from tfmigrate.plan.strategy.model_group import Refusal, home_of, template_probl
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
+from tfmigrate.understand.signatures import misfit
 from tfmigrate.understand.values import ClassValue, Parameter, options
 from tfmigrate.walk import calls_in, walk
 
@@ -52,6 +53,13 @@ def _why_not(wrap: Wrap, misused: Mapping[cst.ClassDef, str]) -> Refusal | None:
         name, place = wrap.dress.node.name.value, misused[wrap.dress.node]
         message = f"the class {name} wraps the model, and cannot be removed: {place} needs it"
         return Refusal(codes.NOT_FOLLOWED, message)
+    for frame in wrap.site.frame.chain():
+        unfit = misfit(frame)
+        if unfit is not None and frame.call is not None and isinstance(frame.function, cst.FunctionDef):
+            module = frame.call.frame.module
+            place = f"line {module.position(frame.call_node or frame.call.unit)[0]} of {module.path}"
+            message = f"{place} calls {frame.function.name.value}() in a way that Python refuses: {unfit}"
+            return Refusal(codes.ODD_CALL, message)
     problem = template_problem(wrap)
     if problem is not None:
         unknown = any(isinstance(option, Parameter) for option in options(wrap.template))
