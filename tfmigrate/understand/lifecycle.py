@@ -85,6 +85,8 @@ class Wrap:
     dress: ClassValue | None = None
     """The Model subclass of the program that wraps when it is instantiated; `call` is that instantiation."""
     problem: str | None = None
+    several_only: bool = False
+    """Whether the function, a copy that the project keeps, gives the model back as it is for one GPU."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,12 @@ def wrap(
     node: cst.Call,
     parameters: Sequence[str] = WRAP_PARAMETERS,
     dress: ClassValue | None = None,
+    several_only: bool = False,
 ) -> Parallel:
-    """`parameters`: those of the function called; of a copy, the first is the model and the second the number."""
+    """`parameters`: those of the function called; of a copy, the first is the model and the second the number.
+
+    `several_only`: see Wrap.
+    """
     nodes: dict[str, cst.BaseExpression] = {}
     values: dict[str, Value] = {}
     problem = None
@@ -59,6 +63,7 @@ def wrap(
         cpu_relocation=isinstance(relocation, Literal) and bool(relocation.value),
         dress=dress,
         problem=problem,
+        several_only=several_only,
     )
     state.facts.wraps.append(found)
     state.program_facts.wraps.append(found)

@@ -33,6 +33,7 @@ from tfmigrate.plan.keras.learning_phase import learning_phases
 from tfmigrate.plan.keras.losses import batch_losses, loss_layers
 from tfmigrate.plan.keras.methods import (
     class_weight_words,
+    class_weights_of_outputs,
     metrics_names,
     positional_arguments,
     predicted_classes,
@@ -44,7 +45,7 @@ from tfmigrate.plan.keras.next_method import next_methods
 from tfmigrate.plan.keras.numpy_integers import numpy_integers
 from tfmigrate.plan.keras.optimizers import optimizer_calls, string_optimizers
 from tfmigrate.plan.keras.outputs import lists_of_one, metrics_of_outputs
-from tfmigrate.plan.keras.outside_tensors import outside_tensors
+from tfmigrate.plan.keras.outside_tensors import layers_over_tensors, outside_tensors
 from tfmigrate.plan.keras.rates import optimizer_rates
 from tfmigrate.plan.keras.recurrent import recurrent_defaults, stateful_layers
 from tfmigrate.plan.keras.regularizers import regularizer_defaults
@@ -167,6 +168,7 @@ def _changes(
         *predictions_on_batch(spread),
         *positional_arguments(facts),
         *class_weight_words(facts),
+        *class_weights_of_outputs(facts),
         *target_tensors(facts, scopes),
         *old_words(facts, tf),
         *(loss_aliases(facts) if found.saved else ()),
@@ -199,6 +201,7 @@ def _changes(
     yield from embedding_gradients(facts, tf)
     yield from extra_losses(facts)
     yield from outside_tensors(facts, modules, scopes)
+    yield from layers_over_tensors(facts, scopes)
     yield from metrics_names(facts)
     yield from batch_dots(facts)
     yield from stateful_layers(facts)

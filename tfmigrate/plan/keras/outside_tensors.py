@@ -8,7 +8,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.losses import called, compiled
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
 from tfmigrate.understand.scopes import Scopes
@@ -38,6 +40,40 @@ def outside_tensors(facts: Facts, modules: Mapping[Module, Facts], scopes: Scope
                 )
                 yield CallChange(codes.OUTSIDE_TENSORS, shown.node, message, action="warn")
                 break
+
+
+def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`Lambda(lambda x: f(conv))(conv)`: Keras takes no tensor of the model in a layer that it is no input of.
+
+    Where the tensor is the very one that the layer is called on, the parameter is written.
+    """
+    inputs = {call.func: call.args[0].value for call in facts.module.calls if len(call.args) == 1}
+    for call in facts.module.calls:
+        if names.canonical(facts.symbols.get(call.func, "")) != "keras.layers.Lambda" or not call.args:
+            continue
+        inner = call.args[0].value
+        if not isinstance(inner, cst.Lambda) or len(inner.params.params) != 1:
+            continue
+        own = inner.params.params[0].name.value
+        read = [
+            part
+            for part in walk(inner.body)
+            if isinstance(part, cst.Name)
+            and _is_tensor(part, facts)
+            and scopes.owner(part.value, scopes.by_node[inner]) is not scopes.by_node[inner]
+        ]
+        given = inputs.get(call)
+        same = [name for name in read if isinstance(given, cst.Name) and name.value == given.value]
+        if read and len(same) == len(read) and all(scopes.holding(name) is scopes.by_node[inner] for name in read):
+            message = f"the layer is called on `{same[0].value}` and reads it from outside, which Keras 3 refuses"
+            edits = tuple(Replace(name, own) for name in same)
+            yield CallChange(codes.OUTSIDE_TENSORS, call, message, edits[0], more=edits[1:])
+        elif read:
+            message = (
+                f"this layer reads `{read[0].value}`, a tensor of the model, from outside, which TensorFlow 2 refuses: "
+                "call the layer on a list of all tensors that it reads"
+            )
+            yield CallChange(codes.OUTSIDE_TENSORS, call, message, action="warn")
 
 
 def _functions(values: frozenset[Value]) -> list[FunctionValue]:

@@ -12,6 +12,7 @@ from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.change.folding import constant
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.taken import Links
+from tfmigrate.plan.strategy.backends import other_backend
 from tfmigrate.plan.strategy.model_group import Refusal, home_of, template_problem
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
@@ -27,11 +28,12 @@ LEFT_ALONE = Refusal("", "")
 def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wrap], dict[cst.Call, Refusal]]:
     """The wraps that can be followed, and the calls that cannot be migrated, whatever is decided about the others."""
     misused = _needed_elsewhere(facts, drafts)
+    elsewhere = other_backend(drafts.values()) if facts.wraps else None
     judged: list[tuple[Wrap, Refusal | None]] = []
     refused: dict[cst.Call, Refusal] = {}
     for wrap in facts.wraps:
         if drafts[wrap.site.frame.module].wanted(codes.MULTI_GPU_MODEL, wrap.call):
-            judged.append((wrap, _why_not(wrap, misused)))
+            judged.append((wrap, elsewhere or _why_not(wrap, misused)))
         else:
             refused[wrap.call] = LEFT_ALONE
     works = {wrap.call for wrap, refusal in judged if refusal is None}
