@@ -19,6 +19,7 @@ from tfmigrate.understand.values import (
     Made,
     ModelObject,
     Opaque,
+    Parallel,
     Site,
     Sites,
     StrategyObject,
@@ -102,6 +103,11 @@ class Use:
     @property
     def models(self) -> frozenset[ModelObject]:
         return models_of(self.receiver)
+
+    @property
+    def is_of_model(self) -> bool:
+        """Whether it is surely called on a model: a parallel one is, whatever it wraps and wherever that was built."""
+        return bool(self.models) or any(isinstance(one, Parallel) for one in options(self.receiver))
 
     @property
     def line(self) -> int:

@@ -32,7 +32,7 @@ def loading_workers(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     seen: set[cst.Call] = set()
     for use in facts.uses:
         named = named_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
-        if named is None or use.call in seen or not use.models:
+        if named is None or use.call in seen or not use.is_of_model:
             continue
         asked = {name: named[name].value for name in _DEFAULTS if name in named}
         if all(_is_default(name, value) for name, value in asked.items()):

@@ -30,7 +30,7 @@ from tfmigrate.plan.keras.extra_losses import extra_losses
 from tfmigrate.plan.keras.graphs import entered_graphs
 from tfmigrate.plan.keras.keras1 import keras_1_values
 from tfmigrate.plan.keras.learning_phase import learning_phases
-from tfmigrate.plan.keras.losses import batch_losses, loss_layers
+from tfmigrate.plan.keras.losses import batch_losses, hidden_losses, loss_layers
 from tfmigrate.plan.keras.methods import (
     class_weight_words,
     class_weights_of_outputs,
@@ -209,6 +209,7 @@ def _changes(
     yield from sequence_steps(facts, scopes, tf)
     yield from loading_workers(facts, scopes)
     yield from batch_losses(spread, modules, scopes, tf)
+    yield from hidden_losses(spread)
     yield from loss_layers(facts, modules, single)
     if any(code.startswith(NAMES) for code in tables.wanted):
         yield from missing_names(facts, settings, tables, handled, unread)

@@ -79,7 +79,7 @@ def keras_calls(facts: Facts, *methods: str) -> Iterator[Use]:
 
 def _is_keras(use: Use) -> bool:
     """Whether the method is Keras's, not one of the program's own class."""
-    return bool(use.models) and not any(model.instance is not None for model in use.models)
+    return use.is_of_model and not any(model.instance is not None for model in use.models)
 
 
 def _is_categorical(use: Use, facts: Facts) -> bool:

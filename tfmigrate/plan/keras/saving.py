@@ -178,7 +178,7 @@ def writes_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> bool:
     """Whether a module saves a whole model to an HDF5 file, or to one whose ending is not known."""
     paths = [path for path, ending in _writers(facts) if ending == _MODEL]
     for use in facts.uses:
-        if use.method == "save" and use.models and use.call.args:
+        if use.method == "save" and use.is_of_model and use.call.args:
             paths.append(keywords(use.call).get("filepath", use.call.args[0]).value)
     for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) == "keras.models.save_model" and len(call.args) > 1:
@@ -198,7 +198,7 @@ def model_folders(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
         own = any(model.instance is not None for model in use.models)
-        if use.method == "save" and use.models and not own and use.call not in seen:
+        if use.method == "save" and use.is_of_model and not own and use.call not in seen:
             seen.add(use.call)
             text = _path_text(use.call, 0, "filepath", facts, scopes)
             if text is not None and not text.endswith(_WHOLE):

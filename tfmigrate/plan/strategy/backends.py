@@ -27,7 +27,7 @@ def other_backend(drafts: Iterable[Draft]) -> Refusal | None:
                 return Refusal(codes.OTHER_BACKEND, message)
         for use in facts.uses:
             context = keywords(use.call).get("context") if use.method == "compile" else None
-            if context is not None and use.models:
+            if context is not None and use.is_of_model:
                 line, _ = facts.module.position(context)
                 message = f"line {line} of {facts.module.path} compiles the model with `context`, for MXNet"
                 return Refusal(codes.OTHER_BACKEND, message)
