@@ -59,6 +59,7 @@ from tfmigrate.plan.names.modules_by_name import modules_by_name
 from tfmigrate.plan.names.old_python import old_python_names
 from tfmigrate.plan.names.readiness import missing_names, taken_out
 from tfmigrate.plan.names.tables import Tables
+from tfmigrate.plan.names.through_stars import names_through_stars
 from tfmigrate.plan.names.unread import drop_unread, unread_imports
 from tfmigrate.plan.strategy.other_names import drop_other_names
 from tfmigrate.settings import NAMES
@@ -202,6 +203,7 @@ def _changes(
     yield from extra_losses(facts)
     yield from outside_tensors(facts, modules, scopes)
     yield from layers_over_tensors(facts, scopes)
+    yield from names_through_stars(facts, scopes)
     yield from metrics_names(facts)
     yield from batch_dots(facts)
     yield from stateful_layers(facts)
