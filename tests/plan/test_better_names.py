@@ -67,10 +67,8 @@ def test_a_name_that_another_file_imports_stays() -> None:
 
 
 def test_a_template_taken_back_leaves_nothing_behind() -> None:
-    more = "\n".join(
-        ["gpus = int(sys.argv[1])", "if gpus > 1:", "    model = multi_gpu_model(model, gpus)", "model.compile('sgd')"]
-        + ["if gpus > 1:", "    model = model.layers[-2]", "model.summary()"]
-    )
+    wrap = "gpus = int(sys.argv[1])\nif gpus > 1:\n    model = multi_gpu_model(model, gpus)\nmodel.compile('sgd')\n"
+    more = f"{wrap}if gpus > 1:\n    model = model.layers[-2]\nmodel.summary()"
     text = PROGRAM.partition("{one}")[0] + "model = Sequential([Dense(1, input_shape=(4,))])\n" + more + "\n"
     (file,) = migrate_sources({"train.py": text}, Settings())
     assert file.after.endswith("    model.compile('sgd')\nmodel.summary()\n")

@@ -48,7 +48,8 @@ ALL = "{0}.workers, {0}.use_multiprocessing, {0}.max_queue_size"
         ("fit_generator(train, workers=8)", f"{ALL.format('train')} = 8, False, 10\nmodel.fit(train)"),
         (
             "fit_generator(train, use_multiprocessing=True, max_queue_size=count(), epochs=2)",
-            f"{ALL.format('train')} = 1, True, count()\nmodel.fit(train, epochs=2)",
+            "train.workers = 1\ntrain.use_multiprocessing = True\ntrain.max_queue_size = count()\n"
+            "model.fit(train, epochs=2)",
         ),
         (
             "fit_generator(Rows(), workers=8)",

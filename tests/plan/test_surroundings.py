@@ -41,7 +41,7 @@ def test_class_weights_of_several_outputs_are_reported(model: str, weights: str,
     assert (("TFM219", "warn") in codes) == told
 
 
-LAYERS = "inputs = Input((8,))\ncode = Dense(2)(inputs)\nother = Dense(2)(inputs)\n"
+LAYERS = "inputs = Input((8,))\ncode = Dense(2)(inputs)\nother = Dense(2)(inputs)\nshape = K.int_shape(code)\n"
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,7 @@ LAYERS = "inputs = Input((8,))\ncode = Dense(2)(inputs)\nother = Dense(2)(inputs
         ("Lambda(lambda x: code + other)(code)", "Lambda(lambda x: code + other)(code)", "warn"),
         ("Lambda(lambda x: x + other)(code)", "Lambda(lambda x: x + other)(code)", "warn"),
         ("Lambda(lambda code: K.sum(code))(code)", "Lambda(lambda code: K.sum(code))(code)", None),
+        ("Lambda(lambda x: K.reshape(x, shape[1:]))(code)", "Lambda(lambda x: K.reshape(x, shape[1:]))(code)", None),
         ("Lambda(lambda x: K.sum(x) * scale)(code)", "Lambda(lambda x: K.sum(x) * scale)(code)", None),
     ],
 )

@@ -19,6 +19,8 @@ from tfmigrate.understand.values import Opaque, Parameter, Symbol
 
 _DEFAULTS = {"workers": "1", "use_multiprocessing": "False", "max_queue_size": "10"}
 """What Keras 2 began with. All three are written: a class whose __init__ does not call that of Keras has none."""
+_SHORT = 14
+"""A Sequence's name with which all three assignments stand on one line of less than 100 columns."""
 _METHODS = {
     **{name: tuple(dict.fromkeys((*parameters, *_DEFAULTS))) for name, parameters in GENERATOR_METHODS.items()},
     "fit": (*FIT, *_DEFAULTS),
@@ -88,11 +90,18 @@ def _set(
             lines.append((f"{name} = ", node))
             wrapped.append((node, (name,)))
         held.append(name)
-    values = joined([(asked.get(attribute, default),) for attribute, default in _DEFAULTS.items()], ", ")
+    values: dict[str, Code] = {name: (asked.get(name, default),) for name, default in _DEFAULTS.items()}
     one = scopes.fresh("sequence", scope) if len(held) > 1 else held[0]
-    setting: Code = (", ".join(f"{one}.{attribute}" for attribute in _DEFAULTS), " = ", *values)
+    # On one line where all is written out.
+    if all(isinstance(value, cst.Integer | cst.Name) for value in asked.values()) and len(one) <= _SHORT:
+        setting = joined([", ".join(f"{one}.{name}" for name in values), joined(values.values(), ", ")], " = ")
+        settings = [setting]
+    else:
+        settings = [(f"{one}.{name} = ", *value) for name, value in values.items()]
+    indent = facts.module.tree.default_indent if len(held) > 1 else ""
+    setting = joined([(indent, *line) for line in settings], "\n")
     if len(held) > 1:
-        setting = (f"for {one} in ({', '.join(held)}):\n{facts.module.tree.default_indent}", *setting)
+        setting = (f"for {one} in ({', '.join(held)}):\n", *setting)
     insert: Edit = Insert(use.site.unit, joined([*lines, setting], "\n"), (use.site.unit,))
     message = "Keras 3 asks the Sequence in how many threads or processes it is loaded: its attributes say so"
     edit = Revision(use.call, wrapped=tuple(wrapped)) if wrapped else None

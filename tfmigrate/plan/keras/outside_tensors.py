@@ -8,6 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.expressions import assigned
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.losses import called, compiled
 from tfmigrate.understand import names
@@ -16,6 +17,8 @@ from tfmigrate.understand.program import Module, root_name
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Made, Value
 from tfmigrate.walk import walk
+
+_INPUT = "keras.layers.Input"
 
 
 def outside_tensors(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes) -> Iterator[CallChange]:
@@ -59,8 +62,8 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             part
             for part in walk(inner.body)
             if isinstance(part, cst.Name)
-            and _is_tensor(part, facts)
             and scopes.owner(part.value, scopes.by_node[inner]) is not scopes.by_node[inner]
+            and _is_of_layers(part, facts, scopes)
         ]
         given = inputs.get(call)
         same = [name for name in read if isinstance(given, cst.Name) and name.value == given.value]
@@ -74,6 +77,19 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
                 "call the layer on a list of all tensors that it reads"
             )
             yield CallChange(codes.OUTSIDE_TENSORS, call, message, action="warn")
+
+
+def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
+    """Whether a name is bound to what layers give, and nothing else: the shape of a tensor may be read anywhere."""
+    scope = scopes.holding(node)
+    bindings = [one for one in scopes.of_variable(node.value, scope) if one.binds] if scope is not None else []
+    made = [assigned(binding) for binding in bindings]
+    return bool(made) and all(
+        isinstance(call, cst.Call)
+        and (isinstance(call.func, cst.Call) or names.canonical(facts.symbols.get(call.func, "")) == _INPUT)
+        and _is_tensor(call, facts)
+        for call in made
+    )
 
 
 def _functions(values: frozenset[Value]) -> list[FunctionValue]:
