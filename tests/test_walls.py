@@ -24,8 +24,10 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
         "verify/judge", "verify/report", "verify/run",
     ),
     "migrate": (
-        "budget", "errors", "files", "incomplete", "limits", "needles", "project", "result", "rewrite", "settings",
+        "budget", "errors", "files", "incomplete", "limits", "needles", "project", "readers", "result", "rewrite",
+        "settings",
     ),
+    "readers": ("files", "plan/codes", "result", "settings", "understand"),
     "project": ("files", "plan/packages", "result", "rules", "settings"),
     "rewrite": (
         "edit", "files", "guard", "limits", "plan/codes", "plan/draft", "plan/edits", "plan/planner", "result", "rules",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 
 import libcst as cst
@@ -33,3 +34,15 @@ def ending_of(
         if node.func.attr.value == "join" and node.args and facts.symbols.get(node.func, "").startswith("os.path"):
             return ending_of(node.args[-1].value, facts, scopes, seen)
     return None
+
+
+_GAP = re.compile(r"\{[^{}]*\}|%[-#0-9.]*[a-z]")
+
+
+def name_shape(text: str) -> str | None:
+    """A file name with the same mark in each gap that is filled in later; None where it has no gap, or is one alone."""
+    shape, gaps = _GAP.subn("*", text)
+    stem = shape.rpartition(".")[0].rpartition("/")[2]
+    return shape if gaps and stem.strip("*") else None
+
+

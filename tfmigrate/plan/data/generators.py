@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from tfmigrate.understand.values import (
 )
 from tfmigrate.walk import calls_in, walk
 
-_LIBRARIES = frozenset({
+KNOWN = frozenset({
     "numpy", "math", "os", "cv2", "PIL", "scipy", "skimage", "imageio", "json", "glob", "itertools", "collections",
     "copy", "keras", "tensorflow",
 })  # fmt: skip
@@ -53,6 +54,12 @@ _BUILTINS = frozenset(dir(builtins)) - {
 _ITERATORS = frozenset({"iter", "zip", "map", "filter", "open", "cycle", "chain", "enumerate"})
 _VARYING = ("pad", "pad_sequences")
 """Functions that make batches of different sizes."""
+
+
+def is_out_of_sight(name: str) -> bool:
+    """Whether a qualified name is of a module that is neither the program's nor a library whose functions are known."""
+    root = name.lstrip(".").split(".")[0]
+    return "." in name and root not in KNOWN and root not in sys.stdlib_module_names
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,7 @@ class _Body:
             yield "its batches may differ in size"
         elif name:
             keeps = any(name == one or name.startswith(one + ".") for one in _KEEPS)
-            if not (name in _SEEDED and call.args) and (keeps or name.split(".")[0] not in _LIBRARIES):
+            if not (name in _SEEDED and call.args) and (keeps or name.split(".")[0] not in KNOWN):
                 yield f"{name}() may keep a place or draw random numbers"
         elif functions:
             inner = (self.restarts.objection(function, self.read) for function in functions)

@@ -29,7 +29,7 @@ def fractional_steps(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """`steps_per_epoch=len(x) / batch_size` took the next whole number of steps, which is written out."""
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
-        if not use.models and not use.method.endswith("_generator"):
+        if not use.is_of_model and not use.method.endswith("_generator"):
             continue
         counts = [given.value for name in _COUNTS.get(use.method, ()) if (given := keywords(use.call).get(name))]
         if use.method.endswith("_generator") and len(use.call.args) > 1 and use.call.args[1].keyword is None:

@@ -11,6 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, is_flag, is_none, keywords, named_arguments
 from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.edits import Replace
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -95,6 +96,26 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
         for node, function in whole.items()
     )
     yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), whole, changes)
+
+
+def hidden_losses(facts: Facts) -> Iterator[CallChange]:
+    """Losses that come from a module out of sight: whether they relate the samples of a batch cannot be read."""
+    seen: set[cst.CSTNode] = set()
+    for use in facts.uses:
+        if use.method != "compile" or not use.is_of_model:
+            continue
+        loss = (named_arguments(use.call, ("optimizer", "loss", "metrics", "loss_weights")) or {}).get("loss")
+        for part in walk(loss.value) if loss is not None else ():
+            name = facts.symbols.get(part, "") if isinstance(part, cst.Name | cst.Attribute) else ""
+            if not is_out_of_sight(name) or part in seen:
+                continue
+            seen.update(walk(part))
+            message = (
+                f"{name} is not in sight: if it computes over the whole batch or returns one number, each replica "
+                "would have its own part, and Keras 3 would multiply the number; give tfmigrate the folder that it "
+                "lies in too, or make sure that it returns one value for each sample"
+            )
+            yield CallChange(codes.BATCH_LOSS, part, message, action="warn")
 
 
 def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject]) -> Iterator[CallChange]:

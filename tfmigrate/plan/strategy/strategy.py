@@ -122,6 +122,13 @@ def strategy_for(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: st
             return condition
         if condition and condition not in conditions:
             conditions.append(condition)
+    if wrap.several_only and wrap.gpus is not None and devices and (replicas(wrap) or 0) < 2:
+        count = _count(carrier, wrap, home, before)
+        if isinstance(count, Refusal):
+            return count
+        several = Written.of(_bracketed(count) if _binds_weakly(count) else count, " > 1")
+        if several not in conditions and constant(several.tree) is None:
+            conditions.append(several)
     return Strategy(devices, (tuple(conditions),))
 
 
