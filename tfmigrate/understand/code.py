@@ -66,6 +66,10 @@ class Written:
     def __bool__(self) -> bool:
         return bool(self.text)
 
+    def __str__(self) -> str:
+        """For messages. What is written into a file is made with of(), so that other edits in it are composed."""
+        return self.text
+
     @cached_property
     def tree(self) -> cst.BaseExpression:
         """The expression. Raises cst.ParserSyntaxError for what is none."""
