@@ -65,3 +65,27 @@ def test_a_copy_that_counts_the_devices_itself_takes_all_that_are_visible(projec
     after = Path("train.py").read_text(encoding="utf-8")
     assert "strategy = tf.distribute.MirroredStrategy()\nwith strategy.scope():\n    model = Sequential(" in after
     assert "make_parallel" not in after
+
+
+@pytest.mark.parametrize(
+    ("guard", "number", "strategy"),
+    [
+        ("if gpu_count <= 1:\n        return model", "count()", True),
+        ("if gpu_count < 2:\n        print(1)\n        return model", "count()", True),
+        ("if gpu_count <= 1:\n        return model", "2", False),
+        ("if gpu_count <= 1:\n        raise ValueError()", "count()", False),
+        ("if model is None:\n        return model", "count()", False),
+    ],
+)
+def test_a_copy_that_gives_back_the_model_for_one_gpu_still_does(
+    project: Path, guard: str, number: str, strategy: bool
+) -> None:
+    split = COPY.format(name="multi_gpu_model").replace("gpu_count):\n", f"gpu_count):\n    {guard}\n", 1)
+    Path("split.py").write_text(split, encoding="utf-8")
+    script = SCRIPT.format(name="multi_gpu_model").replace("model, 2)", "model, gpus)")
+    script = script.replace("\nmodel =", f"\ngpus = {number}\nmodel =", 1)
+    Path("train.py").write_text(script, encoding="utf-8")
+    migrate.fix(["."], Settings(jobs=1))
+    after = Path("train.py").read_text(encoding="utf-8")
+    assert "MirroredStrategy" in after
+    assert ("get_strategy()" in after) == strategy

@@ -934,8 +934,8 @@ def test_gpus_is_carried_from_the_assignment_that_reaches_the_wrap() -> None:
             model.fit_generator(data)
         """
     )
-    assert "for i in range(len(args.gpu.split(','))" in result.after
-    assert "if len(args.gpu.split(',')) > 1" in result.after
+    assert 'for i in range(len(args.gpu.split(",")))' in result.after
+    assert 'if len(args.gpu.split(",")) > 1' in result.after
 
 
 class TestTheWholeProgram:

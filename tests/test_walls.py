@@ -24,8 +24,10 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
         "verify/judge", "verify/report", "verify/run",
     ),
     "migrate": (
-        "budget", "errors", "files", "incomplete", "limits", "needles", "project", "result", "rewrite", "settings",
+        "budget", "errors", "files", "incomplete", "limits", "needles", "project", "readers", "result", "rewrite",
+        "settings",
     ),
+    "readers": ("files", "plan/codes", "result", "settings", "understand"),
     "project": ("files", "plan/packages", "result", "rules", "settings"),
     "rewrite": (
         "edit", "files", "guard", "limits", "plan/codes", "plan/draft", "plan/edits", "plan/planner", "result", "rules",
@@ -35,7 +37,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "report": ("__init__", "junit", "printable", "result", "rules", "settings"),
     "checkpoint": ("errors", "files"),
     # Facts, decisions, edits.
-    "understand": ("importing", "walk"),
+    "understand": ("brackets", "importing", "walk"),
     "plan/planner": (
         *RULES, "plan/comments", "plan/data", "plan/estimator", "plan/keras", "plan/names", "plan/on_strategy",
         "plan/strategy", "plan/workers", "rules",
@@ -52,8 +54,8 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "plan/draft": ("plan/codes", "plan/edits", "result", "settings", "understand", "walk"),
     "plan/packages": ("plan/codes", "result", "rules", "settings", "toml", "understand"),
     "plan/codes": (),
-    "plan/edits": ("result",),
-    "edit": ("plan/edits", "walk"),
+    "plan/edits": ("result", "understand"),
+    "edit": ("brackets", "plan/edits", "understand", "walk"),
     "guard": ("consistency", "result", "walk"),
     # Verification.
     "verify/report": ("junit", "printable", "verify/judge"),
@@ -61,6 +63,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "verify/run": ("errors", "files", "places", "printable"),
     "verify/probe": (),
     # What everybody may know.
+    "brackets": (),
     "budget": (),
     "consistency": ("importing",),
     "errors": (),

@@ -137,6 +137,10 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     skipped = () if settings.from_version is not None else _odd_pins(read)
     files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs, tell), *unreadable, *found.errors)
     files = (*files, *(one for one in skipped if all(one.path != file.path for file in files)))
+    if any(file.changed for file in files):
+        from tfmigrate import readers  # Late: most runs change nothing.
+
+        files = (*files, *readers.of_renamed_files(files, read, paths, settings))
     files, waiting = _with_projects(files, paths, settings, read, groups)
     others = programs.others | waiting.keys()
     told = incomplete.held_back(files, lambda path: path not in others, programs.imports() if others else {}, waiting)

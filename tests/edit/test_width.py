@@ -141,3 +141,10 @@ def test_a_bracket_over_several_lines_is_filled() -> None:
 def test_tabs_stay_tabs() -> None:
     lines = fitted("", "if x:\n\t" + CALL).splitlines()
     assert lines[1:3] == ["\tmodel.compile(", f"\t\tloss='{LONG}',"]
+
+
+def test_an_import_that_goes_on_behind_a_backslash_stays_whole() -> None:
+    names = ", ".join(f"Layer{number}" for number in range(11))
+    before = f"from keras.layers import {names}, \\\n    Last\n"
+    after = before.replace("keras", "tensorflow.keras")
+    assert fitted(before, after) == after

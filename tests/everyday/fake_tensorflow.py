@@ -6,6 +6,7 @@ Two worlds: "old" has multi_gpu_model and the old names (Keras 2.3.1, TensorFlow
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,23 @@ class Recorder:
         self.log: list[tuple[Any, ...]] = []
         self.scopes: list[Strategy] = [Strategy(self, 1)]
         self.models = 0
+        self.started_with: list[str | None] = []
+        """What CUDA_VISIBLE_DEVICES was when the devices were listed first, and when a strategy started the GPUs."""
+        self.started = False
+
+    def starts(self, gpus: bool) -> None:
+        """The GPUs are looked for, and started where a strategy or an operation needs them."""
+        self.started_with.append(os.environ.get("CUDA_VISIBLE_DEVICES"))
+        self.started = self.started or gpus
+
+    def sets(self, what: str) -> None:
+        if self.started:
+            raise Untrue("Physical devices cannot be modified after being initialized")
+        self.log.append((what, GPUS))
+
+    def ends(self) -> None:
+        if self.started and os.environ.get("CUDA_VISIBLE_DEVICES") != self.started_with[0]:
+            raise Untrue("the GPUs were started before CUDA_VISIBLE_DEVICES was set")
 
     @property
     def strategy(self) -> Strategy:
@@ -332,11 +350,21 @@ def build(world: World) -> tuple[dict[str, types.ModuleType], Recorder]:
     def mirrored(devices: Any = None) -> Strategy:
         if devices is not None and not all(int(device.split(":")[1]) < GPUS for device in devices):
             raise Untrue(f"no such devices: {devices}")
+        run.starts(gpus=True)
         return Strategy(run, GPUS if devices is None else len(devices))
+
+    def physical(kind: str) -> list[int]:
+        run.starts(gpus=False)
+        return list(range(GPUS)) if kind == "GPU" else [0]
+
+    def grow(gpu: int, enable: bool) -> None:
+        if gpu == GPUS - 1 or run.started:
+            run.sets("grows")
 
     inner = keras("tensorflow.keras")
     distribute = module("tensorflow.distribute", get_strategy=lambda: run.strategy, MirroredStrategy=mirrored)
-    config = module("tensorflow.config", list_physical_devices=lambda kind: list(range(GPUS)) if kind == "GPU" else [0])
+    experimental = module("tensorflow.config.experimental", set_memory_growth=grow)
+    config = module("tensorflow.config", list_physical_devices=physical, experimental=experimental)
     tensorflow = module(
         "tensorflow",
         keras=inner["tensorflow.keras"],
@@ -392,6 +420,7 @@ def trace(files: Mapping[str, str], main: str, world: World) -> list[tuple[Any, 
     sys.meta_path.insert(0, finder)
     try:
         exec(compile(files[main], main, "exec"), {"__name__": "__main__", **names})
+        run.ends()
     finally:
         sys.meta_path.remove(finder)
         for name in (*modules, *own):

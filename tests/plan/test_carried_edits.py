@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from tfmigrate import rules
 from tfmigrate.result import FileResult
@@ -142,3 +144,135 @@ def test_an_expression_becomes_the_same_in_a_pipeline_as_on_a_line_of_its_own(im
     assert carried == apart, after
     (again,) = migrate_sources({"train.py": after}, Settings())
     assert not [finding for finding in again.findings if finding.action == "rewrite"], after
+
+
+NET = "keras.Sequential([keras.layers.Dense(1, input_shape=(4,))])"
+WRAPS = {
+    "number": f"parallel = multi_gpu_model({NET}, gpus={{0}})\nparallel.compile('sgd', 'mse')\n",
+    "variable": f"count = {{0}} + 1\nparallel = multi_gpu_model({NET}, gpus=count)\nparallel.compile('sgd', 'mse')\n",
+    "passed on": (
+        "def several(model, count):\n    if count > {0}:\n        model = multi_gpu_model(model, gpus=count)\n"
+        f"    return model\n\n\nparallel = several({NET}, {{1}} * 2)\nparallel.compile('sgd', 'mse')\n"
+    ),
+    "ids": f"parallel = multi_gpu_model({NET}, gpus=list(range({{0}})))\nparallel.compile('sgd', 'mse')\n",
+    "guarded": (
+        f"model = {NET}\nif flag > {{0}}:\n    parallel = multi_gpu_model(model, gpus=flag)\nelse:\n    print('one')\n"
+        "    parallel = model\nparallel.compile('sgd', 'mse')\n"
+    ),
+    "otherwise": (
+        f"model = {NET}\nif flag <= {{0}}:\n    parallel = model\nelse:\n    print('several')\n"
+        "    parallel = multi_gpu_model(model, gpus=flag)\nparallel.compile('sgd', 'mse')\n"
+    ),
+    "tried": (
+        f"model = {NET}\ntry:\n    parallel = multi_gpu_model(model, gpus={{0}})\nexcept ValueError:\n"
+        "    parallel = model\nparallel.compile('sgd', 'mse')\n"
+    ),
+    "decay": (
+        f"parallel = multi_gpu_model({NET}, gpus=2)\n"
+        "parallel.compile(keras.optimizers.SGD(lr={0}, decay={1}), 'mse')\n"
+        "parallel.fit(x, y, callbacks=[keras.callbacks.LearningRateScheduler(lambda e: 0.1)])\n"
+    ),
+}
+ESTIMATED = """
+import functools
+import numpy as np
+import tensorflow as tf
+import tensorflow.compat.v1 as tf1
+from mine import flag, labels, rows
+
+
+def input_fn(size={0}):
+    return tf.data.Dataset.from_tensor_slices((rows, labels)).batch(size)
+
+
+def test_fn():
+    return tf.data.Dataset.from_tensor_slices((rows, labels)).batch({1}).repeat({2})
+
+
+def model_fn(features, labels, mode, params):
+    outputs = tf1.layers.dense(features, {3}, kernel_initializer=tf1.constant_initializer({4}))
+    if mode == tf.estimator.ModeKeys.PREDICT:
+        clipped = tf.clip_by_value(outputs, {5}, 9)
+        return tf.estimator.EstimatorSpec(mode, predictions={{"near": clipped, "up": tf.round(outputs) + {6}}})
+    loss = tf1.losses.huber_loss(labels, outputs, delta={7})
+    step = tf1.train.get_global_step()
+    rate = tf1.train.exponential_decay({8}, step, {9}, 0.9)
+    train_op = tf1.train.AdamOptimizer(rate, beta1={10}).minimize(loss, global_step=step)
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+
+strategy = tf.distribute.MirroredStrategy()
+config = tf.estimator.RunConfig(train_distribute=strategy, eval_distribute=strategy)
+estimator = tf.estimator.Estimator(model_fn, config=config, params={{"a": {11}}})
+estimator.train(functools.partial(input_fn, size={12}), steps={13})
+print(estimator.evaluate(lambda: input_fn({14}), steps={15}))
+estimator.evaluate(test_fn)
+predict_fn = tf1.estimator.inputs.numpy_input_fn(rows[: {16}], batch_size={17}, num_epochs=1, shuffle=False)
+print(list(estimator.predict(predict_fn)))
+"""
+COUNTED = "tf.contrib.distribute.MirroredStrategy(num_gpus={18})"
+HEAD = """\
+import numpy as np
+import keras
+from keras.utils import multi_gpu_model
+from mine import flag, x, y
+
+"""
+WHOLE = {
+    **{name: HEAD + text for name, text in WRAPS.items()},
+    "estimator": ESTIMATED,
+    "contrib": ESTIMATED.replace("tf.distribute.MirroredStrategy()", COUNTED),
+}
+OLD = st.recursive(
+    st.sampled_from(["np.int(flag)", "np.float(2)", "np.int(np.float(flag))", "int(np.str('8'))"]),
+    lambda inner: st.builds("np.int({} + {})".format, inner, inner) | st.builds("max({}, 1)".format, inner),
+    max_leaves=3,
+)
+
+
+def holds(program: str) -> FileResult:
+    """Migrate: a rename is reported exactly where it is written, wherever the expression has gone."""
+    (file,) = migrate_sources({"train.py": program}, Settings())
+    assert file.error is None
+    reported = [one for one in file.findings if one.code == "TFM229" and one.action == "rewrite"]
+    old = sum(program.count(f"np.{name}(") for name in ("int", "float", "str"))
+    assert len(reported) in (0, old), file.after
+    assert ("np." in file.after) == (not reported), file.after
+    ast.parse(file.after)
+    (again,) = migrate_sources({"train.py": file.after}, Settings())
+    assert again.after == file.after
+    assert not [finding for finding in again.findings if finding.action == "rewrite"]
+    return file
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_rename_is_written_wherever_an_expression_is_carried(name: str) -> None:
+    plain = WHOLE[name].format(*[str(number + 4) for number in range(19)])
+    (file,) = migrate_sources({"train.py": plain}, Settings())
+    assert file.status == "migrated", [str(finding) for finding in file.findings]
+    renamed = holds(WHOLE[name].format(*[f"np.int({number + 4})" for number in range(19)]))
+    assert renamed.status == "migrated", [str(finding) for finding in renamed.findings]
+
+
+def test_a_strategy_that_is_made_earlier_is_edited() -> None:
+    program = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+strategy = tf.distribute.MirroredStrategy(["/gpu:0"] if 1 < np.Inf else None)
+with strategy.scope():
+    model.compile(loss="mse", optimizer="adam")
+"""
+    (file,) = migrate_sources({"train.py": program.replace("np.Inf", "np.inf")}, Settings())
+    line = 'strategy = tf.distribute.MirroredStrategy(["/gpu:0"] if 1 < np.inf else None)\nwith strategy.scope():\n'
+    assert line in file.after
+    (file,) = migrate_sources({"train.py": program}, Settings())
+    reported = [finding for finding in file.findings if finding.code == "TFM229" and finding.action == "rewrite"]
+    assert (line in file.after) == bool(reported)
+
+
+@hypothesis.given(st.sampled_from(sorted(WHOLE)), st.lists(OLD, min_size=19, max_size=19))
+@hypothesis.settings(max_examples=40, deadline=None, derandomize=True, database=None)
+def test_a_rename_is_reported_exactly_where_it_is_written(name: str, expressions: list[str]) -> None:
+    holds(WHOLE[name].format(*expressions))

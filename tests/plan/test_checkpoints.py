@@ -154,8 +154,30 @@ def test_a_file_has_its_new_name_in_every_module_of_the_program() -> None:
     assert 'load_weights("imagenet.h5")' in nets.after
     assert 'save_weights("runs/last.weights.h5")' in train.after
     told = [(finding.line, finding.action) for finding in train.findings if finding.code == "TFM205"]
-    assert told == [(6, "warn"), (8, "rewrite")]
-    assert 'os.path.exists("runs/last.h5")' in train.after
+    assert told == [(6, "rewrite"), (8, "rewrite")]
+    assert 'os.path.exists("runs/last.weights.h5")' in train.after
+
+
+@pytest.mark.parametrize(
+    ("line", "after", "actions"),
+    [
+        ("os.remove('a_{epoch}.h5')", "os.remove('a_{epoch}.weights.h5')", ["rewrite", "rewrite"]),
+        ("m.load_weights('a_{0}.h5'.format(3))", "m.load_weights('a_{0}.weights.h5'.format(3))", ["rewrite"] * 2),
+        ("m.load_weights('a_%d.h5' % 3)", "m.load_weights('a_%d.weights.h5' % 3)", ["rewrite"] * 2),
+        ("h5py.File('a_{epoch}.h5')", "h5py.File('a_{epoch}.h5')", ["rewrite", "warn"]),
+        ("m.load_weights('b_{0}.h5'.format(3))", "m.load_weights('b_{0}.h5'.format(3))", ["rewrite"]),
+    ],
+)
+def test_every_use_of_a_name_in_the_program_changes_with_it(line: str, after: str, actions: list[str]) -> None:
+    text = (
+        "import h5py\nimport os\nfrom keras.callbacks import ModelCheckpoint\nfrom nets import net\n"
+        "from keras.utils import multi_gpu_model\n"
+        "m = net()\np = multi_gpu_model(m, 2)\np.compile('sgd', 'mse')\n"
+        f"saver = ModelCheckpoint('a_{{epoch}}.h5', save_weights_only=True)\n{line}\n"
+    )
+    (file,) = migrate_sources({"train.py": text}, Settings())
+    assert f"\n{after}\n" in file.after
+    assert [finding.action for finding in file.findings if finding.code == "TFM205"] == actions
 
 
 def test_a_file_that_the_program_only_loads_keeps_its_name() -> None:

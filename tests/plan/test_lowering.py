@@ -470,11 +470,17 @@ def test_the_choice_of_gpus_comes_before_the_strategy_even_where_their_number_is
     assert "opts.cards\n    strategy = (\n" in file.after
 
 
-def test_the_choice_of_gpus_that_cannot_be_passed_leaves_all_where_it_was() -> None:
+def test_the_choice_of_gpus_that_cannot_be_passed_goes_up() -> None:
     between = "data.start()\nos.environ['CUDA_VISIBLE_DEVICES'] = opts.cards"
     file = function("model = net()", between, guard="if opts.first > 1:", wrap="opts.first")
     assert file.status == "migrated"
-    assert file.after.index("MirroredStrategy") < file.after.index("model = net()") < file.after.index("data.start()")
+    assert file.after.index("opts.cards\n") < file.after.index("MirroredStrategy") < file.after.index("data.start()")
+
+
+def test_the_choice_of_gpus_that_cannot_be_passed_nor_go_up_is_refused() -> None:
+    between = "cards = data.cards()\nos.environ['CUDA_VISIBLE_DEVICES'] = cards"
+    file = function("model = net()", between, guard="if opts.first > 1:", wrap="opts.first")
+    assert refused(file), file.after
 
 
 def test_a_method_of_the_object_builds() -> None:

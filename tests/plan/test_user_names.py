@@ -11,8 +11,7 @@ import libcst as cst
 import pytest
 
 from tests.conftest import ROOT
-from tfmigrate.edit.compose import composed
-from tfmigrate.plan.change.code import block
+from tfmigrate.edit.compose import composed, composed_lines
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -116,11 +115,11 @@ def test_a_node_is_put_where_it_stands_and_nowhere_else(prefix: str) -> None:
 
 
 def test_the_lines_of_a_string_stay_where_they_are() -> None:
-    text = 'x = """\none\n  two"""\nif x:\n  y = 1'
-    made = block("def f()", text, "    ")
+    node = cst.parse_expression('"""\none\n  two"""')
+    (made,) = composed_lines(("def f():\n    return ", node), {node: node}, cst.PartialParserConfig())
     space: dict[str, object] = {}
-    exec(made + "\n    return x, y", space)
-    assert space["f"]() == ("\none\n  two", 1)  # type: ignore[operator]
+    exec(cst.Module([]).code_for_node(made), space)
+    assert space["f"]() == "\none\n  two"  # type: ignore[operator]
 
 
 def test_arms_that_differ_in_a_text_are_not_the_same() -> None:

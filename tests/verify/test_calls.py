@@ -57,3 +57,23 @@ def test_a_word_as_class_weight_weighs_nothing(given: object) -> None:
 
 def test_a_mapping_of_classes_weighs() -> None:
     assert calls.weighs_classes({0: 1.0, 1: 3.0})
+
+
+def test_a_sequence_is_loaded_in_one_thread_so_that_its_batches_stay_in_order() -> None:
+    class Threaded:
+        """As a Sequence of Keras 3."""
+
+        def __init__(self) -> None:
+            self._workers, self._processes = 8, True
+
+        workers = property(lambda self: self._workers, lambda self, value: setattr(self, "_workers", value))
+        use_multiprocessing = property(
+            lambda self: self._processes, lambda self, value: setattr(self, "_processes", value)
+        )
+
+        def __getitem__(self, index: int) -> int:
+            return index
+
+    data = Threaded()
+    calls.fix_sequence(data, 7)
+    assert (data.workers, data.use_multiprocessing) == (1, False)

@@ -7,14 +7,16 @@ edit lets go.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TypeVar
 
 import libcst as cst
 
+from tfmigrate.brackets import filled
 from tfmigrate.edit.align import realigned
-from tfmigrate.edit.compose import composed, composed_lines
+from tfmigrate.edit.compose import Edited, composed, composed_lines
 from tfmigrate.plan.edits import (
     Append,
     Argument,
@@ -33,8 +35,8 @@ from tfmigrate.plan.edits import (
     Scope,
     Signature,
     Unwrap,
-    nodes_of,
 )
+from tfmigrate.understand.code import Changed, Code, nodes_of
 from tfmigrate.walk import children, comments_in, comments_of, walk
 
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
@@ -52,9 +54,18 @@ def apply(tree: cst.Module, edits: Sequence[Edit]) -> cst.Module:
 
 
 class _Editor(cst.CSTTransformer):
-    def __init__(self, tree: cst.Module, edits: Sequence[Edit]) -> None:
+    def __init__(
+        self,
+        tree: cst.Module,
+        edits: Sequence[Edit],
+        root: cst.CSTNode | None = None,
+        given: Mapping[cst.BaseExpression, cst.BaseExpression] = MappingProxyType({}),
+    ) -> None:
+        """`root`: what is edited, if not the whole tree; `given`: what stands for some of its parts."""
         super().__init__()
         self._tree = tree
+        self._edits = edits
+        self._given = given
         self._config = tree.config_for_parsing
         self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
         self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
@@ -83,8 +94,10 @@ class _Editor(cst.CSTTransformer):
             if not isinstance(node, str)
         }
         self._parts.update(part for some in self._inserts.values() for edit in some for part in nodes_of(edit.code))
-        self._touched = _reached(tree, set(_edited(edits)) | self._parts)
-        self._new_parts: dict[cst.CSTNode, cst.CSTNode] = {}
+        self._parts.update(part for edit in edits if isinstance(edit, Branch) for part in nodes_of(edit.test))
+        self._parts.update(part for edit in edits if isinstance(edit, Append) for part in nodes_of(edit.code))
+        self._touched = _reached(root or tree, set(_edited(edits)) | self._parts | given.keys())
+        self._new_parts: dict[cst.CSTNode | Changed, cst.CSTNode] = {}
         self._pieces: dict[cst.CSTNode, _Pieces] = {}
         self._suites: dict[cst.CSTNode, tuple[_Pieces, list[cst.EmptyLine]]] = {}
 
@@ -99,6 +112,8 @@ class _Editor(cst.CSTTransformer):
         return result
 
     def _leave(self, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
+        if original in self._given:
+            return self._given[original]  # type: ignore[index]
         if original not in self._touched:
             if isinstance(original, cst.BaseStatement):
                 self._pieces[original] = [original]
@@ -126,12 +141,33 @@ class _Editor(cst.CSTTransformer):
     # ---- expressions ----
 
     def _expression(self, edit: Replace, updated: cst.CSTNode) -> cst.BaseExpression:
-        edited = {**self._new_parts, edit.node: updated} if edit.node in edit.parts else self._new_parts
-        return composed(edit.code, edited, self._config)
+        self._new_parts[edit.node] = updated  # which the code may hold; what it becomes is set when it is left
+        return composed(edit.code, self._parts_in(edit.code), self._config)
 
-    def _longer(self, updated: cst.List, code: str) -> cst.List:
+    def _parts_in(self, code: str | Code) -> Edited:
+        """What the nodes in a piece of code have become; those that stand further down are edited now."""
+        for part in nodes_of(code):
+            if part not in self._new_parts:
+                self._new_parts[part] = part.visit(self) if part in self._touched else self._apart(part)  # type: ignore[assignment]
+        for one in code if not isinstance(code, str) else ():
+            if isinstance(one, Changed):
+                self._new_parts[one] = self._apart(one)
+        return self._new_parts
+
+    def _apart(self, part: cst.BaseExpression | Changed) -> cst.BaseExpression:
+        """An expression once edited, with others in the place of some of its parts, which stay what they are here."""
+        node, parts = (part.node, part.parts) if isinstance(part, Changed) else (part, ())
+
+        def fill(given: Mapping[cst.BaseExpression, cst.BaseExpression]) -> cst.BaseExpression:
+            found = node.visit(_Editor(self._tree, self._edits, root=node, given=given))
+            assert isinstance(found, cst.BaseExpression)
+            return found
+
+        return filled(fill, {old: composed(new.code, self._parts_in(new.code), self._config) for old, new in parts})
+
+    def _longer(self, updated: cst.List, code: Code) -> cst.List:
         """A list with one more element, which is separated from the last as that is from the one before it."""
-        new = cst.Element(cst.parse_expression(code, self._config))
+        new = cst.Element(composed(code, self._parts_in(code), self._config))
         if not updated.elements:
             return updated.with_changes(elements=[new])
         *others, last = updated.elements
@@ -180,7 +216,7 @@ class _Editor(cst.CSTTransformer):
         value = argument.value
         node = composed(value if isinstance(value, str) else (value,), self._new_parts, self._config)
         if argument.code:
-            edited = dict(self._new_parts)
+            edited = dict(self._parts_in(argument.code))
             if argument.source is not None:
                 edited[argument.source.value] = node
             node = composed(argument.code, edited, self._config)
@@ -218,7 +254,8 @@ class _Editor(cst.CSTTransformer):
         line = updated.with_changes(body=body)
         if original.body[0].deep_equals(body[0]) and len(original.body) == len(body) == 1:
             return [line]
-        carried = [self._new_parts[n] for edit in self._inserts.get(original, ()) for n in self._parts_of(edit)]
+        inserted = self._inserts.get(original, ())
+        carried = [self._parts_in(edit.code)[node] for edit in inserted for node in nodes_of(edit.code)]
         return _keep_comments(self._comments_in(original), [realigned(original, line, self._tree)], carried)
 
     def _remarked(self, original: cst.SimpleStatementLine, pieces: _Pieces) -> _Pieces:
@@ -287,7 +324,8 @@ class _Editor(cst.CSTTransformer):
     def _branch(self, edit: Branch, leading: Sequence[cst.EmptyLine]) -> cst.If:
         body = self._block_of(edit.body)
         orelse = cst.Else(self._block_of(edit.orelse)) if edit.orelse is not None else None
-        return cst.If(cst.parse_expression(edit.test, self._config), body, orelse, leading_lines=leading)
+        test = composed(edit.test, self._parts_in(edit.test), self._config)
+        return cst.If(test, body, orelse, leading_lines=leading)
 
     def _block_of(self, suite: cst.BaseSuite) -> cst.IndentedBlock:
         pieces, footer = self._suites[suite]
@@ -413,21 +451,14 @@ class _Editor(cst.CSTTransformer):
         return [line for line in lines if line.comment is None or line.comment not in self._forgotten]
 
     def _parsed(self, edit: Insert) -> _Pieces:
-        self._parts_of(edit)
-        return composed_lines(edit.code, self._new_parts, self._config)
-
-    def _parts_of(self, edit: Insert) -> tuple[cst.BaseExpression, ...]:
-        """The nodes in the lines; those that stand further down are edited now."""
-        parts = nodes_of(edit.code)
-        for part in parts:
-            if part not in self._new_parts:
-                part.visit(self)
-        return parts
+        return composed_lines(edit.code, self._parts_in(edit.code), self._config)
 
     def _with(self, scope: Scope, inner: _Pieces, block: _Block) -> cst.With:
         leading = getattr(inner[0], "leading_lines", ())
+        code = scope.context if isinstance(scope.context, str) else scope.context.code
+        context = composed(code, self._parts_in(code), self._config)
         return cst.With(
-            items=[cst.WithItem(cst.parse_expression(scope.context, self._config))],
+            items=[cst.WithItem(context)],
             # As deep as the block round it, where that differs from the file's first.
             body=cst.IndentedBlock([_led(inner[0], []), *inner[1:]], indent=getattr(block, "indent", None)),
             leading_lines=leading,
@@ -451,7 +482,7 @@ def _edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:
             yield edit.call if isinstance(edit, Arguments) else edit.node
 
 
-def _reached(tree: cst.Module, edited: set[cst.CSTNode]) -> set[cst.CSTNode]:
+def _reached(tree: cst.CSTNode, edited: set[cst.CSTNode]) -> set[cst.CSTNode]:
     """All nodes on the way from the module to an edited one, and all below it: the rest stays as it is."""
     found: set[cst.CSTNode] = set()
 

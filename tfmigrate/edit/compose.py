@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import libcst as cst
 
-from tfmigrate.plan.edits import Code
+from tfmigrate.brackets import filled
+from tfmigrate.understand.code import Changed, Code
+
+Edited = Mapping[cst.CSTNode | Changed, cst.CSTNode]
+"""What the nodes of the program, and those with other parts, have become."""
 
 
-def composed(
-    code: str | Code, edited: Mapping[cst.CSTNode, cst.CSTNode], config: cst.PartialParserConfig
-) -> cst.BaseExpression:
+def composed(code: str | Code, edited: Edited, config: cst.PartialParserConfig) -> cst.BaseExpression:
     """The expression; `edited` has what each node of it has become."""
     if isinstance(code, str):
         return cst.parse_expression(code, config)
     if len(code) == 1 and not isinstance(code[0], str):
         return _expression(edited[code[0]])
-    text, filled = _with_holes(code, edited)
-    return _expression(cst.parse_expression(text, config).visit(filled))
+    text, holes = _with_holes(code, edited)
+    tree = cst.parse_expression(text, config)
+    return filled(lambda parts: _expression(tree.visit(_Filled(parts))), holes)
 
 
-def composed_lines(
-    code: str | Code, edited: Mapping[cst.CSTNode, cst.CSTNode], config: cst.PartialParserConfig
-) -> list[cst.BaseStatement]:
+def composed_lines(code: str | Code, edited: Edited, config: cst.PartialParserConfig) -> list[cst.BaseStatement]:
     """The statements of a piece of code, without the blank lines between them; else as composed()."""
-    text, filled = _with_holes((code,) if isinstance(code, str) else code, edited)
+    text, holes = _with_holes((code,) if isinstance(code, str) else code, edited)
     module = cst.parse_module(text)
     found: list[cst.BaseStatement] = []
     for statement in module.body:
-        one = cst.parse_statement(module.code_for_node(statement).strip("\n"), config).visit(filled)
-        assert isinstance(one, cst.SimpleStatementLine | cst.BaseCompoundStatement)
-        found.append(one)
+        tree = cst.parse_statement(module.code_for_node(statement).strip("\n"), config)
+        found.append(filled(partial(_statement, tree), holes))
     return found
 
 
-def _with_holes(code: Code, edited: Mapping[cst.CSTNode, cst.CSTNode]) -> tuple[str, _Filled]:
-    """The text with a name for each node, and what puts the nodes in their places."""
+def _with_holes(code: Code, edited: Edited) -> tuple[str, dict[str, cst.BaseExpression]]:
+    """The text with a name for each node, and what each of these names stands for."""
     prefix = "hole_"
     while any(isinstance(part, str) and prefix in part for part in code):
         prefix += "_"
     names = [part if isinstance(part, str) else f"{prefix}{number}" for number, part in enumerate(code)]
-    holes = {name: edited[part] for name, part in zip(names, code, strict=True) if not isinstance(part, str)}
-    return "".join(names), _Filled(holes)
+    pairs = zip(names, code, strict=True)
+    holes = {name: _expression(edited[part]) for name, part in pairs if not isinstance(part, str)}
+    return "".join(names), holes
 
 
 def _expression(node: object) -> cst.BaseExpression:
@@ -50,8 +52,14 @@ def _expression(node: object) -> cst.BaseExpression:
     return node
 
 
+def _statement(tree: cst.BaseStatement, parts: Mapping[str, cst.BaseExpression]) -> cst.BaseStatement:
+    one = tree.visit(_Filled(parts))
+    assert isinstance(one, cst.SimpleStatementLine | cst.BaseCompoundStatement)
+    return one
+
+
 class _Filled(cst.CSTTransformer):
-    def __init__(self, holes: Mapping[str, cst.CSTNode]) -> None:
+    def __init__(self, holes: Mapping[str, cst.BaseExpression]) -> None:
         super().__init__()
         self._holes = holes
 
@@ -59,5 +67,5 @@ class _Filled(cst.CSTTransformer):
         node = self._holes.get(original_node.value)
         if node is None:
             return updated_node
-        new = _expression(node.deep_clone())
+        new = node.deep_clone()
         return new.with_changes(lpar=[*updated_node.lpar, *new.lpar], rpar=[*new.rpar, *updated_node.rpar])

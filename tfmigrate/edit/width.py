@@ -39,6 +39,11 @@ def _lines(text: str) -> list[str]:
     return io.StringIO(text, newline="").readlines()
 
 
+def _last(lines: Sequence[str], row: int) -> str:
+    """The last character of the line above a row: a backslash goes on to it."""
+    return lines[row - 1].rstrip()[-1:] if row else ""
+
+
 def _columns(line: str) -> int:
     """How wide a line is, its end left out; a tab counts as four columns."""
     return len(line.rstrip().expandtabs(4))
@@ -104,7 +109,7 @@ class _Fitting:
         return (
             self._filled(line, tokens, code, pairs)
             or self._opened(line, tokens, outer)
-            or self._imported(line, tokens, code)
+            or (None if "\\" in (line.rstrip()[-1:], _last(lines, row)) else self._imported(line, tokens, code))
         )
 
     def _filled(self, line: str, tokens: _Tokens, code: Sequence[int], pairs: Sequence[_Pair]) -> str | None:

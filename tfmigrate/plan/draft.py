@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,11 +21,11 @@ from tfmigrate.plan.edits import (
     Replace,
     Scope,
     Unwrap,
-    nodes_of,
     place_of,
 )
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
+from tfmigrate.understand.code import Code, nodes_of, text_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
@@ -113,18 +113,8 @@ class Draft:
 
     def vanishing(self) -> frozenset[cst.CSTNode]:
         """Every Name that stands in what the edits so far take out."""
-        carried = {
-            node
-            for edit in self.edits
-            if isinstance(edit, Insert)
-            for part in nodes_of(edit.code)
-            for node in walk(part)
-        }
-        gone: set[cst.CSTNode] = set()
-        for edit in self.edits:
-            lost = _taken_out(edit)
-            gone.update(lost if place_of(edit) in carried else lost - carried)
-        return frozenset(gone)
+        carried = {part for edit in self.edits for code in _codes_of(edit) for part in nodes_of(code)}
+        return frozenset(name for edit in self.edits for name in _taken_out(edit) - _carried_off(edit, carried))
 
     def reaches_into(self, name: str, round_: cst.CSTNode | None = None) -> bool:
         """Whether any edit so far writes `name`, or code with an attribute of it; `round_`: only those inside it."""
@@ -139,18 +129,7 @@ class Draft:
     def written(self) -> Iterator[tuple[cst.CSTNode, str]]:
         """The code that the edits so far write, each with a node of the place it goes to."""
         for edit in self.edits:
-            if isinstance(edit, Insert):
-                yield edit.before, edit.text
-            elif isinstance(edit, Replace):
-                yield edit.node, edit.text
-            elif isinstance(edit, Append):
-                yield edit.node, edit.code
-            elif isinstance(edit, Scope):
-                yield edit.units[0], edit.context
-            elif isinstance(edit, Branch):
-                yield edit.unit, edit.test
-            elif isinstance(edit, Arguments):
-                yield from ((edit.call, one.text) for one in edit.arguments)
+            yield from ((place_of(edit), text_of(code)) for code in _codes_of(edit))
 
     def _tensorflow(self) -> str:
         for statement, unit in import_statements(self.module):
@@ -165,6 +144,25 @@ class Draft:
         return self.scopes.fresh("tf", self.scopes.module)
 
 
+def _codes_of(edit: Edit) -> Iterator[str | Code]:
+    """What one edit writes."""
+    if isinstance(edit, Scope):
+        yield edit.context if isinstance(edit.context, str) else edit.context.code
+    if isinstance(edit, Insert | Replace | Append):
+        yield edit.code
+    elif isinstance(edit, Branch):
+        yield edit.test
+    elif isinstance(edit, Arguments):
+        yield from ((one.value, *one.code) for one in edit.arguments)
+
+
+def _carried_off(edit: Edit, carried: Set[cst.CSTNode]) -> set[cst.Name]:
+    """The names in what is written elsewhere of that which one edit changes."""
+    place = place_of(edit)
+    inside = (node for node in walk(place) if node is not place and node in carried)
+    return {name for node in inside for name in _names_in(node)}
+
+
 def _taken_out(edit: Edit) -> set[cst.Name]:
     """The names that stand in what one edit takes out, and in nothing that it puts back."""
     if isinstance(edit, Remove):
@@ -177,7 +175,7 @@ def _taken_out(edit: Edit) -> set[cst.Name]:
         gone = {name for argument in edit.call.args for name in _names_in(argument.value)}
         if edit.function is not None:
             gone.update(_names_in(edit.call.func))
-        kept = (part for one in edit.arguments for part in (one.value, *one.code) if not isinstance(part, str))
+        kept = (part for one in edit.arguments for part in nodes_of((one.value, *one.code)))
         return gone.difference(*map(_names_in, kept))
     return set()
 

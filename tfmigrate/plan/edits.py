@@ -9,12 +9,10 @@ from typing import TypeVar
 import libcst as cst
 
 from tfmigrate.result import Finding
+from tfmigrate.understand.code import Changed, Written, nodes_of, text_of
+from tfmigrate.understand.code import Code as Code
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
-Code = tuple[str | cst.BaseExpression, ...]
-"""An expression, or lines, to write: text, and nodes of the program between it, which are put in as they are once
-edited. Where a node goes is its place in the tuple; nothing is searched for in the text, which may hold the user's own
-code."""
 
 
 def listed(codes: Iterable[Code]) -> Code:
@@ -24,20 +22,10 @@ def listed(codes: Iterable[Code]) -> Code:
 
 def joined(codes: Iterable[str | Code], separator: str) -> Code:
     """Pieces of code with the same text between them."""
-    found: list[str | cst.BaseExpression] = []
+    found: list[str | cst.BaseExpression | Changed] = []
     for number, code in enumerate(codes):
         found.extend(((separator,) if number else ()) + ((code,) if isinstance(code, str) else code))
     return tuple(found)
-
-
-def nodes_of(code: str | Code) -> tuple[cst.BaseExpression, ...]:
-    """The nodes of the program that stand in a piece of code."""
-    return () if isinstance(code, str) else tuple(part for part in code if not isinstance(part, str))
-
-
-def text_of(code: str | Code) -> str:
-    """A piece of code without the nodes of the program in it."""
-    return code if isinstance(code, str) else "\0".join(part for part in code if isinstance(part, str))
 
 
 @dataclass(frozen=True)
@@ -45,7 +33,7 @@ class Scope:
     """Put `with context:` round neighbouring units of one block."""
 
     units: tuple[cst.CSTNode, ...]
-    context: str
+    context: str | Written
 
 
 @dataclass(frozen=True)
@@ -84,7 +72,7 @@ class Branch:
     """Turn a compound statement into `if test: body else: orelse`."""
 
     unit: cst.CSTNode
-    test: str
+    test: Code
     body: cst.BaseSuite
     orelse: cst.BaseSuite | None
 
@@ -112,7 +100,7 @@ class Append:
     """Give a list that is written out one more element, laid out as the others are."""
 
     node: cst.List
-    code: str
+    code: Code
 
 
 @dataclass(frozen=True)

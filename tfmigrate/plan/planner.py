@@ -16,6 +16,7 @@ from tfmigrate.plan.keras import cautions
 from tfmigrate.plan.keras.companions import Found, plan_companions, plan_readiness
 from tfmigrate.plan.keras.decays import decays_of
 from tfmigrate.plan.keras.saving import loaded_files, renamed_files, writes_hdf5
+from tfmigrate.plan.keras.sessions import session_lines
 from tfmigrate.plan.names.moved import moved_modules
 from tfmigrate.plan.names.program_imports import leave_imports_in_use, plan_imports
 from tfmigrate.plan.names.tables import Tables
@@ -23,6 +24,7 @@ from tfmigrate.plan.on_strategy.arrays import plan_arrays_on_strategy
 from tfmigrate.plan.on_strategy.misuse import plan_misuses
 from tfmigrate.plan.on_strategy.rescope import plan_rescoping
 from tfmigrate.plan.on_strategy.strategy_methods import plan_strategy_methods
+from tfmigrate.plan.strategy.callback_templates import write_templates_in_callbacks
 from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
@@ -34,7 +36,7 @@ from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Site
 
 _OF_STRATEGIES = ("tensorflow.distribute", "tensorflow.contrib.distribute")
@@ -54,7 +56,11 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
 
         estimators = plan_estimators(facts, drafts)
     rules = tuple(rules)
-    told = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts))
+    raised = {call: unit for one in placements for call, unit in one.raised.sessions}
+    told = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts), raised)
+    for placement in placements:
+        for module, edit in placement.raised.edits:
+            drafts[module].edits.insert(0, edit)  # Listing the devices starts them: they are chosen before.
     plan_strategy_methods(drafts, rules)
     making = {placement.home.module for placement in placements if placement.over_workers}
     for module in making | saving:
@@ -83,13 +89,14 @@ def _settled(
     callers: dict[Wrap, Frame] = {}
     late: dict[cst.Call, Refusal] = {}
     lowering: set[cst.Call] = set()
+    sessions = {module: session_lines(draft.facts, draft.scopes, draft.tf) for module, draft in drafts.items()}
     while True:
         refused.update(_kept_by_their_class(facts, refused))
         left = (wrap for wrap in followed if wrap.call not in refused)
         homes, homeless = homes_of(left, facts, drafts, callers)
         refused.update(homeless)
         remains = remains_of(homes, refused, facts, drafts)
-        placements, unplaced = placements_of(homes, remains, drafts, lowering, facts)
+        placements, unplaced = placements_of(homes, remains, drafts, lowering, sessions, facts)
         for call, refusal in unplaced.items():
             late.setdefault(call, refusal)
         raised = _to_callers(homes, unplaced)
@@ -150,6 +157,8 @@ def _migrate(
     for draft in drafts.values():
         draft.edits.extend(unwrapped(draft, refused))
     wraps = [wrap for left in remains.values() for wrap in left.wraps]
+    if wraps:
+        write_templates_in_callbacks(facts, drafts, refused)
     staying = {wrap.dress for wrap in facts.wraps if wrap.call in refused}
     dresses = dict.fromkeys(wrap.dress for wrap in wraps if wrap.dress is not None)
     _drop_dresses([dress for dress in dresses if dress not in staying], drafts)
@@ -281,12 +290,16 @@ def _is_inside(placement: Placement, sites: Iterable[Site]) -> bool:
 
 
 def _plan_interfaces(
-    facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: tuple[Rule, ...], single: Set[ModelObject]
+    facts: ProgramFacts,
+    drafts: Mapping[Module, Draft],
+    rules: tuple[Rule, ...],
+    single: Set[ModelObject],
+    raised: Mapping[cst.Call, Unit],
 ) -> set[Module]:
     """What else the old Keras had: all of it in the modules that leave it, names alone where they are asked for.
 
     Names of strategies are said in any case: a program is looked at because it uses them.
-    `single`: models that no strategy has to do with. Returns the modules that leave the old Keras.
+    `single`: models that no strategy has to do with; `raised`: see Found. Returns the modules that leave the old Keras.
     """
     moved = moved_modules(facts, drafts)
     leaving = leave_imports_in_use(drafts, moved)
@@ -296,7 +309,7 @@ def _plan_interfaces(
     for draft in moving:
         renamed.update(renamed_files(draft.facts, draft.scopes, loaded))
     saved = any(writes_hdf5(draft.facts, draft.scopes, renamed) for draft in moving)
-    found = Found(renamed, single, decays_of(facts, drafts, moved), saved)
+    found = Found(renamed, single, decays_of(facts, drafts, moved), raised, saved)
     tables: dict[Module, Tables] = {}
     unread: dict[Module, frozenset[cst.ImportAlias]] = {}
     for draft in drafts.values():

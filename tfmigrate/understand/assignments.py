@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tfmigrate.understand import containers
+from tfmigrate.understand import containers, machine
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import Instance, Items, Literal, Mapping, ModelObject, Opaque, Value, options, sites_of
 
@@ -41,6 +41,8 @@ def _set_attribute(walker: Walker, target: cst.Attribute, value: Value) -> None:
 def _set_item(walker: Walker, target: cst.Subscript, value: Value) -> None:
     receiver = walker.evaluate(target.value)
     index = containers.index_of(walker, target)
+    if machine.is_device_variable(receiver, index):
+        walker.state.chooses_devices(target)
     if isinstance(receiver, Items):
         assign(walker, target.value, receiver.grown((value,)))
     elif isinstance(receiver, Mapping) and isinstance(target.value, cst.Name | cst.Attribute):

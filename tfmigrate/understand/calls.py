@@ -6,7 +6,7 @@ import libcst as cst
 
 from tfmigrate.understand import containers, machine, names
 from tfmigrate.understand.classes import instantiate, seen_as_base
-from tfmigrate.understand.copies import is_copy
+from tfmigrate.understand.copies import is_copy, returns_plain_alone
 from tfmigrate.understand.functions import call_function, name_of, positional
 from tfmigrate.understand.library import call_library
 from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Use
@@ -115,7 +115,8 @@ def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) 
         return call_library(state, callee.name, arguments, node)
     if isinstance(callee, FunctionValue):
         if callee.owner is None and _is_copy(state, callee):
-            return wrap(state, arguments, node, [param.name.value for param in positional(callee.node.params)])
+            parameters = [param.name.value for param in positional(callee.node.params)]
+            return wrap(state, arguments, node, parameters, several_only=returns_plain_alone(callee.node))
         returned = call_function(walker, callee, arguments, node)
         if _may_be_copy(state, callee, arguments):
             state.facts.copies[node] = "multi_gpu_model"

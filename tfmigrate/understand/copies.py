@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tfmigrate.understand.program import dotted, only_statement, units_of
 from tfmigrate.walk import walk
 
 
@@ -26,6 +27,30 @@ def is_copy(function: cst.FunctionDef | cst.Lambda) -> bool:
     )
     called = {_last_name(part.func) for part in walk(function) if isinstance(part, cst.Call)}
     return calls_model and bool(called & {"concatenate", "Concatenate", "merge", "concat"}) and "Model" in called
+
+
+def returns_plain_alone(function: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a copy gives its model back as it is for one device: `if gpus <= 1: return model`."""
+    if not isinstance(function, cst.FunctionDef) or len(function.params.params) < 2:
+        return False
+    model, gpus = (param.name.value for param in function.params.params[:2])
+    for unit in units_of(function.body):
+        last = units_of(unit.body)[-1] if isinstance(unit, cst.If) and units_of(unit.body) else None
+        small = only_statement(last) if last is not None else None
+        if isinstance(unit, cst.If) and isinstance(small, cst.Return) and dotted(small.value) == model:
+            if _asks_for_one(unit.test, gpus):
+                return True
+    return False
+
+
+def _asks_for_one(test: cst.BaseExpression, gpus: str) -> bool:
+    """`gpus <= 1`, `gpus < 2`, `gpus == 1`"""
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1 or dotted(test.left) != gpus:
+        return False
+    target = test.comparisons[0]
+    limits = {cst.LessThanEqual: "1", cst.LessThan: "2", cst.Equal: "1"}
+    limit = limits.get(type(target.operator))
+    return isinstance(target.comparator, cst.Integer) and target.comparator.value == limit
 
 
 def _loops(function: cst.FunctionDef) -> list[cst.For]:

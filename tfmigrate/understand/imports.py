@@ -49,6 +49,7 @@ def _imported(walker: Walker, name: str, level: int) -> Module | None:
     if module is None or module is here:
         return None
     state.program_facts.imports.add((here, module))
+    state.program_facts.import_sites.setdefault((here, module), state.site)
     walker.load(module)
     return module
 

@@ -34,6 +34,8 @@ def call_library(state: State, name: str, arguments: Arguments, node: cst.Call) 
     listed = machine.listed(name, arguments)
     if listed is not None:
         return listed
+    if machine.chooses_devices(name, arguments):
+        state.chooses_devices(node)
     if name.rsplit(".", 1)[-1] == "multi_gpu_model" and state.names_keras and any(map(may_be_model, values)):
         state.facts.copies[node] = name
     strategy = names.strategy_class(name)

@@ -19,6 +19,7 @@ from tfmigrate.understand.values import (
     Made,
     ModelObject,
     Opaque,
+    Parallel,
     Site,
     Sites,
     StrategyObject,
@@ -85,6 +86,8 @@ class Wrap:
     dress: ClassValue | None = None
     """The Model subclass of the program that wraps when it is instantiated; `call` is that instantiation."""
     problem: str | None = None
+    several_only: bool = False
+    """Whether the function, a copy that the project keeps, gives the model back as it is for one GPU."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +103,11 @@ class Use:
     @property
     def models(self) -> frozenset[ModelObject]:
         return models_of(self.receiver)
+
+    @property
+    def is_of_model(self) -> bool:
+        """Whether it is surely called on a model: a parallel one is, whatever it wraps and wherever that was built."""
+        return bool(self.models) or any(isinstance(one, Parallel) for one in options(self.receiver))
 
     @property
     def line(self) -> int:
@@ -147,6 +155,15 @@ def _made(value: Value, kinds: tuple[str, ...]) -> Sites:
     return frozenset(found)
 
 
+@dataclass(frozen=True)
+class DeviceChoice:
+    """Where a program says which GPUs it uses, or how: TensorFlow takes it only before they are started."""
+
+    node: cst.BaseExpression
+    """The call, or the item of `os.environ` that is assigned to."""
+    site: Site
+
+
 @dataclass
 class ProgramFacts:
     """What the interpreter found out about modules that belong together."""
@@ -165,8 +182,12 @@ class ProgramFacts:
     """The scopes round a place, callers' included, outermost first; absent where there is none."""
     scopes_elsewhere: bool = False
     """Whether a scope is entered otherwise than by `with`, so that what is not in `entered` may be in one."""
+    device_choices: list[DeviceChoice] = field(default_factory=list)
+    """In the order in which the program makes them."""
     imports: set[tuple[Module, Module]] = field(default_factory=set)
     """Which module imports which."""
+    import_sites: dict[tuple[Module, Module], Site] = field(default_factory=dict)
+    """Where the first does so to the second."""
     exported: set[tuple[Module, str]] = field(default_factory=set)
     """Names of a module that another one imports."""
 

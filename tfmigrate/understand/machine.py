@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tfmigrate.understand import names
-from tfmigrate.understand.values import Arguments, Literal, Opaque, Value, Visible
+from tfmigrate.understand.values import Arguments, Literal, Mapping, Opaque, Symbol, Value, Visible
 from tfmigrate.walk import walk
 
 
@@ -40,3 +42,35 @@ def compared(node: cst.Comparison, number: Value, limit: Value) -> Value:
         if (operator, limit) in ((cst.LessThanEqual, Literal(1)), (cst.LessThan, Literal(2))):
             return Visible("one")
     return Opaque("a comparison")
+
+
+_VARIABLES = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
+"""Variables of the environment that are read when the GPUs are started."""
+_PHYSICAL = re.compile(
+    r"tensorflow\.config\.(experimental\.)?set_"
+    r"(visible_devices|memory_growth|logical_device_configuration|virtual_device_configuration)"
+)
+_SET_IN_ENVIRONMENT = frozenset({"os.environ.setdefault", "os.environ.update", "os.putenv", "os.environ.__setitem__"})
+
+
+def chooses_devices(name: str, arguments: Arguments) -> bool:
+    """Whether a function of a library says which GPUs there are, or how their memory is used, before they are started.
+
+    A session carries such settings too, and Keras is given it by set_session().
+    """
+    if name in _SET_IN_ENVIRONMENT:
+        known = [key for _, value in arguments for key in _keys(value)]
+        known += [keyword for keyword, _ in arguments if keyword is not None]
+        return not _VARIABLES.isdisjoint(known)
+    return names.canonical(name).endswith(".set_session") or _PHYSICAL.fullmatch(name) is not None
+
+
+def _keys(value: Value) -> list[object]:
+    if isinstance(value, Mapping):
+        return list(value.keys)
+    return [value.value] if isinstance(value, Literal) else []
+
+
+def is_device_variable(receiver: Value, index: Value | None) -> bool:
+    """`os.environ["CUDA_VISIBLE_DEVICES"]`"""
+    return receiver == Symbol("os.environ") and isinstance(index, Literal) and index.value in _VARIABLES

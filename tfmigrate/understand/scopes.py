@@ -271,9 +271,16 @@ class Scopes:
     def fresh(self, wanted: str, scope: LexicalScope) -> str:
         """`wanted`, or with a number behind it where that name is taken."""
         name, number = wanted, 2
-        while self.visible(name, scope):
+        while self.visible(name, scope) or self._is_brought(name, scope):
             name, number = f"{wanted}_{number}", number + 1
         return name
+
+    def _is_brought(self, name: str, scope: LexicalScope) -> bool:
+        """Whether `scope`, or one inside it, reads a name that nothing in the module binds: a star import brings it."""
+        return any(
+            (one is scope or one.is_inside(scope)) and self.owner(name, one) is None
+            for one in self._mentioning.get(name, ())
+        )
 
     def _called(self, name: str) -> _Variables:
         """The variables of that name; what no scope binds counts for each scope by itself."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import libcst as cst
 
-from tfmigrate.understand.lifecycle import Facts, Guard, ProgramFacts
+from tfmigrate.understand.lifecycle import DeviceChoice, Facts, Guard, ProgramFacts
 from tfmigrate.understand.origins import names_keras
 from tfmigrate.understand.program import Module, Program, Unit
 from tfmigrate.understand.store import Key, Store
@@ -201,6 +201,11 @@ class State:
         model = ModelObject(self.site, node, {self.site, *sites}, on, origin, maker)
         self.program_facts.models.append(model)
         return model
+
+    def chooses_devices(self, node: cst.BaseExpression) -> None:
+        """Note that the GPUs are chosen or set up here."""
+        self.effects += 1
+        self.program_facts.device_choices.append(DeviceChoice(node, self.site))
 
     def builds(self, models: Iterable[ModelObject]) -> None:
         """Note that variables of models may be made here: a Sequential without a shape has none before build()."""

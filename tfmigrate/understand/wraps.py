@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State
@@ -32,8 +31,12 @@ def wrap(
     node: cst.Call,
     parameters: Sequence[str] = WRAP_PARAMETERS,
     dress: ClassValue | None = None,
+    several_only: bool = False,
 ) -> Parallel:
-    """`parameters`: those of the function called; of a copy, the first is the model and the second the number."""
+    """`parameters`: those of the function called; of a copy, the first is the model and the second the number.
+
+    `several_only`: see Wrap.
+    """
     nodes: dict[str, cst.BaseExpression] = {}
     values: dict[str, Value] = {}
     problem = None
@@ -60,6 +63,7 @@ def wrap(
         cpu_relocation=isinstance(relocation, Literal) and bool(relocation.value),
         dress=dress,
         problem=problem,
+        several_only=several_only,
     )
     state.facts.wraps.append(found)
     state.program_facts.wraps.append(found)
@@ -94,7 +98,7 @@ def template_by_index(state: State, node: cst.Subscript, index: Value | None) ->
         return None
     receiver = state.facts.values.get(layers.value)
     if not isinstance(receiver, Parallel):
-        if _trained_by_keras(state, layers.value) or _may_be_parallel(receiver):
+        if _may_be_parallel(receiver):
             own = tuple(guard for guard in state.guards if guard.frame is state.frame)
             state.facts.unsure_unwraps[node] = own
         return None
@@ -104,16 +108,6 @@ def template_by_index(state: State, node: cst.Subscript, index: Value | None) ->
 
 def _may_be_parallel(value: Value | None) -> bool:
     return value is not None and any(isinstance(option, Parallel) for option in options(value))
-
-
-def _trained_by_keras(state: State, node: cst.BaseExpression) -> bool:
-    """`self.model` in a callback, which is the model that fit() was called on."""
-    owner = state.frame.owner
-    return (
-        dotted(node) == "self.model"
-        and owner is not None
-        and any(names.canonical(base).startswith("keras.callbacks.") for base in owner.outside_bases())
-    )
 
 
 def template_by_name(state: State, parallel: Parallel, arguments: Arguments, node: cst.Call) -> Value | None:

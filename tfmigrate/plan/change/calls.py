@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate.plan.edits import Argument, Arguments, Code, Edit
+from tfmigrate.understand.reaching import bound
 
 FIT = (
     "x", "y", "batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data", "shuffle",
@@ -97,17 +98,7 @@ def _revised(edit: Arguments, revision: Revision) -> Arguments:
 
 def named_arguments(call: cst.Call, parameters: Sequence[str]) -> dict[str, cst.Arg] | None:
     """Each argument under its parameter's name, in order of appearance; None with *args, **kwargs or too many."""
-    found: dict[str, cst.Arg] = {}
-    for position, arg in enumerate(call.args):
-        if arg.star:
-            return None
-        if arg.keyword is not None:
-            found[arg.keyword.value] = arg
-        elif position < len(parameters):
-            found[parameters[position]] = arg
-        else:
-            return None
-    return found
+    return bound(call.args, parameters)
 
 
 def keywords(call: cst.Call) -> dict[str, cst.Arg]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from tfmigrate.plan.change.folding import folded
+from tfmigrate.plan.change.folding import constant, folded
 from tfmigrate.plan.draft import Draft
+from tfmigrate.understand.code import Written
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, is_star_import, only_statement, units_of
+from tfmigrate.understand.reaching import assigned, passed
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
-from tfmigrate.walk import walk
+from tfmigrate.walk import children, walk
 
 _PURE_CALLS = frozenset(
     {
@@ -23,41 +24,42 @@ _PURE_CALLS = frozenset(
     }
 )  # fmt: skip
 _PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})
+_LONGEST = 400
+"""Characters: nobody wants to read a longer expression in the place of a name."""
 
 
 class Carrier:
     """Expresses what an expression means, at another place of the program."""
 
     def __init__(self, drafts: Mapping[Module, Draft]) -> None:
-        self._scopes = {module: draft.scopes for module, draft in drafts.items()}
-        self.modules = tuple(drafts)
+        self.scopes = {module: draft.scopes for module, draft in drafts.items()}
 
-    def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> str | None:
-        """Code for `node` (standing at `source`) that gives the same value just before the unit `before` of `target`.
+    def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> Written | None:
+        """What gives the same value as `node` (standing at `source`) just before the unit `before` of `target`.
 
         None where that cannot be shown: a name is bound in between, or in a loop, or its caller is not in sight.
         """
-        text = source.frame.module.code(node)
-        replaced = _Substitution(self, source, _Way(target, before, 0))
         try:
-            tree = replaced.visit(ast.parse(text.strip(), mode="eval").body)
+            return self._meaning(node, source, _Way(target, before))
         except _Unavailable:
             return None
-        return ast.unparse(folded(tree)) if replaced.changed else text
 
-    def _meaning(self, node: cst.BaseExpression, source: Site, way: _Way) -> ast.expr:
-        """As carried, as a tree. Raises _Unavailable."""
-        tree = ast.parse(source.frame.module.code(node).strip(), mode="eval").body
-        found = _Substitution(self, source, _Way(way.target, way.before, way.depth + 1)).visit(tree)
-        assert isinstance(found, ast.expr)
-        return found
-
-    def name(self, name: str, source: Site, way: _Way) -> ast.expr | None:
-        """What to write for a plain name; None to keep it. Raises _Unavailable."""
-        if way.depth > 8:
+    def _meaning(self, node: cst.BaseExpression, source: Site, way: _Way) -> Written:
+        """As carried. Raises _Unavailable."""
+        step = (source, node)
+        if step in way.steps:
+            raise _Unavailable  # it is made of itself
+        if step not in way.known:
+            found = _Substitution(self, source, replace(way, steps=way.steps | {step})).expression(node)
+            way.known[step] = Written.at(node, {node: found} if found is not None else {})
+        if len(way.known[step].text) > _LONGEST:
             raise _Unavailable
+        return way.known[step]
+
+    def name(self, name: str, source: Site, way: _Way) -> Written | None:
+        """What to write for a plain name; None to keep it. Raises _Unavailable."""
         frame, target = source.frame, way.target
-        scopes = self._scopes[frame.module]
+        scopes = self.scopes[frame.module]
         scope = scopes.by_node[frame.function or frame.module.tree]
         owner = scopes.owner(name, scope)
         if owner is None:
@@ -76,7 +78,7 @@ class Carrier:
         if len(bindings) == 1:
             return self._written(name, bindings[0], frame, way)
         earlier = self._earlier(bindings, source)
-        return folded(self._chosen(name, earlier, dict(frame.module.arms(source.unit)), frame, way))
+        return self._chosen(name, earlier, dict(frame.module.arms(source.unit)), frame, way)
 
     @staticmethod
     def _comes_with_a_star(module: Module, way: _Way) -> bool:
@@ -93,7 +95,7 @@ class Carrier:
         arms: Mapping[cst.CSTNode, cst.CSTNode],
         frame: Frame,
         way: _Way,
-    ) -> ast.expr:
+    ) -> Written:
         """The value that a name has after these bindings, the last of which may stand in an `if`. Raises _Unavailable.
 
         `arms`: those that are run, by their statement.
@@ -108,7 +110,7 @@ class Carrier:
             raise _Unavailable
         blocks = [dict(_arms(binding, frame)).get(choice) for binding in bindings]
 
-        def through(block: cst.CSTNode | None) -> ast.expr:
+        def through(block: cst.CSTNode | None) -> Written:
             left = [one for one, own in zip(bindings, blocks, strict=True) if own is None or own is block]
             return self._chosen(name, left, {**arms, choice: block} if block is not None else arms, frame, way)
 
@@ -122,21 +124,27 @@ class Carrier:
         for link in reversed(links):
             if not is_pure(link.test):
                 raise _Unavailable
-            found = ast.IfExp(self._meaning(link.test, Site(frame, choice), way), through(link.body), found)
+            test = self._meaning(link.test, Site(frame, choice), way)
+            holds, taken = constant(test.tree), through(link.body)
+            if holds is None:
+                found = Written.of(_arm(taken), " if ", _arm(test), " else ", found)
+            elif holds.value:
+                found = taken
         return found
 
-    def _written(self, name: str, binding: Occurrence, frame: Frame, way: _Way) -> ast.expr:
+    def _written(self, name: str, binding: Occurrence, frame: Frame, way: _Way) -> Written:
         """What to write for the value that a binding gives. Raises _Unavailable."""
         if binding.unit is binding.scope.node is frame.function:
             if frame is way.target:
                 if not self._is_parameter_still(name, binding, way):
                     raise _Unavailable
-                return ast.Name(name, ast.Load())
-            parameter = self._parameter(name, frame)
+                return Written.of(name)
+            parameter = passed(name, frame)
             # What one caller passes is not known in a function beside it, which others may call.
             if parameter is None or frame.call is None or way.target not in frame.call.frame.chain():
                 raise _Unavailable
-            return self._meaning(parameter, frame.call, way)
+            site, given = parameter
+            return self._meaning(given, site, way)
         value = assigned(binding)
         if value is None or not is_pure(value):
             raise _Unavailable
@@ -148,7 +156,7 @@ class Carrier:
         loops = {owner for owner in module.ancestors(way.before) if isinstance(owner, cst.For | cst.While)}
         return not any(
             module.order[one.unit] < module.order[way.before] or loops & set(module.ancestors(one.unit))
-            for one in self._scopes[module].of_variable(name, parameter.scope)
+            for one in self.scopes[module].of_variable(name, parameter.scope)
             if one.binds and one is not parameter
         )
 
@@ -215,10 +223,10 @@ class Carrier:
     @staticmethod
     def same_object(name: str, source: Frame, target: Frame) -> str | None:
         """What `self` of one method is called in another one of the same object, which built what the first wraps."""
-        if source.owner is None or target.owner is None or name != _receiver(source.function):
+        if source.owner is None or target.owner is None or name != receiver_of(source.function):
             return None
         related = set(source.owner.ancestors()) & set(target.owner.ancestors())
-        return _receiver(target.function) if related else None
+        return receiver_of(target.function) if related else None
 
     def attribute_is_early(self, name: str, source: Frame, target: Frame, before: cst.CSTNode) -> bool:
         """Whether an attribute of the object that both methods belong to has its value for good just before `before`.
@@ -229,7 +237,7 @@ class Carrier:
         assert target.owner is not None
         owners = dict.fromkeys((*target.owner.ancestors(), *source.owner.ancestors()))
         kept = _kept_as(owners, name)
-        setters = [(method, unit) for cls in owners for method, unit in _setters(cls, kept)]
+        setters = [(method, unit) for cls in owners for method, unit in setters_of(cls, kept)]
         if not setters or any(method.name.value != "__init__" for method, _ in setters):
             return False
         here = Site(target, before)  # type: ignore[arg-type]
@@ -239,13 +247,13 @@ class Carrier:
                 return False
         return True
 
-    def attribute_value(self, name: str, source: Site, way: _Way) -> ast.expr:
+    def attribute_value(self, name: str, source: Site, way: _Way) -> Written:
         """What is assigned to an attribute of the object whose method `source` stands in, before it has it.
 
         Raises _Unavailable where more than one statement assigns to it, or the one that does may be left out.
         """
         owners = source.frame.owner.ancestors() if source.frame.owner is not None else ()
-        setters = [setter for cls in owners for setter in _setters(cls, name)]
+        setters = [setter for cls in owners for setter in setters_of(cls, name)]
         if len(setters) != 1:
             raise _Unavailable
         method, unit = setters[0]
@@ -270,33 +278,6 @@ class Carrier:
         """The unit of `body` that holds `unit`."""
         return next(one for one in (unit, *module.ancestors(unit)) if module.places[one].block is body)
 
-    @staticmethod
-    def _parameter(name: str, source: Frame) -> cst.BaseExpression | None:
-        """The expression a caller passes for a parameter, or its default."""
-        function, call = source.function, source.call_node
-        if not isinstance(function, cst.FunctionDef) or call is None or any(arg.star for arg in call.args):
-            return None
-        params = [*function.params.posonly_params, *function.params.params]
-        names = [param.name.value for param in params]
-        if names[:1] == ["self"] and isinstance(call.func, cst.Attribute):
-            if name == "self":
-                return call.func.value
-            names, params = names[1:], params[1:]
-        elif names[:1] == ["self"]:
-            if name == "self":
-                return None
-            names, params = names[1:], params[1:]
-        for arg in call.args:
-            if arg.keyword is not None and arg.keyword.value == name:
-                return arg.value
-        positional = [arg.value for arg in call.args if arg.keyword is None]
-        if name in names and names.index(name) < len(positional):
-            return positional[names.index(name)]
-        for param in (*params, *function.params.kwonly_params):
-            if param.name.value == name:
-                return param.default
-        return None
-
 
 class _Unavailable(Exception):
     pass
@@ -304,82 +285,100 @@ class _Unavailable(Exception):
 
 @dataclass(frozen=True)
 class _Way:
-    """Where an expression is carried to, and through how many others the way led so far."""
+    """Where an expression is carried to, and through which others the way led so far."""
 
     target: Frame
     before: cst.CSTNode
-    depth: int
+    steps: frozenset[tuple[Site, cst.BaseExpression]] = frozenset()
+    known: dict[tuple[Site, cst.BaseExpression], Written] = field(default_factory=dict)
+    """What has been carried on this way already."""
 
 
-class _Substitution(ast.NodeTransformer):
+class _Substitution:
+    """Writes what an expression means, at another place."""
+
     def __init__(self, carrier: Carrier, source: Site, way: _Way) -> None:
         self._carrier, self._source, self._way = carrier, source, way
-        self.changed = False
         self._own: frozenset[str] = frozenset()
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id in self._own:
-            return node
-        found = self._carrier.name(node.id, self._source, self._way)
-        if found is None:
-            return node
-        if self._own and self._own & {part.id for part in ast.walk(found) if isinstance(part, ast.Name)}:
+    def expression(self, node: cst.BaseExpression) -> Written | None:
+        """What to write for an expression; None to keep it. Raises _Unavailable."""
+        if isinstance(node, cst.Name):
+            return self._name(node)
+        if isinstance(node, cst.Attribute):
+            found = self._attribute(node)
+            if found is not None:
+                return found
+        outer = self._own
+        if isinstance(node, cst.Lambda | cst.BaseComp):
+            self._own = outer | _own_names(node)
+        below = {part: self.expression(part) for part in _below(node)}
+        self._own = outer
+        parts = {part: new for part, new in below.items() if new is not None}
+        if parts and isinstance(node, cst.FormattedString):
+            raise _Unavailable  # the quotes of what is put in may end it
+        return folded(Written.at(node, parts)) if parts else None
+
+    def _name(self, node: cst.Name) -> Written | None:
+        if node.value in self._own:
+            return None
+        found = self._carrier.name(node.value, self._source, self._way)
+        if found is not None and self._own and self._own & names_in(found.tree):
             raise _Unavailable  # it would be another name in there
-        self.changed = True
         return found
 
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return self._within(node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        return self._within(node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        return self._within(node)
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        return self._within(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        return self._within(node)
-
-    def _within(self, node: ast.expr) -> ast.expr:
-        """An expression with names of its own, which nothing outside it must have."""
-        outer = self._own
-        self._own = outer | _own_names(node)
-        self.generic_visit(node)
-        self._own = outer
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        text = ast.unparse(node)
+    def _attribute(self, node: cst.Attribute) -> Written | None:
+        text = dotted(node) or self._source.frame.module.code(node)
         source, target, before = self._source.frame, self._way.target, self._way.before
-        if isinstance(node.value, ast.Name):
-            receiver = self._carrier.same_object(node.value.id, source, target) if source is not target else None
-            if receiver is not None and self._carrier.attribute_is_early(node.attr, source, target, before):
-                self.changed = True
-                return ast.Attribute(ast.Name(receiver, ast.Load()), node.attr, ast.Load())
-            settled = receiver is None and self._carrier.attribute_is_settled(text, target, before)
-            if node.value.id == _receiver(source.function) and not settled:
-                self.changed = True
-                return self._carrier.attribute_value(node.attr, self._source, self._way)
-            if node.value.id == _receiver(source.function) and source is not target:
-                if not self._carrier.attribute_is_untouched(node.attr, self._source, self._way):
+        name, attribute = node.value, node.attr.value
+        settled = self._carrier.attribute_is_settled(text, target, before)
+        if isinstance(name, cst.Name):
+            receiver = self._carrier.same_object(name.value, source, target) if source is not target else None
+            if receiver is not None and self._carrier.attribute_is_early(attribute, source, target, before):
+                return Written.of(f"{receiver}.{attribute}")
+            if name.value == receiver_of(source.function) and (receiver is not None or not settled):
+                return self._carrier.attribute_value(attribute, self._source, self._way)
+            if name.value == receiver_of(source.function) and source is not target:
+                if not self._carrier.attribute_is_untouched(attribute, self._source, self._way):
                     raise _Unavailable
-        if not self._carrier.attribute_is_settled(text, target, before):
+        if not settled:
             raise _Unavailable
-        self.generic_visit(node)
-        return node
+        return None
 
 
-def _own_names(node: ast.expr) -> frozenset[str]:
+def _below(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The expressions directly inside another one."""
+    for child in children(node):
+        if isinstance(child, cst.BaseExpression):
+            if not (isinstance(node, cst.Attribute) and child is node.attr):
+                if not (isinstance(node, cst.Arg) and child is node.keyword):
+                    yield child
+        else:
+            yield from _below(child)
+
+
+def _arm(expression: Written) -> Written:
+    """Between the words of an `a if b else c`."""
+    loose = isinstance(expression.tree, cst.IfExp | cst.Lambda) and not expression.tree.lpar
+    return Written.of("(", expression, ")") if loose else expression
+
+
+def names_in(node: cst.CSTNode) -> frozenset[str]:
+    """Every name that an expression reads or binds."""
+    if isinstance(node, cst.Name):
+        return frozenset({node.value})
+    return frozenset[str]().union(*map(names_in, _below(node)))
+
+
+def _own_names(node: cst.Lambda | cst.BaseComp) -> frozenset[str]:
     """What a comprehension or a lambda binds for itself. Raises _Unavailable where it reads a name of the same kind."""
-    if isinstance(node, ast.Lambda):
-        return frozenset(part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg))
-    assert isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp)
-    names = (part for clause in node.generators for part in ast.walk(clause.target))
-    own = frozenset(part.id for part in names if isinstance(part, ast.Name))
-    if own & {part.id for part in ast.walk(node.generators[0].iter) if isinstance(part, ast.Name)}:
+    if isinstance(node, cst.Lambda):
+        return frozenset(part.name.value for part in walk(node.params) if isinstance(part, cst.Param))
+    own: frozenset[str] = frozenset()
+    clause: cst.CompFor | None = node.for_in
+    while clause is not None:
+        own, clause = own | names_in(clause.target), clause.inner_for_in
+    if own & names_in(node.for_in.iter):
         raise _Unavailable  # `[i for i in i]`
     return own
 
@@ -390,7 +389,7 @@ def _arms(binding: Occurrence, frame: Frame) -> Sequence[tuple[cst.CSTNode, cst.
     return tuple(frame.module.arms(binding.unit)) if binding.unit is not function else ()
 
 
-def _receiver(function: cst.CSTNode | None) -> str | None:
+def receiver_of(function: cst.CSTNode | None) -> str | None:
     """The name a method has for its object."""
     if not isinstance(function, cst.FunctionDef):
         return None
@@ -402,11 +401,11 @@ def _methods(cls: ClassValue) -> Iterator[cst.FunctionDef]:
     return (unit for unit in units_of(cls.node.body) if isinstance(unit, cst.FunctionDef))
 
 
-def _setters(cls: ClassValue, name: str) -> Iterator[tuple[cst.FunctionDef, Unit]]:
+def setters_of(cls: ClassValue, name: str) -> Iterator[tuple[cst.FunctionDef, Unit]]:
     """The methods of a class that assign to an attribute of their object, and the statements that do."""
     module = cls.closure.module
     for method in _methods(cls):
-        text = f"{_receiver(method)}.{name}"
+        text = f"{receiver_of(method)}.{name}"
         for unit in module.inside(method):
             if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) and _assigns(unit, text, module):
                 yield method, unit
@@ -423,7 +422,7 @@ def _kept_as(owners: Iterable[ClassValue], name: str) -> str:
         lines = [unit for unit in units_of(node.body) if not is_docstring(only_statement(unit))]
         small = only_statement(lines[0]) if len(lines) == 1 else None
         found = small.value if isinstance(small, cst.Return) else None
-        if properties and isinstance(found, cst.Attribute) and dotted(found.value) == _receiver(node):
+        if properties and isinstance(found, cst.Attribute) and dotted(found.value) == receiver_of(node):
             return found.attr.value
     return name
 
@@ -431,7 +430,7 @@ def _kept_as(owners: Iterable[ClassValue], name: str) -> str:
 def _methods_that_set(owners: Iterable[ClassValue], name: str) -> set[str]:
     """The methods of an object that set one of its attributes, themselves or through each other, but for __init__."""
     methods = {method for cls in owners for method in _methods(cls)}
-    setting = {method for cls in owners for method, _ in _setters(cls, name)}
+    setting = {method for cls in owners for method, _ in setters_of(cls, name)}
     while True:
         found = {method.name.value for method in setting} - {"__init__"}
         more = {method for method in methods - setting if _calls(method.body, found)}
@@ -455,24 +454,6 @@ def _assigns(unit: cst.CSTNode, text: str, module: Module) -> bool:
         and any(isinstance(one, cst.Attribute) and module.code(one).endswith(text) for one in walk(part.target))
         for part in walk(unit)
     )
-
-
-def assigned(binding: Occurrence) -> cst.BaseExpression | None:
-    """The expression a name is bound to by a plain `name = expression`."""
-    if not isinstance(binding.unit, cst.SimpleStatementLine):
-        return None
-    for small in binding.unit.body:
-        if isinstance(small, cst.Assign) and any(target.target is binding.node for target in small.targets):
-            return small.value
-    return None
-
-
-def sole_assignment(binding: Occurrence) -> cst.Assign | None:
-    """The `name = value`, alone on its line, that binds a name."""
-    small = only_statement(binding.unit)
-    if isinstance(small, cst.Assign) and len(small.targets) == 1 and small.targets[0].target is binding.node:
-        return small
-    return None
 
 
 def is_pure(node: cst.BaseExpression) -> bool:

@@ -2,66 +2,80 @@
 
 from __future__ import annotations
 
-import ast
 import operator
+from ast import literal_eval
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+import libcst as cst
+
+from tfmigrate.understand.code import Written
+
+_COMPARED: Mapping[type[cst.BaseCompOp], Callable[[Any, Any], object]] = {
+    cst.Is: operator.is_,
+    cst.IsNot: operator.is_not,
+    cst.Equal: operator.eq,
+    cst.NotEqual: operator.ne,
+    cst.LessThan: operator.lt,
+    cst.LessThanEqual: operator.le,
+    cst.GreaterThan: operator.gt,
+    cst.GreaterThanEqual: operator.ge,
 }
 
 
-def folded(tree: ast.expr) -> ast.expr:
-    """The same value, without the choices that constants have made."""
-    found = _Folding().visit(tree)
-    assert isinstance(found, ast.expr)
-    return found
+@dataclass(frozen=True)
+class Constant:
+    value: object
 
 
-def constant(condition: str) -> bool | None:
-    """Whether a condition that hangs on nothing but constants holds: `2 > 1`; None for any other."""
-    found = folded(ast.parse(condition, mode="eval").body)
-    return bool(found.value) if isinstance(found, ast.Constant) else None
+def constant(node: cst.BaseExpression) -> Constant | None:
+    """The value of an expression that hangs on nothing but constants: `2 > 1`; None for any other."""
+    if isinstance(node, cst.Comparison):
+        return _compared(node)
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        given = constant(node.expression)
+        return Constant(not given.value) if given is not None else None
+    name = _decided(node)
+    if name is not None:
+        return constant(getattr(node, name))
+    plain = isinstance(node, cst.Integer | cst.Float | cst.SimpleString)
+    if plain or (isinstance(node, cst.Name) and node.value in ("True", "False", "None")):
+        return Constant(literal_eval(cst.Module([]).code_for_node(node)))
+    return None
 
 
-class _Folding(ast.NodeTransformer):
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        self.generic_visit(node)
-        operands = [node.left, *node.comparators]
-        if not all(isinstance(operand, ast.Constant) for operand in operands):
-            return node
-        values = [operand.value for operand in operands if isinstance(operand, ast.Constant)]
-        try:
-            pairs = zip(node.ops, values, values[1:], strict=False)
-            return ast.Constant(all(_COMPARED[type(compared)](one, two) for compared, one, two in pairs))
-        except (KeyError, TypeError):  # `2 in 3`, `None > 1`
-            return node
+def folded(expression: Written) -> Written:
+    """The same value, without a choice that constants have made."""
+    value = constant(expression.tree)
+    if value is not None:
+        return Written.of(repr(value.value))
+    name = _decided(expression.tree)
+    arm = expression.part(name) if name is not None else None
+    return folded(arm) if arm is not None else expression
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        self.generic_visit(node)
-        if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.Constant):
-            return ast.Constant(not node.operand.value)
-        return node
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        self.generic_visit(node)
-        decides = isinstance(node.op, ast.Or)
-        while len(node.values) > 1 and isinstance(first := node.values[0], ast.Constant):
-            if bool(first.value) is decides:
-                return first
-            node.values.pop(0)
-        return node.values[0] if len(node.values) == 1 else node
+def _decided(node: cst.BaseExpression) -> str | None:
+    """The operand that gives an expression its value where a constant decides that, by its name in LibCST."""
+    if isinstance(node, cst.BooleanOperation):
+        left = constant(node.left)
+        if left is not None:
+            return "left" if bool(left.value) is isinstance(node.operator, cst.Or) else "right"
+    if isinstance(node, cst.IfExp):
+        test = constant(node.test)
+        if test is not None:
+            return "body" if test.value else "orelse"
+    return None
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        self.generic_visit(node)
-        if isinstance(node.test, ast.Constant):
-            return node.body if node.test.value else node.orelse
-        return node
+
+def _compared(node: cst.Comparison) -> Constant | None:
+    operands = [constant(part) for part in (node.left, *(target.comparator for target in node.comparisons))]
+    values = [operand.value for operand in operands if operand is not None]
+    if len(values) < len(operands):
+        return None
+    pairs = zip(node.comparisons, pairwise(values), strict=True)
+    try:
+        return Constant(all(_COMPARED[type(target.operator)](*pair) for target, pair in pairs))
+    except (KeyError, TypeError):  # `2 in 3`, `None > 1`
+        return None

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import EVALUATE, FIT, named_arguments
 from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.data.pipeline import Names, plan_pipeline, shuffling_function, takes_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert
-from tfmigrate.plan.strategy.model_group import Group
+from tfmigrate.plan.strategy.model_group import Group, concerns
 from tfmigrate.plan.strategy.owner import Home
 from tfmigrate.plan.strategy.strategy import replicas
 from tfmigrate.understand.lifecycle import Use
@@ -31,7 +32,48 @@ class Training:
 
 def plan_arrays(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> None:
     """The edits of each training on arrays, or in words why it keeps them."""
+    homes = list(homes)
     plan_trainings(_of_homes(homes, drafts), drafts)
+    _say_uneven(homes, drafts)
+
+
+def _say_uneven(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> None:
+    """Batches of which the replicas do not get the same share, on the first of which Keras 3 fails."""
+    said: set[cst.Call] = set()
+    for home in homes:
+        for group in home.groups:
+            counts = {replicas(wrap) for wrap in group.wraps}
+            count = next(iter(counts)) if len(counts) == 1 else None
+            if count is None or count < 2 or any(wrap.guards for wrap in group.wraps):
+                continue
+            for draft in drafts.values():
+                for use in draft.facts.uses:
+                    batch = _batch_of(use, draft)
+                    concerned = batch is not None and use.call not in said
+                    if batch is None or not concerned or not concerns(use, group.models, group.wraps):
+                        continue
+                    if batch % count:
+                        said.add(use.call)
+                        message = (
+                            f"a batch of {batch} is not shared out evenly among {count} replicas, and Keras 3 fails on "
+                            f"the first such batch (InvalidArgumentError in AddN): use a multiple of {count}"
+                        )
+                        if use.method == "evaluate":
+                            message += ", which changes no result of evaluate()"
+                        draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
+
+
+def _batch_of(use: Use, draft: Draft) -> int | None:
+    """The size of the batches that a call on arrays trains or evaluates with; None where it is not written out."""
+    if use.method == "fit":
+        arrays = takes_arrays(use, draft.facts)
+    else:
+        arrays = use.method == "evaluate" and "y" in (named_arguments(use.call, EVALUATE) or {})
+    named = (named_arguments(use.call, FIT if use.method == "fit" else EVALUATE) or {}) if arrays else {}
+    given = named.get("batch_size")
+    if not named or (given is not None and not isinstance(given.value, cst.Integer)):
+        return None
+    return given.value.evaluated_value if given is not None and isinstance(given.value, cst.Integer) else 32
 
 
 def _of_homes(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> Iterator[Training]:

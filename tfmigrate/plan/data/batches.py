@@ -38,7 +38,7 @@ class Data:
 def data_of(use: Use) -> Iterator[Data]:
     """The training and the validation data of a call, where what it may be is known."""
     parameters = _PARAMETERS.get(use.method)
-    named = named_arguments(use.call, parameters) if parameters is not None and use.models else None
+    named = named_arguments(use.call, parameters) if parameters is not None and use.is_of_model else None
     if named is None or parameters is None:
         return
     for data, steps in _DATA:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from tfmigrate.understand.values import (
 )
 from tfmigrate.walk import calls_in, walk
 
-_LIBRARIES = frozenset({
+KNOWN = frozenset({
     "numpy", "math", "os", "cv2", "PIL", "scipy", "skimage", "imageio", "json", "glob", "itertools", "collections",
     "copy", "keras", "tensorflow",
 })  # fmt: skip
@@ -55,6 +56,12 @@ _VARYING = ("pad", "pad_sequences")
 """Functions that make batches of different sizes."""
 
 
+def is_out_of_sight(name: str) -> bool:
+    """Whether a qualified name is of a module that is neither the program's nor a library whose functions are known."""
+    root = name.lstrip(".").split(".")[0]
+    return "." in name and root not in KNOWN and root not in sys.stdlib_module_names
+
+
 @dataclass(frozen=True)
 class Restarts:
     """Reads generator functions of a program; `modules` are the facts of each of its modules."""
@@ -73,14 +80,21 @@ class Restarts:
                 return problem
         return None
 
-    def objection(self, function: FunctionValue, depth: int = 0) -> str | None:
-        """Why it is not sure that each start of a function yields the same batches, of one size; None where it is."""
+    def objection(self, function: FunctionValue, read: set[cst.CSTNode] | None = None) -> str | None:
+        """Why it is not sure that each start of a function yields the same batches, of one size; None where it is.
+
+        `read`: functions whose objections are known.
+        """
         facts, node = self.modules.get(function.module), function.node
-        if facts is None or not isinstance(node, cst.FunctionDef) or depth > 4:
+        if facts is None or not isinstance(node, cst.FunctionDef):
             return "what it calls is not in sight"
         if node.decorators or node.asynchronous is not None:
             return "it is decorated"
-        return next(_Body(self, facts, node, depth).objections(), None)
+        read = set() if read is None else read
+        if node in read:
+            return None
+        read.add(node)
+        return next(_Body(self, facts, node, read).objections(), None)
 
 
 @dataclass(frozen=True)
@@ -88,7 +102,7 @@ class _Body:
     restarts: Restarts
     facts: Facts
     node: cst.FunctionDef
-    depth: int
+    read: set[cst.CSTNode]
 
     def objections(self) -> Iterator[str]:
         for part in walk(self.node.body):
@@ -133,10 +147,10 @@ class _Body:
             yield "its batches may differ in size"
         elif name:
             keeps = any(name == one or name.startswith(one + ".") for one in _KEEPS)
-            if not (name in _SEEDED and call.args) and (keeps or name.split(".")[0] not in _LIBRARIES):
+            if not (name in _SEEDED and call.args) and (keeps or name.split(".")[0] not in KNOWN):
                 yield f"{name}() may keep a place or draw random numbers"
         elif functions:
-            inner = (self.restarts.objection(function, self.depth + 1) for function in functions)
+            inner = (self.restarts.objection(function, self.read) for function in functions)
             yield from (objection for objection in inner if objection is not None)
         elif isinstance(call.func, cst.Name):
             if call.func.value not in _BUILTINS:

@@ -89,7 +89,7 @@ def _has_one(model: ModelObject, facts: Facts) -> bool | None:
 def _dicts(use: Use) -> Iterator[cst.Dict]:
     """The dicts of one item that a call is given for targets or weights."""
     parameters = _PARAMETERS.get(use.method)
-    named = named_arguments(use.call, parameters) if parameters is not None and use.models else None
+    named = named_arguments(use.call, parameters) if parameters is not None and use.is_of_model else None
     given = [arg.value for name in ("y", "sample_weight") if named and (arg := named.get(name))]
     validation = named.get("validation_data") if named else None
     if validation is not None and isinstance(validation.value, cst.Tuple | cst.List):

@@ -16,6 +16,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import FIT, is_false, is_flag, is_none, named_arguments
 from tfmigrate.plan.data.only_output import alone, has_one_output
 from tfmigrate.plan.edits import Argument, Arguments, Code, Insert, joined, listed
+from tfmigrate.understand.code import shown
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import NOTHING, Choice, Dataset, Items, Made, Mapping, Parameter, Value
@@ -324,9 +325,6 @@ class _Builder:
             return ("(", node, ")")
         return (node,)
 
-    def _width(self, code: Code) -> int:
-        return sum(len(part if isinstance(part, str) else self._module.code(part)) for part in code)
-
     def _dataset(
         self, name: str, rows: Code, count: Code | None, batch: cst.BaseExpression | str, repeats: bool
     ) -> Code:
@@ -340,7 +338,7 @@ class _Builder:
             arguments: tuple[Code, ...] = (rows, count, (batch,))
             head, end = f"{name} = {self._names.shuffled}(", joined(chain, "")
             one_line = (head, *listed(arguments), ")", *end)
-            if self._width(one_line) <= _WIDTH:
+            if len(shown(one_line)) <= _WIDTH:
                 return one_line
             return (f"{head}\n{indent}", *joined(arguments, f",\n{indent}"), ",\n)", *end)
         links: list[Code] = [
@@ -350,7 +348,7 @@ class _Builder:
             (f".prefetch({tf}.data.AUTOTUNE)",),
         ]
         one_line = (f"{name} = ", *joined(links, ""))
-        if self._width(one_line) <= _WIDTH:
+        if len(shown(one_line)) <= _WIDTH:
             return one_line
         return (f"{name} = (\n{indent}", *joined(links, f"\n{indent}"), "\n)")
 

@@ -8,12 +8,12 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision
+from tfmigrate.plan.change.calls import Revision, keywords
 from tfmigrate.plan.change.functions import with_function
-from tfmigrate.plan.change.paths import bound_once
 from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue, Instance, Opaque, Symbol, Value
 
@@ -34,7 +34,7 @@ def sequence_steps(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange
                 found.setdefault(use.call, []).append(given)
     wrapped: dict[cst.Call, CallChange] = {}
     for call, paths in found.items():
-        sequences = [_is_sequence(value) for given in paths for value in given.values]
+        sequences = [is_sequence(value) for given in paths for value in given.values]
         data, steps = paths[0].node, paths[0].steps
         if steps is None or not any(sequences) or _is_length(steps.value, data, scopes):
             continue
@@ -46,16 +46,20 @@ def sequence_steps(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange
         else:
             message = f"{_CUT_SHORT}. Leave `steps_per_epoch` out where it is not the number of batches"
             yield CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
-    code = _helper(helper, tf, facts.module.tree.default_indent)
+    loaded = any(not keywords(call).keys().isdisjoint(LOADING) for call in wrapped)
+    code = _helper(helper, tf, facts.module.tree.default_indent, loaded)
     yield from with_function(facts.module, code, wrapped, wrapped.values())
 
 
+LOADING = ("workers", "use_multiprocessing", "max_queue_size")
+"""Arguments of fit() in Keras 2, attributes of a Sequence in Keras 3."""
 _TRAIN = frozenset({"fit", "fit_generator"})
 _FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
 """Methods of ImageDataGenerator."""
 
 
-def _is_sequence(value: Value) -> bool:
+def is_sequence(value: Value) -> bool:
+    """Whether a value is a Sequence of Keras: an object of a class of the program, or what ImageDataGenerator makes."""
     if isinstance(value, Instance):
         return _extends_sequence(value.cls)
     call = value.node if isinstance(value, Opaque) else None
@@ -84,7 +88,13 @@ def _is_length(steps: cst.BaseExpression, data: cst.BaseExpression, scopes: Scop
     )
 
 
-def _helper(name: str, tf: str, indent: str) -> str:
+def _helper(name: str, tf: str, indent: str, loaded: bool) -> str:
+    """`loaded`: whether the program says in how many threads."""
+    loading = [
+        f'{indent * 2}for name in ("workers", "use_multiprocessing", "max_queue_size"):  # loaded as `data` is',
+        f"{indent * 3}if hasattr(data, name):",
+        f"{indent * 4}setattr(self, name, getattr(data, name))",
+    ]
     lines = [
         f"class {name}({tf}.keras.utils.Sequence):",
         f'{indent}"""A Sequence in epochs of `steps` batches, each of which goes on where the last one ended."""',
@@ -92,6 +102,7 @@ def _helper(name: str, tf: str, indent: str) -> str:
         f"{indent}def __init__(self, data, steps):",
         f"{indent * 2}super().__init__()",
         f"{indent * 2}self.data, self.first = data, 0",
+        *(loading if loaded else ()),
         f"{indent * 2}self.steps = -int(-(steps or len(data)) // 1)  # rounded up, as old Keras counted",
         "",
         f"{indent}def __len__(self):",

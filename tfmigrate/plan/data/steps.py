@@ -9,10 +9,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
-from tfmigrate.plan.change.paths import bound_once
 from tfmigrate.plan.edits import Replace
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import imports_of
+from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 
 _COUNTS = {
@@ -29,7 +29,7 @@ def fractional_steps(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """`steps_per_epoch=len(x) / batch_size` took the next whole number of steps, which is written out."""
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
-        if not use.models and not use.method.endswith("_generator"):
+        if not use.is_of_model and not use.method.endswith("_generator"):
             continue
         counts = [given.value for name in _COUNTS.get(use.method, ()) if (given := keywords(use.call).get(name))]
         if use.method.endswith("_generator") and len(use.call.args) > 1 and use.call.args[1].keyword is None:

@@ -10,14 +10,14 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import unchanged
 from tfmigrate.plan.change.functions import with_function
-from tfmigrate.plan.change.paths import bound_once
 from tfmigrate.plan.data.batches import data_of
-from tfmigrate.plan.data.generators import Restarts
+from tfmigrate.plan.data.generators import Restarts, is_out_of_sight
 from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Made, Value
+from tfmigrate.understand.values import Made, Opaque, Value
 
 _HELPER = "as_dataset"
 _OUT_OF_SIGHT = "where it is made is not in sight"
@@ -33,9 +33,13 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
     helper = scopes.fresh(_HELPER, scopes.module)
     makers: dict[cst.Call, str] = {}
     told: dict[cst.Call, str] = {}
+    elsewhere: dict[cst.Call, str] = {}
     for use in facts.uses:
         for given in data_of(use):
             if not any(map(_is_stream, given.values)):
+                hidden = [name for value in given.values if (name := made_elsewhere(value, facts)) is not None]
+                if hidden and use.method in _TRAIN:
+                    elsewhere.setdefault(use.call, hidden[0])
                 continue
             maker = _maker(given.node, facts, scopes)
             problem = _problem(maker, given.steps, facts, restarts) if maker is not None else _OUT_OF_SIGHT
@@ -43,6 +47,12 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
                 makers[maker] = _AGAIN if given.parameter == "validation_data" else ""
             else:
                 told.setdefault(use.call, problem or "")
+    for call, name in elsewhere.items():
+        message = (
+            f"{name}() is not in sight: if it is a Python generator, Keras 3 under a strategy skips some of its "
+            "batches; give tfmigrate the folder that it lies in too, or hand over a Sequence or a tf.data.Dataset"
+        )
+        yield CallChange(codes.PYTHON_GENERATOR, call, message, action="warn")
     for call, problem in told.items():
         yield CallChange(
             codes.PYTHON_GENERATOR,
@@ -87,6 +97,16 @@ def _helper(name: str, tf: str, indent: str) -> str:
 
 def _is_stream(value: Value) -> bool:
     return isinstance(value, Made) and value.kind == "generator"
+
+
+_TRAIN = frozenset({"fit", "fit_generator"})
+
+
+def made_elsewhere(value: Value, facts: Facts) -> str | None:
+    """The name of a function that made a value, and comes from a module of nobody knows whom; None for any other."""
+    call = value.node if isinstance(value, Opaque) else None
+    name = facts.symbols.get(call.func, "") if isinstance(call, cst.Call) else ""
+    return name if is_out_of_sight(name) else None
 
 
 def _maker(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> cst.Call | None:

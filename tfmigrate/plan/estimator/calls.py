@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import is_none, is_true, quoted, text_of
+from tfmigrate.plan.change.calls import is_none, is_true, quoted, text_of, with_code
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Remove, Replace
 from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.plan.estimator.reader import Build
 from tfmigrate.understand import names
+from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, dotted, only_statement
 from tfmigrate.understand.values import EstimatorPart, Frame
@@ -54,18 +55,20 @@ class CallPlanner(Migration):
             self._only(given, ("input_fn", "steps", "name", "hooks"), module)
             self._hooks(given.get("hooks"), module, use.site.frame)
             role = "eval" if evaluates else "alone"
-            text = inputs.dataset(given["input_fn"].value, use, role, "steps" in given, receiver)
-            text += self._taken(given.get("steps"), module)
+            data = inputs.dataset(given["input_fn"].value, use, role, "steps" in given, receiver)
+            text = _taken(data, given.get("steps"))
             few = inputs.may_be_empty(use, role)
             if (few or self._wants_step(use)) and self._target_or_first(use):
                 lines, result = self._metrics(use, receiver, text, built, few=few)
-                self._first(use, lines, result, inputs, receiver)
+                named = None if result is None else Written.of(result)
+                self._first(use, lines, named, inputs, receiver)
             else:
-                arguments = (Argument(text), Argument("True", "return_dict"))
+                arguments = (_given(text), Argument("True", "return_dict"))
                 self.edits.append((module, Arguments(use.call, arguments)))
                 if self._wants_step(use):
                     key, step = self._step(use, receiver)
-                    self.edits.append((module, Replace(use.call, (use.call, f" | {{{key}: {step}}}"))))
+                    added = Written.of(use.call, f" | {{{key}: ", step, "}")
+                    self.edits.append((module, Replace(use.call, added.code)))
                 self._in_scope(use, inputs, receiver)
             self._say(codes.ESTIMATOR_CALL, module, use.call, "evaluate() takes the dataset and returns a dict")
             return None
@@ -87,7 +90,8 @@ class CallPlanner(Migration):
             readings = Insert(built.function, built.readings)
             if (home, readings) not in self.edits:
                 self.edits.append((home, readings))
-            self.edits.append((module, Replace(use.call, f"{title}({receiver}.predict({text}))")))
+            code = Written.of(f"{title}(", receiver, ".predict(", text, "))")
+            self.edits.append((module, Replace(use.call, code.code)))
             self._in_scope(use, inputs, receiver)
             self._say(
                 codes.ESTIMATOR_CALL, module, use.call, "predict() takes the dataset; one sample is read at a time"
@@ -96,11 +100,11 @@ class CallPlanner(Migration):
         message = f"{use.method}() of an Estimator has no counterpart that is known here"
         raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
 
-    def _receiver(self, use: Use, node: cst.BaseExpression) -> str:
-        text = use.site.frame.module.code(node)
-        if self.renamed is not None and use.site.frame.module is self._module and text == self.renamed[0]:
-            return self.renamed[1]
-        return text
+    def _receiver(self, use: Use, node: cst.BaseExpression) -> Written:
+        receiver = Written.at(node)
+        if self.renamed is not None and use.site.frame.module is self._module and receiver.text == self.renamed[0]:
+            return Written.of(self.renamed[1])
+        return receiver
 
     def _only(self, given: Mapping[str, cst.Arg], allowed: tuple[str, ...], module: Module) -> None:
         for name, arg in given.items():
@@ -108,9 +112,6 @@ class CallPlanner(Migration):
                 code = codes.ESTIMATOR_HOOK if name in ("hooks", "saving_listeners", "exporters") else (
                     codes.ESTIMATOR_NOT_FOLLOWED)  # fmt: skip
                 raise self._refuse(code, arg.value, f"`{name}=` has no counterpart in Keras that is known here", module)
-
-    def _taken(self, steps: cst.Arg | None, module: Module) -> str:
-        return f".take({module.code(steps.value)})" if steps is not None and not is_none(steps.value) else ""
 
     def _hooks(self, arg: cst.Arg | None, module: Module, frame: Frame) -> None:
         """Hooks that only log go; their statements too."""
@@ -148,11 +149,11 @@ class CallPlanner(Migration):
         self._hooks(given.get("hooks"), module, frame)
         receiver = self._receiver(use, use.call.func.value)
         self._counts_once(given.get("max_steps"), use, trainings)
-        text = inputs.dataset(given["input_fn"].value, use, "train", True, receiver)
-        text += self._taken(given.get("steps", given.get("max_steps")), module)
+        data = inputs.dataset(given["input_fn"].value, use, "train", True, receiver)
+        text = _taken(data, given.get("steps", given.get("max_steps")))
         few = inputs.may_be_empty(use, "train")
         if _is_statement(use) and not few:
-            self.edits.append((module, Arguments(use.call, (Argument(text),), method="fit")))
+            self.edits.append((module, Arguments(use.call, (_given(text),), method="fit")))
             self._in_scope(use, inputs, receiver)
         else:
             result = None if _is_statement(use) else receiver
@@ -189,16 +190,16 @@ class CallPlanner(Migration):
         self._hooks(evaluated.get("hooks"), module, frame)
         self._counts_once(trained.get("max_steps"), use, trainings)
         receiver = self._receiver(use, given["estimator"].value)
-        text = inputs.dataset(trained["input_fn"].value, use, "train", True, receiver)
-        text += self._taken(trained.get("max_steps"), module)
+        text = _taken(inputs.dataset(trained["input_fn"].value, use, "train", True, receiver), trained.get("max_steps"))
         role = "eval" if evaluates else "alone"
         steps = evaluated.get("steps")
         limited = steps is None or not is_none(steps.value)
         test = inputs.dataset(evaluated["input_fn"].value, use, role, limited, receiver)
-        test += f".take({EVAL_STEPS})" if steps is None else self._taken(steps, module)
+        test = Written.of(test, f".take({EVAL_STEPS})") if steps is None else _taken(test, steps)
         fit = self._fit(use, receiver, text, few=inputs.may_be_empty(use, "train"))
         lines, name = self._metrics(use, receiver, test, built, few=inputs.may_be_empty(use, role), bind=False)
-        self._first(use, [fit, *lines], None if name is None else f"({name}, [])", inputs, receiver)
+        result = None if name is None else Written.of(f"({name}, [])")
+        self._first(use, [fit, *lines], result, inputs, receiver)
         self._say(
             codes.ESTIMATOR_CALL,
             module,
@@ -207,31 +208,32 @@ class CallPlanner(Migration):
         )
         return trained["input_fn"].value, use
 
-    def _first(self, use: Use, lines: list[str], result: str | None, inputs: Inputs, receiver: str) -> None:
+    def _first(self, use: Use, lines: list[Written], result: Written | None, inputs: Inputs, receiver: Written) -> None:
         """Plan lines that come before a statement, with `result` in the place of the call; None: the statement goes."""
         module, unit = use.site.frame.module, use.site.unit
         small = only_statement(unit)
         if small is None or not self._target_or_first(use):
             message = f"{use.method}() stands in an expression that does more than take its result"
             raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-        self.edits.append((module, Insert(unit, "\n".join(lines), (unit,), scoped=inputs.needs_scope(use))))
+        code = Written.joined(lines, "\n").code
+        self.edits.append((module, Insert(unit, code, (unit,), scoped=inputs.needs_scope(use))))
         self._in_scope(use, inputs, receiver)
-        if result is None or result == _target(use):
+        if result is None or result.text == _target(use):
             self.edits.append((module, Remove(small)))
         else:
-            self.edits.append((module, Replace(use.call, result)))
+            self.edits.append((module, Replace(use.call, result.code)))
 
-    def _fit(self, use: Use, receiver: str, dataset: str, *, few: bool) -> str:
+    def _fit(self, use: Use, receiver: Written, dataset: Written, *, few: bool) -> Written:
         """The code that trains; `few`: as the Estimator, not at all where there are more replicas than batches."""
         if not few:
-            return f"{receiver}.fit({dataset})"
+            return Written.of(receiver, ".fit(", dataset, ")")
         name, indent = self._fresh(use, "train_data"), use.site.frame.module.tree.default_indent
         head = f"if {name}.cardinality() != 0:  # with fewer batches than replicas no step is trained"
-        return f"{name} = {dataset}\n{head}\n{indent}{receiver}.fit({name})"
+        return Written.of(f"{name} = ", dataset, f"\n{head}\n{indent}", receiver, f".fit({name})")
 
     def _metrics(
-        self, use: Use, receiver: str, dataset: str, built: Build, *, few: bool, bind: bool = True
-    ) -> tuple[list[str], str | None]:
+        self, use: Use, receiver: Written, dataset: Written, built: Build, *, few: bool, bind: bool = True
+    ) -> tuple[list[Written], str | None]:
         """Lines that make the dict which an Estimator's evaluate() returns, and the name that it has then: the one
         that the call is assigned to, unless `bind` says otherwise; None where nothing reads it.
 
@@ -240,28 +242,29 @@ class CallPlanner(Migration):
         module = use.site.frame.module
         name = None if _is_statement(use) else (_target(use) if bind else None) or self._fresh(use, "results")
         bound = f"{name} = " if name is not None else ""
-        lines = [f"{bound}{receiver}.evaluate({dataset}, return_dict=True)"]
+        lines = [Written.of(bound, receiver, ".evaluate(", dataset, ", return_dict=True)")]
         if few:
             data, indent = self._fresh(use, "eval_data"), module.tree.default_indent
-            lines = [f"{data} = {dataset}"]
+            lines = [Written.of(f"{data} = ", dataset)]
             if name is not None:
                 keys = ", ".join(quoted(key, self.drafts[module].quote) for key in ("loss", *built.metrics))
-                lines.append(f"{name} = dict.fromkeys([{keys}], 0.0)  # of no batch, as TensorFlow 2.9 reports")
-            test = f"{receiver}.evaluate({data}, return_dict=True)"
-            lines.append(f"if {data}.cardinality() != 0:\n{indent}{bound}{test}")
+                zeros = f"{name} = dict.fromkeys([{keys}], 0.0)  # of no batch, as TensorFlow 2.9 reports"
+                lines.append(Written.of(zeros))
+            test = Written.of(bound, receiver, f".evaluate({data}, return_dict=True)")
+            lines.append(Written.of(f"if {data}.cardinality() != 0:\n{indent}", test))
         if name is not None and (not bind or self._wants_step(use)):
             key, step = self._step(use, receiver)
-            lines.append(f"{name}[{key}] = {step}")
+            lines.append(Written.of(f"{name}[{key}] = ", step))
         return lines, name
 
     def _fresh(self, use: Use, wanted: str) -> str:
         draft = self.drafts[use.site.frame.module]
         return draft.scopes.fresh(wanted, draft.scope_of(use.site.frame))
 
-    def _step(self, use: Use, receiver: str) -> tuple[str, str]:
+    def _step(self, use: Use, receiver: Written) -> tuple[str, Written]:
         """The key of the number of steps that were trained, and the code for it."""
         quote = self.drafts[use.site.frame.module].quote
-        return quoted("global_step", quote), f"{receiver}.optimizer.iterations.numpy()"
+        return quoted("global_step", quote), Written.of(receiver, ".optimizer.iterations.numpy()")
 
     @staticmethod
     def _target_or_first(use: Use) -> bool:
@@ -293,14 +296,26 @@ class CallPlanner(Migration):
                 raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is used elsewhere too", module)
         return value
 
-    def _in_scope(self, use: Use, inputs: Inputs, receiver: str) -> None:
+    def _in_scope(self, use: Use, inputs: Inputs, receiver: Written) -> None:
         """A call whose input function asks for the strategy stands in its scope."""
         if inputs.needs_scope(use):
-            context = f"{self._context(use, receiver)}.scope()"
+            context = Written.of(self._context(use, receiver), ".scope()")
             self.scoped.append((use.site.frame.module, use.site.unit, context))
 
-    def _context(self, use: Use, receiver: str) -> str:
-        return self.strategy if use.site.frame is self._frame else f"{receiver}.distribute_strategy"
+    def _context(self, use: Use, receiver: Written) -> Written:
+        if use.site.frame is self._frame:
+            return Written.of(self.strategy)
+        return Written.of(receiver, ".distribute_strategy")
+
+
+def _taken(data: Written, steps: cst.Arg | None) -> Written:
+    """A dataset, or so many of its batches."""
+    return data if steps is None or is_none(steps.value) else Written.of(data, ".take(", steps.value, ")")
+
+
+def _given(value: Written) -> Argument:
+    """An argument that takes the place of others."""
+    return with_code(Argument("None"), value.code)
 
 
 def _target(use: Use) -> str | None:

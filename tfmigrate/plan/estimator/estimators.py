@@ -24,6 +24,7 @@ from tfmigrate.plan.estimator.reader import Build, Unconvertible
 from tfmigrate.plan.estimator.strategy import StrategyReader
 from tfmigrate.plan.names.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator
+from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.values import (
@@ -344,14 +345,14 @@ class _Whole(StrategyReader, CallPlanner):
                 "what the model is trained on, and so its features' shape, is not known where the Estimator is made",
                 use.site.frame.module,
             )
-        arguments: list[Code] = [(f"{dataset}.element_spec[0]",)]
+        arguments: list[Code] = [(*dataset.code, ".element_spec[0]")]
         if "params" in built.parameters:
             if "params" not in given:
                 raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "model_fn takes params, and gets none")
             arguments.append((given["params"].value,))
         code = (given["model_fn"].value, "(", *listed(arguments), ")")
         self.edits.append((self._module, Replace(self._call, code)))
-        self.scoped.append((self._module, self._unit, f"{scope}.scope()"))
+        self.scoped.append((self._module, self._unit, Written.of(f"{scope}.scope()")))
         self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
         arg = given["config"].value
         if isinstance(arg, cst.Name):

@@ -7,19 +7,21 @@ rounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments
-from tfmigrate.plan.change.expressions import Carrier, assigned
+from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
 from tfmigrate.plan.estimator.reader import Unconvertible
+from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.reaching import assigned, named, parameters_of, reaching, settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, Opaque, Site, StrategyObject
 from tfmigrate.walk import walk
@@ -70,7 +72,7 @@ class _Size:
 
     module: Module
     node: cst.BaseExpression
-    count: str
+    count: Written
     roles: set[str] = field(default_factory=set)
     limited: set[str] = field(default_factory=set)
 
@@ -105,8 +107,8 @@ class Inputs:
 
     # ---- questions ----
 
-    def dataset(self, node: cst.BaseExpression, use: Use, role: str, limited: bool, receiver: str) -> str:
-        """Code for the dataset that the input function `node`, passed in `use`, stands for. Raises Unconvertible."""
+    def dataset(self, node: cst.BaseExpression, use: Use, role: str, limited: bool, receiver: Written) -> Written:
+        """The dataset that the input function `node`, passed in `use`, stands for. Raises Unconvertible."""
         module = use.site.frame.module
         count = self._count_at(use.site.frame, receiver)
         if isinstance(node, cst.Lambda):
@@ -122,11 +124,11 @@ class Inputs:
             code = self._from_numpy(part, role, module)
             if part.node is node:
                 return code
-            self._numpy[part.node] = Replace(part.node, f"lambda: {code}")
-            return f"{module.code(node)}()"
+            self._numpy[part.node] = Replace(part.node, ("lambda: ", *code.code))
+            return Written.of(node, "()")
         if partial is not None:
             self._staying(partial, self._callee(partial.args[0].value, module), partial.args[1:], role, limited, use)
-            return f"{module.code(node)}()"
+            return Written.of(node, "()")
         function = self._callee(node, module)
         if isinstance(function.node, cst.Lambda):
             body = function.node.body
@@ -137,17 +139,17 @@ class Inputs:
                 self._staying(body, value, body.args, role, limited, use)
             else:
                 self._sized(function, role, limited, use)
-            return f"{module.code(node)}()"
+            return Written.of(node, "()")
         self._no_parameters(function.node, function.module)
         open_ = self._sized(function, role, limited, use)
         made = function.closure.call_node
         if isinstance(node, cst.Call) and made is node:
-            return self._with_sizes(node, function, open_, role, count, module) + "()"
+            return Written.of(self._with_sizes(node, function, open_, role, count, module), "()")
         if open_ and made is not None:
             self._pass_sizes(made, function, open_, role, limited, use)
-        return f"{module.code(node)}()"
+        return Written.of(node, "()")
 
-    def before(self, node: cst.BaseExpression, source: Site, target: Frame, unit: Unit) -> str | None:
+    def before(self, node: cst.BaseExpression, source: Site, target: Frame, unit: Unit) -> Written | None:
         """The same dataset just before a unit of another place, for its element_spec; None where it is unknown."""
         module = source.frame.module
         node, source = self._unnamed(node, source)
@@ -155,26 +157,28 @@ class Inputs:
             return self._carrier.carried(node.body, source, target, unit)
         partial = self._partial(node, module)
         if partial is not None and partial is node:
-            texts = [self._carrier.carried(arg.value, source, target, unit) for arg in partial.args]
-            if any(text is None for text in texts):
+            carried = [self._carrier.carried(arg.value, source, target, unit) for arg in partial.args]
+            known = [value for value in carried if value is not None]
+            if len(known) < len(carried):
                 return None
-            named = [
-                f"{arg.keyword.value}={text}" if arg.keyword else f"{text}"
-                for arg, text in zip(partial.args[1:], texts[1:], strict=True)
-            ]
-            return f"{texts[0]}({', '.join(named)})"
-        text = self._carrier.carried(node, source, target, unit)
-        if text is None:
+            sizes = self._sizes
+            function, *values = (
+                v.apart() if arg.value in sizes else v for arg, v in zip(partial.args, known, strict=True)
+            )
+            named = [_passed_as(arg, value) for arg, value in zip(partial.args[1:], values, strict=True)]
+            return Written.of(function, "(", Written.joined(named, ", "), ")")
+        found = self._carrier.carried(node, source, target, unit)
+        if found is None:
             return None
-        return f"{text}()" if text.replace(".", "").isidentifier() or text.endswith(")") else f"({text})()"
+        plain = isinstance(found.tree, cst.Name | cst.Attribute | cst.Call)
+        return Written.of(found, "()") if plain else Written.of("(", found, ")()")
 
     def _unnamed(self, node: cst.BaseExpression, source: Site) -> tuple[cst.BaseExpression, Site]:
         """The lambda or functools.partial(...) that a name is bound to, and where that stands."""
         if isinstance(node, cst.Name):
             module = source.frame.module
             scopes = self._drafts[module].scopes
-            scope = scopes.by_node[source.frame.function or module.tree]
-            bindings = [mention for mention in scopes.of_variable(node.value, scope) if mention.binds]
+            bindings = reaching(node.value, scopes.by_node[source.frame.function or module.tree], scopes)
             made = assigned(bindings[0]) if len(bindings) == 1 else None
             found = made if isinstance(made, cst.Lambda) else self._partial(made, module) if made is not None else None
             if found is not None and found is made:
@@ -196,7 +200,7 @@ class Inputs:
             yield next(m for m in self._facts.modules if call in self._facts.modules[m].values), edit
         for size in self._sizes.values():
             if self._scales(size.roles, size.limited, size.module, size.node):
-                yield size.module, Replace(size.node, _product(size.module, size.node, size.count))
+                yield size.module, Replace(size.node, _product(size.node, size.count).code)
         for batch in self._batches.values():
             yield from self._batch_edits(batch)
 
@@ -253,42 +257,38 @@ class Inputs:
         role: str,
         limited: bool,
         use: Use,
-        count: str,
+        count: Written,
         *,
         partial: bool = False,
-    ) -> str:
+    ) -> Written:
         """The code of a call that moves to another place, with the batch sizes it passes multiplied."""
         func = call.args[0].value if partial else call.func
         args = call.args[1:] if partial else call.args
         function = self._callee(func, module)
         open_ = self._sized(function, role, limited, use, args)
-        return self._written(module.code(func), args, function, open_, role, count, module)
+        return self._written(func, args, function, open_, role, count)
 
     def _with_sizes(
-        self, call: cst.Call, function: FunctionValue, open_: set[str], role: str, count: str, module: Module
-    ) -> str:
+        self, call: cst.Call, function: FunctionValue, open_: set[str], role: str, count: Written, module: Module
+    ) -> Written:
         maker = self._callee(call.func, module)
-        return self._written(module.code(call.func), call.args, maker, open_, role, count, module)
+        return self._written(call.func, call.args, maker, open_, role, count)
 
     def _written(
         self,
-        func: str,
+        func: cst.BaseExpression,
         args: Sequence[cst.Arg],
         function: FunctionValue,
         open_: set[str],
         role: str,
-        count: str,
-        module: Module,
-    ) -> str:
-        params = _parameters(function.node)
+        count: Written,
+    ) -> Written:
+        params = parameters_of(function.node)
         texts = []
-        for position, arg in enumerate(args):
-            name = arg.keyword.value if arg.keyword else params[position] if position < len(params) else ""
-            code = module.code(arg.value)
-            if name in open_ and role in DISTRIBUTED:
-                code = _product(module, arg.value, count)
-            texts.append(f"{arg.keyword.value}={code}" if arg.keyword else arg.star + code)
-        return f"{func}({', '.join(texts)})"
+        for name, arg in named(args, params):
+            scaled = name in open_ and role in DISTRIBUTED
+            texts.append(_passed_as(arg, _product(arg.value, count) if scaled else Written.at(arg.value)))
+        return Written.of(func, "(", Written.joined(texts, ", "), ")")
 
     def _staying(
         self,
@@ -314,9 +314,8 @@ class Inputs:
         args: Sequence[cst.Arg] | None = None,
     ) -> None:
         module = next(m for m in self._facts.modules if call in self._facts.modules[m].values)
-        params = _parameters(function.node if args is not None else self._callee(call.func, module).node)
-        for position, arg in enumerate(args if args is not None else call.args):
-            name = arg.keyword.value if arg.keyword else params[position] if position < len(params) else ""
+        params = parameters_of(function.node if args is not None else self._callee(call.func, module).node)
+        for name, arg in named(args if args is not None else call.args, params):
             if name in open_:
                 function_round = use.site.frame.function
                 inside = function_round is not None and call in set(walk(function_round))
@@ -329,7 +328,7 @@ class Inputs:
                         arg.value,
                         "the strategy has no name above this to count its replicas by",
                     )
-                self._note_size(module, arg.value, f"{known}.num_replicas_in_sync", role, limited)
+                self._note_size(module, arg.value, Written.of(f"{known}.num_replicas_in_sync"), role, limited)
 
     def _sized(
         self,
@@ -338,21 +337,25 @@ class Inputs:
         limited: bool,
         use: Use,
         args: Sequence[cst.Arg] | None = None,
-        depth: int = 0,
+        inside: Set[cst.CSTNode] = frozenset(),
     ) -> set[str]:
-        """Note every batch of a function; returns the parameters that are batch sizes and that its caller passes."""
+        """Note every batch of a function; returns the parameters that are batch sizes and that its caller passes.
+
+        `inside`: the functions that call it, which are being read.
+        """
         module = function.module
+        inside = inside | {function.node}
         calls = [node for node in walk(function.node.body) if isinstance(node, cst.Call)]
         for call in calls:
             last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
             if last in TENSORS:
                 raise self._refuse(module, call, f"{last}(): under a strategy an input function returns a dataset")
-        params = _parameters(function.node)
-        passed = _passed(params, args) if args is not None else set()
+        params = parameters_of(function.node)
+        passed = {name for name, _ in named(args or (), params)}
         closure = function.closure.function
         if isinstance(closure, cst.FunctionDef) and function.closure.call_node is not None:
-            outer = _parameters(closure)
-            passed |= _passed(outer, function.closure.call_node.args)
+            outer = parameters_of(closure)
+            passed |= {name for name, _ in named(function.closure.call_node.args, outer)}
         open_: set[str] = set()
         found = False
         for call in calls:
@@ -363,11 +366,10 @@ class Inputs:
             return open_
         for call in calls:
             value = self._value(module, call.func)
-            if isinstance(value, FunctionValue) and depth < 5 and value.owner is None:
-                inner = self._sized(value, role, limited, use, call.args, depth + 1)
-                below = _parameters(value.node)
-                for position, arg in enumerate(call.args):
-                    name = arg.keyword.value if arg.keyword else below[position] if position < len(below) else ""
+            if isinstance(value, FunctionValue) and value.node not in inside and value.owner is None:
+                inner = self._sized(value, role, limited, use, call.args, inside)
+                below = parameters_of(value.node)
+                for name, arg in named(call.args, below):
                     if name in inner:
                         if isinstance(arg.value, cst.Name) and arg.value.value in passed:
                             open_.add(arg.value.value)
@@ -381,7 +383,7 @@ class Inputs:
     ) -> None:
         self._note_size(module, node, self._count_in(module, place, use), role, limited)
 
-    def _note_size(self, module: Module, node: cst.BaseExpression, count: str, role: str, limited: bool) -> None:
+    def _note_size(self, module: Module, node: cst.BaseExpression, count: Written, role: str, limited: bool) -> None:
         size = self._sizes.setdefault(node, _Size(module, node, count))
         size.roles.add(role)
         if limited:
@@ -413,7 +415,7 @@ class Inputs:
         batch.roles.add(role)
         if limited:
             batch.limited.add(role)
-        rows = _rows(self._drafts[module].scopes, function.node, calls)
+        rows = _rows(self._drafts[module].scopes, calls)
         if role in DISTRIBUTED and isinstance(size.value, cst.Integer) and rows is not None:
             batch.counted = True
             if rows // max(size.value.evaluated_value, 1) < MOST_REPLICAS:
@@ -463,23 +465,22 @@ class Inputs:
         dropped = self._drops(batch) and _remainder(batch.call) is None
         if not scaled and not (dropped and batch.roles & DISTRIBUTED):
             return
-        code = module.code(batch.size.value)
         count = self._count_in(module, batch.place, None)
-        drops = f"{count} > 1" if self._optional else "True"
-        if scaled:
-            code = _product(module, batch.size.value, count)
+        drops = Written.of(count, " > 1") if self._optional else Written.of("True")
+        size = _product(batch.size.value, count) if scaled else Written.at(batch.size.value)
         if batch.repeated is not None:
             assert isinstance(batch.call.func, cst.Attribute)
-            inside = ", ".join(module.code(arg) for arg in batch.repeated.args)
-            rest = f", drop_remainder={drops}" if dropped else ""
-            yield module, Replace(batch.repeated, (batch.call.func.value, f".repeat({inside}).batch({code}{rest})"))
+            times = Written.joined((_passed_as(arg, Written.at(arg.value)) for arg in batch.repeated.args), ", ")
+            rest = (", drop_remainder=", drops) if dropped else ()
+            code = Written.of(batch.call.func.value, ".repeat(", times, ").batch(", size, *rest, ")")
+            yield module, Replace(batch.repeated, code.code)
             return
         arguments = []
         for arg in batch.call.args:
             name = arg.keyword.value if arg.keyword else None
-            arguments.append(Argument(code if arg is batch.size else arg.value, name, arg))
+            arguments.append(Argument(arg.value, name, arg, size.code if scaled and arg is batch.size else ()))
         if dropped:
-            arguments.append(Argument(drops, "drop_remainder"))
+            arguments.append(Argument(drops.text, "drop_remainder"))
         yield module, Arguments(batch.call, tuple(arguments))
 
     def _drops(self, batch: _Batch) -> bool:
@@ -517,67 +518,64 @@ class Inputs:
         owner = scopes.owner(target.value, scopes.by_node[place])
         return target.value if owner is not None and owner.node is (home or module.tree) else None
 
-    def _count_in(self, module: Module, place: cst.CSTNode, use: Use | None) -> str:
+    def _count_in(self, module: Module, place: cst.CSTNode, use: Use | None) -> Written:
         """The number of replicas, in a function of a module."""
         known = self._name_in(module, place)
         if known is None:
             if use is not None:
                 self._scoped.add(use.call)
             known = f"{self._drafts[module].tf}.distribute.get_strategy()"
-        return f"{known}.num_replicas_in_sync"
+        return Written.of(f"{known}.num_replicas_in_sync")
 
-    def _count_at(self, frame: Frame, receiver: str) -> str:
+    def _count_at(self, frame: Frame, receiver: Written) -> Written:
         """The number of replicas, where the Estimator is used."""
         if frame is self._frame:
-            return f"{self._scope}.num_replicas_in_sync"
-        return f"{receiver}.distribute_strategy.num_replicas_in_sync"
+            return Written.of(f"{self._scope}.num_replicas_in_sync")
+        return Written.of(receiver, ".distribute_strategy.num_replicas_in_sync")
 
     # ---- numpy_input_fn ----
 
-    def _from_numpy(self, part: EstimatorPart, role: str, at: Module) -> str:
+    def _from_numpy(self, part: EstimatorPart, role: str, at: Module) -> Written:
         module = part.site.frame.module
         given = named_arguments(part.node, NUMPY)
         if given is None or "x" not in given or role in DISTRIBUTED:
             message = "numpy_input_fn returns tensors, which an Estimator under a strategy does not take"
             raise self._refuse(module, part.node, message)
-        x = module.code(given["x"].value)
+        data = Written.at(given["x"].value)
         y = given.get("y")
         if y is not None and not is_none(y.value):
-            x = f"({x}, {module.code(y.value)})"
-        code = f"{self._drafts[module].tf}.data.Dataset.from_tensor_slices({x})"
+            data = Written.of("(", data, ", ", y.value, ")")
+        links = [Written.of(f"{self._drafts[module].tf}.data.Dataset.from_tensor_slices(", data, ")")]
         shuffle = given.get("shuffle")
         if shuffle is not None and is_true(shuffle.value):
-            capacity = module.code(given["queue_capacity"].value) if "queue_capacity" in given else "1000"
-            code += f".shuffle({capacity})"
+            capacity = given["queue_capacity"].value if "queue_capacity" in given else "1000"
+            links.append(Written.of(".shuffle(", capacity, ")"))
         elif shuffle is not None and not is_false(shuffle.value):
             raise self._refuse(module, shuffle.value, "`shuffle=` is neither True nor False")
         epochs = given.get("num_epochs")
         if epochs is not None and is_none(epochs.value):
             if role == "predict":
                 raise self._refuse(module, epochs.value, "this dataset has no end, so that predict() would have none")
-            code += ".repeat()"
+            links.append(Written.of(".repeat()"))
         elif epochs is not None and module.code(epochs.value) != "1":
-            code += f".repeat({module.code(epochs.value)})"
-        size = module.code(given["batch_size"].value) if "batch_size" in given else "128"
-        return f"{code}.batch({size})"
+            links.append(Written.of(".repeat(", epochs.value, ")"))
+        size = given["batch_size"].value if "batch_size" in given else "128"
+        return Written.of(*links, ".batch(", size, ")")
 
 
-def _rows(scopes: Scopes, place: cst.CSTNode, calls: Sequence[cst.Call]) -> int | None:
+def _rows(scopes: Scopes, calls: Sequence[cst.Call]) -> int | None:
     """How many rows a dataset has whose arrays are written out as lists; None where that is not known."""
     made = [call for call in calls if _method(call) == "from_tensor_slices" and len(call.args) == 1]
     if len(made) != 1 or any(_method(call) in RESIZES for call in calls):
         return None
-    node: cst.BaseExpression | None = made[0].args[0].value
-    while node is not None and not isinstance(node, cst.List):
-        if isinstance(node, cst.Tuple) and node.elements:
-            node = node.elements[0].value
-        elif isinstance(node, cst.Name):
-            mentions = scopes.of_variable(node.value, scopes.by_node[place])
-            bindings = [mention for mention in mentions if mention.binds]
-            node = assigned(bindings[0]) if len(bindings) == 1 else None
-        else:
-            node = None
-    return len(node.elements) if node is not None else None
+    node = settled(made[0].args[0].value, scopes)
+    seen = {node}
+    while isinstance(node, cst.Tuple) and node.elements:
+        node = settled(node.elements[0].value, scopes)
+        if node in seen:
+            return None
+        seen.add(node)
+    return len(node.elements) if isinstance(node, cst.List) else None
 
 
 def _remainder(call: cst.Call) -> cst.BaseExpression | None:
@@ -605,23 +603,6 @@ def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[st
             return found
 
 
-def _parameters(node: cst.FunctionDef | cst.Lambda) -> list[str]:
-    return [
-        param.name.value for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)
-    ]
-
-
-def _passed(params: list[str], args: Sequence[cst.Arg]) -> set[str]:
-    """The parameters that a call passes."""
-    found = set()
-    for position, arg in enumerate(args):
-        if arg.keyword is not None:
-            found.add(arg.keyword.value)
-        elif position < len(params):
-            found.add(params[position])
-    return found
-
-
 def _is_endless(call: cst.Call) -> bool:
     """`.repeat()`"""
     if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "repeat":
@@ -629,10 +610,14 @@ def _is_endless(call: cst.Call) -> bool:
     return not call.args or is_none(call.args[0].value) or call.args[0].value.deep_equals(cst.parse_expression("-1"))
 
 
-def _product(module: Module, size: cst.BaseExpression, count: str) -> str:
+def _passed_as(arg: cst.Arg, value: Written) -> Written:
+    """A value as the argument that it was of a call."""
+    return Written.of(f"{arg.keyword.value}=" if arg.keyword else arg.star, value)
+
+
+def _product(size: cst.BaseExpression, count: Written) -> Written:
     """The batch of all replicas."""
-    code = module.code(size)
-    if code == "1":
+    if isinstance(size, cst.Integer) and size.evaluated_value == 1:
         return count
     simple = isinstance(size, cst.Name | cst.Integer | cst.Call | cst.Attribute | cst.Subscript) or size.lpar
-    return f"{code} * {count}" if simple else f"({code}) * {count}"
+    return Written.of(size, " * ", count) if simple else Written.of("(", size, ") * ", count)

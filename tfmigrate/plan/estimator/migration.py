@@ -14,6 +14,7 @@ from tfmigrate.plan.edits import Edit, Insert, Remove
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.result import Action
+from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import EstimatorPart, Frame, Value, options
@@ -44,7 +45,7 @@ class Migration:
     said: list[Said] = field(default_factory=list)
     strategy: str = ""
     """Its name where the Estimator is made."""
-    scoped: list[tuple[Module, Unit, str]] = field(default_factory=list)
+    scoped: list[tuple[Module, Unit, Written]] = field(default_factory=list)
     """Units that stand in a scope, and in which."""
     gone: list[OfEstimator] = field(default_factory=list)
     """Its strategy, once it is planned whole."""

@@ -14,13 +14,13 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, quoted, text_of, unchanged
-from tfmigrate.plan.change.code import block
 from tfmigrate.plan.edits import Arguments, Insert, Signature, Unwrap
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, SCHEDULES
 from tfmigrate.plan.estimator.network import NetworkReader
 from tfmigrate.plan.estimator.reader import EVAL, MODE_NAMES, MODES, PLAIN, PREDICT, TRAIN, Build, Thing, Unconvertible
 from tfmigrate.plan.estimator.training import TrainingReader
 from tfmigrate.understand import names
+from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.values import FunctionValue, Made, ModelObject
@@ -112,30 +112,39 @@ class _Reader(TrainingReader, NetworkReader):
                     raise self._refuse(
                         codes.ESTIMATOR_METRIC, metric.node or function, f"the metric {name!r} is unknown"
                     )
-                metrics.append(f"{metric.code}(name={quoted(name, self._quote)})")
+                metrics.append(f"{metric.code.text}(name={quoted(name, self._quote)})")
             self._plan.metrics = tuple(name for name, _ in operations.entries)
         spec_line = self._inputs()
         text = self._name_of(output)
         model = self._fresh("model")
         indent = self._module.tree.default_indent
-        lines = [f"{model} = {tf}.keras.Model({self._inputs_name}, {text})"]
-        settings = []
+        lines = [Written.of(f"{model} = {tf}.keras.Model({self._inputs_name}, {text})")]
+        settings: list[Written] = []
         for key, value in step.of.settings:
             if isinstance(value, Thing):
                 name = self._fresh("learning_rate")
-                inside = (f"{one}={code}" for one, code in value.settings)
-                lines.append(f"{name} = {value.code}(\n{indent}" + f",\n{indent}".join(inside) + ",\n)")
-                value = name
-            settings.append(f"{key}={value}")
-        compiled = [f"optimizer={step.of.code}({', '.join(settings)})", f"loss={loss.code}"]
-        compiled += [f"metrics=[{', '.join(metrics)}]"] if metrics else []
-        arguments = f",\n{indent}".join(compiled)
-        lines.append(f"{model}.compile(\n{indent}{arguments},\n)")
-        lines.append(f"return {model}")
+                lines.append(self._rate(name, value))
+                value = Written.of(name)
+            settings.append(Written.of(f"{key}=", value))
+        compiled = [
+            Written.of("optimizer=", step.of.code, "(", Written.joined(settings, ", "), ")"),
+            Written.of("loss=", loss.code),
+            *([Written.of(f"metrics=[{', '.join(metrics)}]")] if metrics else []),
+        ]
+        arguments = Written.joined(compiled, f",\n{indent}")
+        lines.append(Written.of(f"{model}.compile(\n{indent}", arguments, ",\n)"))
+        lines.append(Written.of(f"return {model}"))
         units = [unit for unit in units_of(function.body) if not is_docstring(only_statement(unit))]
         last = self._last(units[-1])
         self._edit(Insert(units[0], spec_line))
-        self._edit(Insert(last, "\n".join(lines), (last,)))
+        self._edit(Insert(last, Written.joined(lines, "\n").code, (last,)))
+
+    def _rate(self, name: str, rate: Thing) -> Written:
+        """The line that binds a schedule to a name."""
+        indent = self._module.tree.default_indent
+        settings = (Written.of(f"{key}=", code) for key, code in rate.settings if isinstance(code, Written))
+        inside = Written.joined(settings, f",\n{indent}")
+        return Written.of(f"{name} = ", rate.code, f"(\n{indent}", inside, ",\n)")
 
     def _last(self, unit: Unit) -> Unit:
         """Where the function ends: the last unit of what is left of its last one."""
@@ -181,11 +190,12 @@ class _Reader(TrainingReader, NetworkReader):
         if found is None or found.node is None:
             return
         wanted: list[cst.BaseExpression] = [found.node]
-        lines: list[str] = []
+        lines: list[Written] = []
         for name, thing, statement in reversed(self._assigned):
             mentioned = {node.value for part in wanted for node in walk(part) if isinstance(node, cst.Name)}
             if name in mentioned and thing.kind in ("reading", "dict"):
-                lines.insert(0, self._module.code(statement).rstrip("; "))
+                head = "".join(map(self._module.code, statement.targets))
+                lines.insert(0, Written.of(head, statement.value))
                 wanted.append(statement.value)
         local = {name: thing for name, thing, _ in self._assigned} | dict.fromkeys(self._given, PLAIN)
         free = {node.value for part in wanted for node in walk(part) if isinstance(node, cst.Name)} & local.keys()
@@ -193,19 +203,22 @@ class _Reader(TrainingReader, NetworkReader):
         if any(name != tensor and local[name].kind not in ("reading", "dict") for name in free) or tensor not in free:
             return
         tf, indent = self._tf, self._module.tree.default_indent
-        text = self._module.code(found.node)
+        whole = Written.at(found.node)
         used = {tensor}.union(*map(_names_in, wanted))
         if not isinstance(found.node, cst.Name):
             name = _unused("predictions", used)
-            lines.append(f"{name} = {text}")
-            text = name
+            lines.append(Written.of(f"{name} = ", whole))
+            whole = Written.of(name)
         if found.kind == "dict":
             row, rows = _unused("row", used), _unused("rows", used)
-            lines.append(f"{rows} = zip(*({tf}.convert_to_tensor(value).numpy() for value in {text}.values()))")
-            lines.append(f"for {row} in {rows}:\n{indent}yield dict(zip({text}, {row}))")
+            values = Written.of(f"{tf}.convert_to_tensor(value).numpy() for value in ", whole, ".values()")
+            lines.append(Written.of(f"{rows} = zip(*(", values, "))"))
+            lines.append(Written.of(f"for {row} in {rows}:\n{indent}yield dict(zip(", whole, f", {row}))"))
         else:
-            lines.append(f"yield from {tf}.convert_to_tensor({text}).numpy()")
-        self._plan.readings = block(f"def {title}({tensor})", "\n".join(lines), indent)
+            lines.append(Written.of(f"yield from {tf}.convert_to_tensor(", whole, ").numpy()"))
+        body = Written.joined(lines, "\n").code
+        indented = (part.replace("\n", f"\n{indent}") if isinstance(part, str) else part for part in body)
+        self._plan.readings = (f"def {title}({tensor}):\n{indent}", *indented)
 
     # ---- statements ----
 
@@ -672,12 +685,12 @@ class _Reader(TrainingReader, NetworkReader):
             raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"{definition.name.value} is called in two ways")
         self._plan.functions.add(definition)
         self._names, self._module, self._returned = dict(bound), function.module, None
-        self._inside += 1
-        if self._inside > 8:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, definition, "calls too deep to follow")
+        if definition in self._inside:
+            raise self._refuse(codes.ESTIMATOR_NO_LAYER, definition, f"{definition.name.value} calls itself")
+        self._inside.append(definition)
         for unit in units_of(definition.body):
             self._statement(unit, self._modes)
-        self._inside -= 1
+        self._inside.pop()
         returned = self._returned
         self._names, self._module, self._returned = saved
         if returned is None or returned.kind != "tensor":

@@ -23,6 +23,7 @@ from tfmigrate.plan.estimator.layers import (
     Layer,
 )
 from tfmigrate.plan.estimator.reader import PLAIN, SQUARES, TRAIN, Reader, Thing
+from tfmigrate.understand.code import Written
 
 
 class NetworkReader(Reader):
@@ -136,7 +137,7 @@ class NetworkReader(Reader):
                 raise self._refuse(codes.ESTIMATOR_NO_LAYER, arg.value, why)
             code = self._setting(name, arg.value)
             plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
-            written.append(("" if plain else f"{name}=", arg.value if code is None else code))
+            written.append(Written.of("" if plain else f"{name}=", arg.value if code is None else code).code)
             named = named or not plain
         unknown = set(given) - set(layer.parameters)
         if unknown:
@@ -157,12 +158,12 @@ class NetworkReader(Reader):
             codes.ESTIMATOR_NO_LAYER, training.value, "`training=` is something other than mode == TRAIN"
         )
 
-    def _setting(self, name: str, node: cst.BaseExpression) -> str | None:
+    def _setting(self, name: str, node: cst.BaseExpression) -> Written | None:
         """Keras's word for a setting of a layer; None where it stays as it is."""
         symbol = self._symbol(node)
         if name == "activation":
             if symbol is not None and symbol in ACTIVATIONS:
-                return f"{self._quote}{ACTIVATIONS[symbol]}{self._quote}"
+                return Written.of(f"{self._quote}{ACTIVATIONS[symbol]}{self._quote}")
             if symbol is not None:
                 raise self._refuse(
                     codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no activation that Keras has by name"
@@ -172,17 +173,20 @@ class NetworkReader(Reader):
             symbol = self._symbol(call.func) if call is not None else symbol
             if symbol is not None and symbol in INITIALIZERS:
                 keras, defaults = INITIALIZERS[symbol]
-                given = [(a.keyword.value if a.keyword else None, self._module.code(a.value)) for a in call.args] \
-                    if call is not None else []  # fmt: skip
-                given = [(key, code) for key, code in given if key not in ("dtype", "uniform")]
-                positional = sum(key is None for key, _ in given)
-                given += [
-                    (key, code)
-                    for key, code in defaults.items()
-                    if key not in dict(given) and POSITIONS[key] >= positional
+                args = call.args if call is not None else ()
+                given = {arg.keyword.value if arg.keyword else str(n): arg for n, arg in enumerate(args)}
+                positional = sum(arg.keyword is None for arg in args)
+                inside = [
+                    Written.of(f"{key}=" if arg.keyword else "", arg.value)
+                    for key, arg in given.items()
+                    if key not in ("dtype", "uniform")
                 ]
-                inside = ", ".join(code if key is None else f"{key}={code}" for key, code in given)
-                return f"{self._tf}.keras.initializers.{keras}({inside})"
+                inside += [
+                    Written.of(f"{key}={code}")
+                    for key, code in defaults.items()
+                    if key not in given and POSITIONS[key] >= positional
+                ]
+                return Written.of(f"{self._tf}.keras.initializers.{keras}(", Written.joined(inside, ", "), ")")
             if symbol is not None and not symbol.startswith("keras.initializers."):
                 raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no initializer that is known here")
         self._needs_plain(node)

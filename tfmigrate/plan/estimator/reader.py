@@ -10,6 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.edits import Edit, Remove
 from tfmigrate.understand import names
+from tfmigrate.understand.code import Code, Written
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module
 
@@ -37,7 +38,7 @@ class Thing:
 
     kind: str
     node: cst.BaseExpression | None = None
-    code: str = ""
+    code: Written = field(default_factory=Written.of)
     """For a loss: the Keras expression; for an optimizer, rate or metric: the Keras class."""
     of: Thing | None = None
     """The tensor that a reading, a loss or a metric is computed from."""
@@ -47,7 +48,7 @@ class Thing:
     """Of a name that stands for other things in other modes: what it is in each."""
     entries: tuple[tuple[str, Thing], ...] = ()
     """Of a dict, and of a spec: its items."""
-    settings: tuple[tuple[str, str | Thing], ...] = ()
+    settings: tuple[tuple[str, Written | Thing], ...] = ()
     """Of an optimizer or a rate: the keywords of its class, each with its code; a rate stands as what it is."""
     form: str = ""
     """Of labels and readings: "onehot", "argmax", "squeezed" or another operation's name."""
@@ -74,7 +75,7 @@ class Build:
     edits: list[tuple[Module, Edit]] = field(default_factory=list)
     parameters: tuple[str, ...] = ()
     """Those that it keeps: features, and perhaps params."""
-    readings: str | None = None
+    readings: Code | None = None
     """The body of the generator of predictions, None where nothing is predicted."""
     metrics: tuple[str, ...] = ()
     """The names of its metrics."""
@@ -106,8 +107,8 @@ class Reader(ABC):
         self._normalised: cst.Call | None = None
         self._given: list[str] = []
         self._read_functions: dict[cst.FunctionDef, tuple[str, ...]] = {}
-        self._inside = 0
-        """How many functions of the program are entered below the model function."""
+        self._inside: list[cst.FunctionDef] = []
+        """The functions of the program that are entered below the model function."""
         self._unwrapped: dict[cst.CSTNode, cst.BaseSuite | None] = {}
 
     @abstractmethod

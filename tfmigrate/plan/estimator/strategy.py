@@ -6,9 +6,11 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import has_stars, is_none, keywords, named_arguments
-from tfmigrate.plan.change.expressions import Carrier, sole_assignment
+from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Replace
 from tfmigrate.plan.estimator.migration import Migration
+from tfmigrate.understand.code import Written, shown
+from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.values import EstimatorPart, Literal, StrategyObject, options
 from tfmigrate.walk import walk
 
@@ -86,16 +88,16 @@ class StrategyReader(Migration):
             if frame is self._frame:
                 return node.value
             carried = carrier.carried(node, config.site, self._frame, self._unit)
-            if carried is not None and carried.isidentifier():
-                return carried
+            if carried is not None and carried.text.isidentifier():
+                return carried.text
         if strategy.node in _arms_of(node) and frame is self._frame:
             draft = self._draft
             name = draft.scopes.fresh("strategy", draft.scope_of(frame))
             if isinstance(node, cst.IfExp):
                 default = f"{draft.tf}.distribute.get_strategy()"
                 body, orelse = (made if arm is strategy.node else default for arm in (node.body, node.orelse))
-                made = f"{body} if {draft.module.code(node.test)} else {orelse}"
-            self._line = name, Insert(self._unit, f"{name} = {made}")
+                made = Written.of(body, " if ", node.test, " else ", orelse)
+            self._line = name, Insert(self._unit, (f"{name} = ", *made.code))
             self.edits.append((self._module, self._line[1]))
             return name
         raise self._refuse(
@@ -105,7 +107,7 @@ class StrategyReader(Migration):
             config.site.frame.module,
         )
 
-    def _own_strategy(self, strategy: StrategyObject) -> str:
+    def _own_strategy(self, strategy: StrategyObject) -> Written:
         """The call that makes the strategy, as TensorFlow 2 has it; planned where the one that is there differs."""
         module = strategy.site.frame.module
         draft, symbols = self.drafts[module], self.facts.modules[module].symbols
@@ -114,16 +116,16 @@ class StrategyReader(Migration):
         given = named_arguments(strategy.node, parameters)
         if given is None or has_stars(strategy.node):
             raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, strategy.node, "its arguments cannot be read", module)
-        arguments = []
+        arguments: list[Argument] = []
         for name, arg in given.items():
             old = any("contrib" in symbols.get(part, "") for part in walk(arg.value))
             if is_none(arg.value):
                 continue
             if name in COUNTS and not old and module.code(arg.value) != "0":
-                text = f"[f{draft.quote}/gpu:{{i}}{draft.quote} for i in range({module.code(arg.value)})]"
-                arguments.append(Argument(text, "devices"))
+                ids = (f"[f{draft.quote}/gpu:{{i}}{draft.quote} for i in range(", arg.value, ")]")
+                arguments.append(Argument(arg.value, "devices", code=ids))
             elif name in ("devices", "cross_device_ops") and not old:
-                arguments.append(Argument(module.code(arg.value), name))
+                arguments.append(Argument(arg.value, name, code=(arg.value,)))
             else:
                 raise self._refuse(
                     codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"MirroredStrategy has no `{name}=` of that kind any more",
@@ -136,8 +138,12 @@ class StrategyReader(Migration):
         elif contrib:
             self.edits.append((module, Replace(strategy.node.func, name)))
         if not counted:
-            return f"{name}({', '.join(module.code(arg).rstrip(', ') for arg in strategy.node.args)})"
-        return f"{name}({', '.join(f'{one.keyword}={one.value}' for one in arguments)})"
+            passed = (
+                Written.of(f"{arg.keyword.value}=" if arg.keyword else "", arg.value) for arg in strategy.node.args
+            )
+            return Written.of(f"{name}(", Written.joined(passed, ", "), ")")
+        named = (Written((f"{one.keyword}=" + shown(one.code)), (f"{one.keyword}=", *one.code)) for one in arguments)
+        return Written.of(f"{name}(", Written.joined(named, ", "), ")")
 
 
 def _arms_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:

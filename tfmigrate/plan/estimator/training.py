@@ -21,6 +21,7 @@ from tfmigrate.plan.estimator.layers import (
     SCHEDULES,
 )
 from tfmigrate.plan.estimator.reader import PREDICT, SQUARES, Reader, Thing
+from tfmigrate.understand.code import Written
 
 SPEC = (
     "mode", "predictions", "loss", "train_op", "eval_metric_ops", "export_outputs", "training_chief_hooks",
@@ -48,7 +49,7 @@ class TrainingReader(Reader):
         given = named_arguments(node, (loss.labels, loss.predictions, *loss.parameters))
         if given is None or loss.labels not in given or loss.predictions not in given:
             raise self._refuse(codes.ESTIMATOR_LOSS, node, "the arguments of this loss cannot be read")
-        settings = []
+        settings: list[Written] = []
         for key, arg in given.items():
             if key in (loss.labels, loss.predictions) or key in IGNORED_LOSS_ARGUMENTS:
                 continue
@@ -57,7 +58,7 @@ class TrainingReader(Reader):
             if key not in KEPT_LOSS_ARGUMENTS:
                 raise self._refuse(codes.ESTIMATOR_LOSS, arg.value, f"`{key}=` of a loss has no equal in Keras here")
             self._needs_plain(arg.value)
-            settings.append(f"{KEPT_LOSS_ARGUMENTS[key]}={self._module.code(arg.value)}")
+            settings.append(Written.of(f"{KEPT_LOSS_ARGUMENTS[key]}=", arg.value))
         labels = self._read(given[loss.labels].value)
         return self._made_loss(node, loss.keras, loss.logits, labels, given[loss.predictions].value, settings)
 
@@ -68,7 +69,7 @@ class TrainingReader(Reader):
         logits: bool,
         labels: Thing,
         predicted: cst.BaseExpression,
-        settings: Sequence[str] = (),
+        settings: Sequence[Written] = (),
     ) -> Thing:
         if labels.kind != "labels" or labels.form not in ("", "onehot"):
             raise self._refuse(codes.ESTIMATOR_LOSS, node, "the loss is not computed from the labels as they are")
@@ -83,9 +84,10 @@ class TrainingReader(Reader):
                     codes.ESTIMATOR_LOSS, node, "one-hot labels are understood by the softmax loss alone"
                 )
             keras = "SparseCategoricalCrossentropy"
-        inside = ", ".join([*(["from_logits=True"] if logits else []), *settings])
+        inside = Written.joined([*(["from_logits=True"] if logits else []), *settings], ", ")
         base = prediction.of if prediction.kind == "reading" else prediction
-        return Thing("loss", node, f"{self._tf}.keras.losses.{keras}({inside})", of=base, form=keras)
+        code = Written.of(f"{self._tf}.keras.losses.{keras}(", inside, ")")
+        return Thing("loss", node, code, of=base, form=keras)
 
     def _mean(self, node: cst.Call, inner: cst.BaseExpression) -> Thing:
         """tf.reduce_mean over a cross entropy or a square: the mean that Keras computes."""
@@ -116,14 +118,14 @@ class TrainingReader(Reader):
         given = named_arguments(node, known.parameters) if known is not None else None
         if known is None or given is None:
             raise self._refuse(codes.ESTIMATOR_OPTIMIZER, node, f"tf.train.{name} is not understood")
-        settings: dict[str, str | Thing] = {}
+        settings: dict[str, Written | Thing] = {}
         for key, arg in given.items():
             if key in ("use_locking", "name"):
                 continue
             thing = self._read(arg.value)
             if key not in known.parameters or (thing.kind not in ("plain", "rate")):
                 raise self._refuse(codes.ESTIMATOR_OPTIMIZER, arg.value, f"`{key}=` is not understood")
-            settings[known.renamed.get(key, key)] = thing if thing.kind == "rate" else self._module.code(arg.value)
+            settings[known.renamed.get(key, key)] = thing if thing.kind == "rate" else Written.at(arg.value)
         if name == "MomentumOptimizer" and any(isinstance(value, Thing) for value in settings.values()):
             raise self._refuse(
                 codes.ESTIMATOR_OPTIMIZER,
@@ -132,8 +134,9 @@ class TrainingReader(Reader):
                 "under a schedule they differ",
             )
         for key, code in known.defaults.items():
-            settings.setdefault(key, code)
-        return Thing("optimizer", node, f"{self._tf}.keras.optimizers.{known.keras}", settings=tuple(settings.items()))
+            settings.setdefault(key, Written.of(code))
+        keras = Written.of(f"{self._tf}.keras.optimizers.{known.keras}")
+        return Thing("optimizer", node, keras, settings=tuple(settings.items()))
 
     def _schedule(self, node: cst.Call, name: str) -> Thing:
         keras, parameters = SCHEDULES[name]
@@ -143,14 +146,15 @@ class TrainingReader(Reader):
             raise self._refuse(
                 codes.ESTIMATOR_OPTIMIZER, node, "this schedule follows something other than the global step"
             )
-        settings: list[tuple[str, str | Thing]] = []
+        settings: list[tuple[str, Written | Thing]] = []
         for key, arg in given.items():
             if arg is step or key == "name":
                 continue
             self._needs_plain(arg.value)
             new = {"learning_rate": "initial_learning_rate"}.get(key, key)
-            settings.append((new, self._module.code(arg.value)))
-        return Thing("rate", node, f"{self._tf}.keras.optimizers.schedules.{keras}", settings=tuple(settings))
+            settings.append((new, Written.at(arg.value)))
+        code = Written.of(f"{self._tf}.keras.optimizers.schedules.{keras}")
+        return Thing("rate", node, code, settings=tuple(settings))
 
     def _minimize(self, node: cst.Call, optimizer: Thing) -> Thing:
         given = named_arguments(node, ("loss", "global_step"))
@@ -177,16 +181,19 @@ class TrainingReader(Reader):
         prediction = self._prediction(given["predictions"].value, codes.ESTIMATOR_METRIC)
         keras = METRICS.get(name)
         if keras is not None and labels.form == "" and prediction.form in ("", "squeezed"):
-            return Thing("metric", node, f"{self._tf}.keras.metrics.{keras}")
+            return self._known_metric(node, keras)
         classes = prediction.form in ("argmax", "cast of argmax", "argmax of nn.softmax")
         if name == "accuracy" and classes and labels.kind == "labels":
             if labels.form in ("", "argmax of onehot"):
-                return Thing("metric", node, f"{self._tf}.keras.metrics.SparseCategoricalAccuracy")
+                return self._known_metric(node, "SparseCategoricalAccuracy")
             if labels.form == "argmax of ":
-                return Thing("metric", node, f"{self._tf}.keras.metrics.CategoricalAccuracy")
+                return self._known_metric(node, "CategoricalAccuracy")
         raise self._refuse(
             codes.ESTIMATOR_METRIC, node, f"tf.metrics.{name} of these values has no equal in Keras here"
         )
+
+    def _known_metric(self, node: cst.Call, keras: str) -> Thing:
+        return Thing("metric", node, Written.of(f"{self._tf}.keras.metrics.{keras}"))
 
     def _spec(self, node: cst.Call) -> Thing:
         given = named_arguments(node, SPEC)

@@ -15,6 +15,7 @@ from tfmigrate.plan.edits import Code, Replace
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, Items, Literal, Value, options
 from tfmigrate.walk import walk
@@ -41,6 +42,7 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
         old = text_of(literal)
         if old is not None and old in keys:
             yield _renamed(literal, literal.value.replace(old, keys[old]), old, keys[old])
+    yield from _put_together(reader, keys)
     paths = {ending_of(path, facts, scopes) for path in reader.paths}
     filled = {call.func.value for call in facts.module.calls if isinstance(call.func, cst.Attribute)}
     for node in facts.module.nodes:
@@ -55,6 +57,40 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
                 f"in from there, and wants `{new}`"
             )
             yield CallChange(codes.METRIC_KEYS, node, message, action="warn")
+
+
+def _put_together(reader: _Keys, keys: Mapping[str, str]) -> Iterator[CallChange]:
+    """Names of metrics that are joined from parts: `"val_" + output + "acc"`, `"val_%s" % "acc"`."""
+    changed = [literal for literal in reader.found if text_of(literal) in keys]
+    for node in reader.joined:
+        whole = reader.text(node)
+        if whole is not None:
+            old = _key_at_end(whole, keys)
+            if old is not None:
+                quote = next(part.value[-1] for part in walk(node) if isinstance(part, cst.SimpleString))
+                new = whole.removesuffix(old) + keys[old]
+                message = f"TensorFlow 2 logs the metric under the name that compile() gives: {whole!r} is {new!r} now"
+                yield CallChange(codes.METRIC_KEYS, node, message, Replace(node, f"{quote}{new}{quote}"))
+            continue
+        added = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add)
+        last = node.right if added and isinstance(node, cst.BinaryOperation) else None
+        text = text_of(last) if last is not None else None
+        old = _key_at_end(text, keys) if text is not None else None
+        if old is not None and isinstance(last, cst.SimpleString):
+            if last not in changed:
+                yield _renamed(last, f"{last.value[: -1 - len(old)]}{keys[old]}{last.value[-1]}", old, keys[old])
+        elif text is None:
+            pairs = ", ".join(f"{key!r} is {new!r}" for key, new in keys.items() if not key.startswith("val_"))
+            message = (
+                f"TensorFlow 2 logs metrics under the names that compile() gives ({pairs} now), and the name of this "
+                "one is put together: make sure that it is one of today's, or the callback never acts"
+            )
+            yield CallChange(codes.METRIC_KEYS, node, message, action="warn")
+
+
+def _key_at_end(text: str, keys: Mapping[str, str]) -> str | None:
+    """The old key that a name is, or ends with behind the name of an output."""
+    return next((key for key in keys if text == key or text.endswith(f"_{key}")), None)
 
 
 def _renamed(literal: cst.SimpleString, new: str, old: str, key: str) -> CallChange:
@@ -146,12 +182,18 @@ def _is_history(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Attribute) and node.attr.value == "history"
 
 
+_DEPTH = 4
+"""So many names that stand for another one are looked through."""
+
+
 class _Keys:
     """String literals that are certainly keys of a training log, and the paths of checkpoints."""
 
     def __init__(self, facts: Facts, scopes: Scopes) -> None:
         self._facts, self._scopes = facts, scopes
         self.found: list[cst.SimpleString] = []
+        self.joined: list[cst.BinaryOperation | cst.Call] = []
+        """Names that are put together with `+`, `%` or format()."""
         self.paths: list[cst.BaseExpression] = []
         self.reads: list[tuple[cst.SimpleString, cst.BaseExpression, cst.BaseExpression]] = []
         """Keys with the log that they are looked for in, and the expression that looks."""
@@ -213,6 +255,42 @@ class _Keys:
             return node.value == "logs" or (bool(self._kept) and self._variable(node) in self._kept)
         return _is_history(node)
 
-    def _add(self, node: cst.BaseExpression) -> None:
+    def _add(self, node: cst.BaseExpression, depth: int = 0) -> None:
         if isinstance(node, cst.SimpleString):
-            self.found.append(node)
+            if node not in self.found:
+                self.found.append(node)
+        elif isinstance(node, cst.IfExp):
+            self._add(node.body, depth)
+            self._add(node.orelse, depth)
+        elif isinstance(node, cst.BinaryOperation) or (isinstance(node, cst.Call) and _is_format(node)):
+            if node not in self.joined and any(isinstance(part, cst.SimpleString) for part in walk(node)):
+                self.joined.append(node)
+        elif isinstance(node, cst.Name) and depth < _DEPTH:
+            value = bound_once(node, self._scopes)
+            if value is not None:
+                self._add(value, depth + 1)
+
+    def text(self, node: cst.BaseExpression, depth: int = 0) -> str | None:
+        """What an expression of literals, and of names bound once to them, comes to; None where it is not known."""
+        if isinstance(node, cst.SimpleString):
+            return text_of(node)
+        if isinstance(node, cst.Name) and depth < _DEPTH:
+            value = bound_once(node, self._scopes)
+            return self.text(value, depth + 1) if value is not None else None
+        if isinstance(node, cst.BinaryOperation):
+            left, right = self.text(node.left, depth), self.text(node.right, depth)
+            if left is not None and right is not None:
+                if isinstance(node.operator, cst.Add):
+                    return left + right
+                if isinstance(node.operator, cst.Modulo) and left.count("%") == left.count("%s") == 1:
+                    return left.replace("%s", right)
+        if isinstance(node, cst.Call) and _is_format(node) and isinstance(node.func, cst.Attribute):
+            parts = [self.text(arg.value, depth) if arg.keyword is None else None for arg in node.args]
+            pattern = self.text(node.func.value, depth)
+            if pattern is not None and pattern.count("{") == pattern.count("{}") == len(parts) and None not in parts:
+                return pattern.format(*parts)
+        return None
+
+
+def _is_format(node: cst.Call) -> bool:
+    return isinstance(node.func, cst.Attribute) and node.func.attr.value == "format"

@@ -11,6 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, combined
 from tfmigrate.plan.data.lists_in_batches import lists_in_batches
+from tfmigrate.plan.data.loading import loading_workers
 from tfmigrate.plan.data.only_output import only_outputs
 from tfmigrate.plan.data.sequences import sequence_steps
 from tfmigrate.plan.data.steps import fractional_steps
@@ -29,9 +30,10 @@ from tfmigrate.plan.keras.extra_losses import extra_losses
 from tfmigrate.plan.keras.graphs import entered_graphs
 from tfmigrate.plan.keras.keras1 import keras_1_values
 from tfmigrate.plan.keras.learning_phase import learning_phases
-from tfmigrate.plan.keras.losses import batch_losses, loss_layers
+from tfmigrate.plan.keras.losses import batch_losses, hidden_losses, loss_layers
 from tfmigrate.plan.keras.methods import (
     class_weight_words,
+    class_weights_of_outputs,
     metrics_names,
     positional_arguments,
     predicted_classes,
@@ -43,7 +45,7 @@ from tfmigrate.plan.keras.next_method import next_methods
 from tfmigrate.plan.keras.numpy_integers import numpy_integers
 from tfmigrate.plan.keras.optimizers import optimizer_calls, string_optimizers
 from tfmigrate.plan.keras.outputs import lists_of_one, metrics_of_outputs
-from tfmigrate.plan.keras.outside_tensors import outside_tensors
+from tfmigrate.plan.keras.outside_tensors import layers_over_tensors, outside_tensors
 from tfmigrate.plan.keras.rates import optimizer_rates
 from tfmigrate.plan.keras.recurrent import recurrent_defaults, stateful_layers
 from tfmigrate.plan.keras.regularizers import regularizer_defaults
@@ -57,10 +59,12 @@ from tfmigrate.plan.names.modules_by_name import modules_by_name
 from tfmigrate.plan.names.old_python import old_python_names
 from tfmigrate.plan.names.readiness import missing_names, taken_out
 from tfmigrate.plan.names.tables import Tables
+from tfmigrate.plan.names.through_stars import names_through_stars
 from tfmigrate.plan.names.unread import drop_unread, unread_imports
 from tfmigrate.plan.strategy.other_names import drop_other_names
 from tfmigrate.settings import NAMES
 from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.program import Unit
 from tfmigrate.understand.values import ModelObject, options
 from tfmigrate.walk import walk
 
@@ -75,6 +79,8 @@ class Found:
     """Models that no strategy has to do with."""
     decays: Decays = field(default_factory=Decays)
     """See decays.decays_of()."""
+    raised: Mapping[cst.Call, Unit] = field(default_factory=dict)
+    """The sessions whose settings shall stand further up: see late_devices.Raised."""
     saved: bool = False
     """Whether some module saves a whole model to an HDF5 file, or may."""
 
@@ -163,6 +169,7 @@ def _changes(
         *predictions_on_batch(spread),
         *positional_arguments(facts),
         *class_weight_words(facts),
+        *class_weights_of_outputs(facts),
         *target_tensors(facts, scopes),
         *old_words(facts, tf),
         *(loss_aliases(facts) if found.saved else ()),
@@ -170,7 +177,7 @@ def _changes(
         *integer_targets(facts, modules, tf),
         *metric_targets(facts, modules, single, tf),
         *model_folders(facts, scopes),
-        *sessions(facts, scopes, tf, draft.quote),
+        *sessions(facts, scopes, tf, draft.quote, found.raised),
         *optimizer_rates(facts),
         *fractional_steps(facts, scopes),
         *gpu_lists(facts, tf, draft.quote),
@@ -195,12 +202,16 @@ def _changes(
     yield from embedding_gradients(facts, tf)
     yield from extra_losses(facts)
     yield from outside_tensors(facts, modules, scopes)
+    yield from layers_over_tensors(facts, scopes)
+    yield from names_through_stars(facts, scopes)
     yield from metrics_names(facts)
     yield from batch_dots(facts)
     yield from stateful_layers(facts)
     yield from python_generators(spread, modules, scopes, tf)
     yield from sequence_steps(facts, scopes, tf)
+    yield from loading_workers(facts, scopes)
     yield from batch_losses(spread, modules, scopes, tf)
+    yield from hidden_losses(spread)
     yield from loss_layers(facts, modules, single)
     if any(code.startswith(NAMES) for code in tables.wanted):
         yield from missing_names(facts, settings, tables, handled, unread)

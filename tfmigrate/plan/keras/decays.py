@@ -13,9 +13,10 @@ from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, has_stars,
 from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Append, Replace
+from tfmigrate.plan.edits import Append, Code, Replace
 from tfmigrate.plan.keras.rates import SETTERS, rates_set
 from tfmigrate.understand import names
+from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Instance, Items, Literal, Opaque, Site, Value, options
@@ -31,7 +32,7 @@ class Decays:
 
     divided: frozenset[cst.Call] = frozenset()
     """The optimizers that keep their rate as a number, which a callback divides; the others get a schedule."""
-    trainings: Mapping[cst.Call, str] = field(default_factory=dict)
+    trainings: Mapping[cst.Call, Written] = field(default_factory=dict)
     """The calls that train with these, and the code for the decay that holds there."""
     stuck: Mapping[cst.Call, str] = field(default_factory=dict)
     """The optimizers that get a schedule though something sets their rate, or may: what that is."""
@@ -50,7 +51,7 @@ def decays_of(facts: ProgramFacts, drafts: Mapping[Module, Draft], moved: Contai
         return Decays()
     training = _Training(facts)
     carrier = Carrier(drafts)
-    divided: dict[cst.Call, dict[cst.Call, str]] = {}
+    divided: dict[cst.Call, dict[cst.Call, Written]] = {}
     stuck: dict[cst.Call, str] = {}
     for _, call in calls:
         reason = training.sets_rate_of(call) or training.may_set_rate_of(call)
@@ -69,8 +70,8 @@ def decays_of(facts: ProgramFacts, drafts: Mapping[Module, Draft], moved: Contai
     return Decays(frozenset(divided), trainings, stuck)
 
 
-def _clash(divided: Mapping[cst.Call, Mapping[cst.Call, str]]) -> cst.Call | None:
-    seen: dict[cst.Call, str] = {}
+def _clash(divided: Mapping[cst.Call, Mapping[cst.Call, Written]]) -> cst.Call | None:
+    seen: dict[cst.Call, Written] = {}
     for call, found in divided.items():
         if any(seen.setdefault(fit, code) != code for fit, code in found.items()):
             return call
@@ -102,25 +103,26 @@ def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
     for call, (method, code) in calls.items():
         message = f"the callback {name} divides the rate that callbacks set by `1 + decay * step`, as `decay=` did"
         given = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
-        edit = _with_callback(call, given.value if given is not None else None, f"{name}({code})", draft.facts)
+        new = (f"{name}(", *code.code, ")")
+        edit = _with_callback(call, given.value if given is not None else None, new, draft.facts)
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
     helper = _helper(name, tf, module.tree.default_indent)
     yield from with_function(module, helper, calls, changes)
 
 
 def _with_callback(
-    call: cst.Call, given: cst.BaseExpression | None, new: str, facts: Facts
+    call: cst.Call, given: cst.BaseExpression | None, new: Code, facts: Facts
 ) -> Revision | Append | Replace:
     if given is None:
-        return Revision(call, set=(("callbacks", f"[{new}]"),))
+        return Revision(call, set=(("callbacks", ("[", *new, "]")),))
     if isinstance(given, cst.List):
         return Append(given, new)
     found = facts.options(given)
     if found and all(isinstance(option, Items) and option.kind == "list" for option in found):
-        return Replace(given, ("[*", given, f", {new}]"))
+        return Replace(given, ("[*", given, ", ", *new, "]"))
     if found == {Literal(None)}:
-        return Replace(given, f"[{new}]")
-    return Replace(given, ("[*(", given, f" or []), {new}]"))
+        return Replace(given, ("[", *new, "]"))
+    return Replace(given, ("[*(", given, " or []), ", *new, "]"))
 
 
 def _helper(name: str, tf: str, indent: str) -> str:
@@ -286,12 +288,12 @@ class _Training:
 
 def _codes_at_trainings(
     call: cst.Call, training: _Training, carrier: Carrier, moved: Container[Module]
-) -> dict[cst.Call, str] | None:
+) -> dict[cst.Call, Written] | None:
     """The code for an optimizer's decay at each call that trains with it; None where one cannot be given a callback."""
     uses, decay = training.uses(call), keywords(call)["decay"].value
     if not uses or training.others(call):
         return None
-    found: dict[cst.Call, str] = {}
+    found: dict[cst.Call, Written] = {}
     for use in uses:
         stars = has_stars(use.call) and "callbacks" not in keywords(use.call)
         if use.method not in _PARAMETERS or stars or use.site.frame.module not in moved:

@@ -8,11 +8,11 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.expressions import sole_assignment
 from tfmigrate.plan.edits import Remove, Replace, Unwrap
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import NOTHING, Opaque
 from tfmigrate.walk import walk

@@ -11,11 +11,12 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, is_flag, is_none, keywords, named_arguments
 from tfmigrate.plan.change.functions import with_function
-from tfmigrate.plan.change.paths import bound_once
+from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.edits import Replace
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import (
     ClassValue,
@@ -97,6 +98,26 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
     yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), whole, changes)
 
 
+def hidden_losses(facts: Facts) -> Iterator[CallChange]:
+    """Losses that come from a module out of sight: whether they relate the samples of a batch cannot be read."""
+    seen: set[cst.CSTNode] = set()
+    for use in facts.uses:
+        if use.method != "compile" or not use.is_of_model:
+            continue
+        loss = (named_arguments(use.call, ("optimizer", "loss", "metrics", "loss_weights")) or {}).get("loss")
+        for part in walk(loss.value) if loss is not None else ():
+            name = facts.symbols.get(part, "") if isinstance(part, cst.Name | cst.Attribute) else ""
+            if not is_out_of_sight(name) or part in seen:
+                continue
+            seen.update(walk(part))
+            message = (
+                f"{name} is not in sight: if it computes over the whole batch or returns one number, each replica "
+                "would have its own part, and Keras 3 would multiply the number; give tfmigrate the folder that it "
+                "lies in too, or make sure that it returns one value for each sample"
+            )
+            yield CallChange(codes.BATCH_LOSS, part, message, action="warn")
+
+
 def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject]) -> Iterator[CallChange]:
     """Lambda layers that make one loss of the batch, for a compile() whose loss is the prediction itself.
 
@@ -157,16 +178,24 @@ def _is_scalar_loss(function: FunctionValue, facts: Facts) -> bool:
     return bool(returned) and all(one is not None and _is_scalar(one, node, facts) for one in returned)
 
 
-def _is_scalar(node: cst.BaseExpression, function: cst.FunctionDef | cst.Lambda, facts: Facts, depth: int = 0) -> bool:
-    """Whether an expression is surely one number for the batch: made of whole reductions, and of nothing else."""
+def _is_scalar(
+    node: cst.BaseExpression,
+    function: cst.FunctionDef | cst.Lambda,
+    facts: Facts,
+    seen: Set[cst.CSTNode] = frozenset(),
+) -> bool:
+    """Whether an expression is surely one number for the batch: made of whole reductions, and of nothing else.
+
+    `seen`: names that it gives their value, which may be made of themselves.
+    """
     if isinstance(node, cst.Call):
         return _is_whole_reduction(node, facts)
     if isinstance(node, cst.UnaryOperation):
-        return _is_scalar(node.expression, function, facts, depth)
+        return _is_scalar(node.expression, function, facts, seen)
     if isinstance(node, cst.BinaryOperation):
         sides = [side for side in (node.left, node.right) if not isinstance(side, cst.Integer | cst.Float)]
-        return bool(sides) and all(_is_scalar(side, function, facts, depth) for side in sides)
-    if isinstance(node, cst.Name) and depth < 8:
+        return bool(sides) and all(_is_scalar(side, function, facts, seen) for side in sides)
+    if isinstance(node, cst.Name) and node not in seen:
         values = [
             part.value
             for part in walk(function.body)
@@ -175,7 +204,7 @@ def _is_scalar(node: cst.BaseExpression, function: cst.FunctionDef | cst.Lambda,
                 isinstance(target.target, cst.Name) and target.target.value == node.value for target in part.targets
             )
         ]
-        return len(values) == 1 and _is_scalar(values[0], function, facts, depth + 1)
+        return len(values) == 1 and _is_scalar(values[0], function, facts, seen | {node})
     return False
 
 
@@ -347,19 +376,22 @@ class Reader:
         over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
         return over == returned and name_of(over[0].func, facts) in MEANS and not any(_cuts_batch(function))
 
-    def mixes_samples(self, function: FunctionValue, depth: int = 0, *, cut: bool = True) -> bool:
+    def mixes_samples(self, function: FunctionValue, read: set[cst.CSTNode] | None = None, *, cut: bool = True) -> bool:
         """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls.
 
-        `cut`: whether cutting counts; what a layer is given may be a list of tensors.
+        `read`: functions that were read before; `cut`: whether cutting counts; what a layer is given may be a list of
+        tensors.
         """
         facts = self.modules.get(function.module)
-        if facts is None or function.is_generator or depth > 4:
+        if facts is None or function.is_generator or (read is not None and function.node in read):
             return False
         calls = calls_in(function.node.body)
         if any(_is_over_batch(call, facts) for call in calls) or (cut and any(_cuts_batch(function))):
             return True
+        read = set() if read is None else read
+        read.add(function.node)
         called = [option for call in calls for option in facts.options(call.func)]
-        return any(self.mixes_samples(one, depth + 1, cut=cut) for one in called if isinstance(one, FunctionValue))
+        return any(self.mixes_samples(one, read, cut=cut) for one in called if isinstance(one, FunctionValue))
 
 
 def _is_over_batch(call: cst.Call, facts: Facts) -> bool:

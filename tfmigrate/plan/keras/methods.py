@@ -9,10 +9,11 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, named_arguments, text_of, unchanged
-from tfmigrate.plan.change.expressions import assigned
+from tfmigrate.plan.data.only_output import has_one_output
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Literal, ModelObject, Parallel, options
 
@@ -78,7 +79,7 @@ def keras_calls(facts: Facts, *methods: str) -> Iterator[Use]:
 
 def _is_keras(use: Use) -> bool:
     """Whether the method is Keras's, not one of the program's own class."""
-    return bool(use.models) and not any(model.instance is not None for model in use.models)
+    return use.is_of_model and not any(model.instance is not None for model in use.models)
 
 
 def _is_categorical(use: Use, facts: Facts) -> bool:
@@ -120,6 +121,21 @@ def class_weight_words(facts: Facts) -> Iterator[CallChange]:
                 f"`class_weight={facts.module.code(argument.value)}` did nothing: weights are a dict, class by class"
             )
             yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))
+
+
+def class_weights_of_outputs(facts: Facts) -> Iterator[CallChange]:
+    """`fit(class_weight={...})` of a model with several outputs, on which TensorFlow 2 raises a ValueError."""
+    for use in keras_calls(facts, "fit", "fit_generator", "train_on_batch"):
+        argument = keywords(use.call).get("class_weight")
+        if argument is None or is_none(argument.value) or has_one_output(use.models, facts) is not False:
+            continue
+        if any(isinstance(one, Literal) for one in facts.options(argument.value)):
+            continue
+        message = (
+            "TensorFlow 2 takes `class_weight` for models with one output alone, and raises a ValueError here: pass "
+            "`sample_weight` with an array for each output, its weights looked up by class"
+        )
+        yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, action="warn")
 
 
 def target_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:

@@ -16,6 +16,7 @@ from tfmigrate.plan.edits import Code, Replace, joined
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, hands_on_rest, passed_on
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
+from tfmigrate.understand.code import shown
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import ClassValue, FunctionValue, Items, Literal, Symbol, in_order
 from tfmigrate.walk import walk
@@ -232,10 +233,9 @@ def _direction(
         plain = isinstance(one.monitor, cst.Name | cst.Attribute | cst.Subscript)
         new = judge.code((one.monitor,) if plain else ("(", one.monitor, ")"), quote)
     edit = Replace(one.mode, new) if one.mode is not None else Revision(one.call, set=((one.keyword, new),))
-    text = "".join(part if isinstance(part, str) else facts.module.code(part) for part in new)
     message = (
         f"the old {one.title} took from the name of {code} which way is better, and Keras 3 asks the metric, which may "
-        f"say otherwise or nothing: `{one.keyword}={text}` is what it took"
+        f"say otherwise or nothing: `{one.keyword}={shown(new)}` is what it took"
     )
     yield CallChange(codes.MONITOR_DIRECTION, one.call, message, edit)
     for text in sorted(watched or ()):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import keywords
-from tfmigrate.plan.change.paths import bound_once
 from tfmigrate.plan.edits import Replace
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.reaching import named, settled
 from tfmigrate.understand.scopes import Scopes
 
 _NUMBERS = frozenset(
@@ -38,22 +37,22 @@ def numpy_integers(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     for call in facts.module.calls:
         name = facts.symbols.get(call.func, "")
         parameters = _COUNTS.get(name.rpartition(".")[2], ()) if names.is_layer(name) else ()
-        places = dict(zip(parameters, (arg for arg in call.args if arg.keyword is None and not arg.star), strict=False))
-        given = {**places, **{word: arg for word, arg in keywords(call).items() if word in parameters}}
-        for node in (arg.value for arg in given.values()):
+        given = (arg.value for word, arg in named(call.args, parameters) if word in parameters and not arg.star)
+        for node in given:
             if _is_no_integer(node, facts, scopes):
                 message = "Keras 3 takes no number of NumPy and no float for the size of a layer: it is made an int"
                 edit = Replace(node, ("int(", node, ")"))
                 yield CallChange(codes.NUMPY_INTEGERS, node, message, edit)
 
 
-def _is_no_integer(node: cst.BaseExpression, facts: Facts, scopes: Scopes, depth: int = 0) -> bool:
+def _is_no_integer(
+    node: cst.BaseExpression, facts: Facts, scopes: Scopes, seen: Set[cst.CSTNode] = frozenset()
+) -> bool:
+    """`seen`: what is computed from the expression, which may be computed from itself."""
+    node = settled(node, scopes)
     if isinstance(node, cst.Call):
         return facts.symbols.get(node.func) in _NUMBERS
-    if isinstance(node, cst.BinaryOperation):
-        parts = (node.left, node.right)
-        return isinstance(node.operator, cst.Divide) or any(_is_no_integer(one, facts, scopes, depth) for one in parts)
-    if isinstance(node, cst.Name) and depth < 4:
-        value = bound_once(node, scopes)
-        return value is not None and _is_no_integer(value, facts, scopes, depth + 1)
+    if isinstance(node, cst.BinaryOperation) and node not in seen:
+        parts, seen = (node.left, node.right), seen | {node}
+        return isinstance(node.operator, cst.Divide) or any(_is_no_integer(one, facts, scopes, seen) for one in parts)
     return False

@@ -8,12 +8,17 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.losses import called, compiled
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
+from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Made, Value
 from tfmigrate.walk import walk
+
+_INPUT = "keras.layers.Input"
 
 
 def outside_tensors(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes) -> Iterator[CallChange]:
@@ -38,6 +43,53 @@ def outside_tensors(facts: Facts, modules: Mapping[Module, Facts], scopes: Scope
                 )
                 yield CallChange(codes.OUTSIDE_TENSORS, shown.node, message, action="warn")
                 break
+
+
+def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`Lambda(lambda x: f(conv))(conv)`: Keras takes no tensor of the model in a layer that it is no input of.
+
+    Where the tensor is the very one that the layer is called on, the parameter is written.
+    """
+    inputs = {call.func: call.args[0].value for call in facts.module.calls if len(call.args) == 1}
+    for call in facts.module.calls:
+        if names.canonical(facts.symbols.get(call.func, "")) != "keras.layers.Lambda" or not call.args:
+            continue
+        inner = call.args[0].value
+        if not isinstance(inner, cst.Lambda) or len(inner.params.params) != 1:
+            continue
+        own = inner.params.params[0].name.value
+        read = [
+            part
+            for part in walk(inner.body)
+            if isinstance(part, cst.Name)
+            and scopes.owner(part.value, scopes.by_node[inner]) is not scopes.by_node[inner]
+            and _is_of_layers(part, facts, scopes)
+        ]
+        given = inputs.get(call)
+        same = [name for name in read if isinstance(given, cst.Name) and name.value == given.value]
+        if read and len(same) == len(read) and all(scopes.holding(name) is scopes.by_node[inner] for name in read):
+            message = f"the layer is called on `{same[0].value}` and reads it from outside, which Keras 3 refuses"
+            edits = tuple(Replace(name, own) for name in same)
+            yield CallChange(codes.OUTSIDE_TENSORS, call, message, edits[0], more=edits[1:])
+        elif read:
+            message = (
+                f"this layer reads `{read[0].value}`, a tensor of the model, from outside, which TensorFlow 2 refuses: "
+                "call the layer on a list of all tensors that it reads"
+            )
+            yield CallChange(codes.OUTSIDE_TENSORS, call, message, action="warn")
+
+
+def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
+    """Whether a name is bound to what layers give, and nothing else: the shape of a tensor may be read anywhere."""
+    scope = scopes.holding(node)
+    bindings = [one for one in scopes.of_variable(node.value, scope) if one.binds] if scope is not None else []
+    made = [assigned(binding) for binding in bindings]
+    return bool(made) and all(
+        isinstance(call, cst.Call)
+        and (isinstance(call.func, cst.Call) or names.canonical(facts.symbols.get(call.func, "")) == _INPUT)
+        and _is_tensor(call, facts)
+        for call in made
+    )
 
 
 def _functions(values: frozenset[Value]) -> list[FunctionValue]:

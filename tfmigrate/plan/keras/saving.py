@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_true, keywords
-from tfmigrate.plan.change.paths import ending_of
+from tfmigrate.plan.change.paths import ending_of, name_shape
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import renamed_keys
 from tfmigrate.plan.keras.checkpoints import checkpoints
@@ -79,11 +79,11 @@ def checkpoint_files(
             continue
         literal = ending_of(call.args[0].value, facts, scopes)
         text = _text(literal) if literal is not None else None
-        if literal is None or text is None or text not in renamed:
+        if literal is None or text is None or (ending := _new_ending(text, renamed)) is None:
             continue
         if literal not in seen:
             seen.add(literal)
-            yield _change(literal, text, renamed[text], keys)
+            yield _change(literal, text, ending, keys)
         by_name = keywords(call).get("by_name")
         if by_name is not None and not is_false(by_name.value):
             message = (
@@ -91,20 +91,45 @@ def checkpoint_files(
                 "as they were saved; a model with other layers than the one that was saved no longer loads"
             )
             yield CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
+    opened = {
+        ending_of(call.args[0].value, facts, scopes)
+        for call in facts.module.calls
+        if call.args and facts.symbols.get(call.func) == "h5py.File"
+    }
     for node in facts.module.nodes:
         text = _text(node) if isinstance(node, cst.SimpleString) and node not in seen else None
-        if text is not None and text in renamed:
-            message = (
-                f"the file of this name that Keras writes ends in {renamed[text]} now: change it here if it is meant"
-            )
+        ending = _new_ending(text, renamed) if text is not None else None
+        if ending is not None:
+            message = f"the file of this name that Keras writes ends in {ending} now: change it here if it is meant"
+            if node in opened:
+                message += "; Keras 3 lays the weights out in another way than Keras 2, which h5py shows"
             yield CallChange(codes.WEIGHT_FILES, node, message, action="warn")
+
+
+def _new_ending(text: str, renamed: Mapping[str, str]) -> str | None:
+    """The ending of the file that a name means; with gaps to fill in, `{0}` here may be `{epoch:02d}` there."""
+    if text in renamed:
+        return renamed[text]
+    shape = name_shape(text)
+    return next((ending for old, ending in renamed.items() if name_shape(old) == shape), None) if shape else None
 
 
 def _is_old(path: str) -> bool:
     return path.endswith(_OLD_ENDINGS) and not path.endswith(_WEIGHTS)
 
 
+_ASKS = frozenset(
+    {
+        "os.path.exists", "os.path.isfile", "os.path.getsize", "os.path.getmtime", "os.remove", "os.unlink",
+        "os.access", "glob.glob", "pathlib.Path",
+    }
+)  # fmt: skip
+"""What is done with a file by its name alone."""
+
+
 def _loads(call: cst.Call, facts: Facts) -> bool:
+    if facts.symbols.get(call.func) in _ASKS:
+        return True
     if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_weights":
         return True
     return _is_load_model(call, facts)
@@ -153,7 +178,7 @@ def writes_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> bool:
     """Whether a module saves a whole model to an HDF5 file, or to one whose ending is not known."""
     paths = [path for path, ending in _writers(facts) if ending == _MODEL]
     for use in facts.uses:
-        if use.method == "save" and use.models and use.call.args:
+        if use.method == "save" and use.is_of_model and use.call.args:
             paths.append(keywords(use.call).get("filepath", use.call.args[0]).value)
     for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) == "keras.models.save_model" and len(call.args) > 1:
@@ -173,7 +198,7 @@ def model_folders(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
         own = any(model.instance is not None for model in use.models)
-        if use.method == "save" and use.models and not own and use.call not in seen:
+        if use.method == "save" and use.is_of_model and not own and use.call not in seen:
             seen.add(use.call)
             text = _path_text(use.call, 0, "filepath", facts, scopes)
             if text is not None and not text.endswith(_WHOLE):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -10,11 +10,12 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, is_false, is_true, keywords, text_of
-from tfmigrate.plan.change.expressions import assigned
 from tfmigrate.plan.edits import Edit, Insert, Remove, Unwrap
+from tfmigrate.plan.strategy.late_devices import SessionLines
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement, root_name, units_of
+from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, root_name, units_of
+from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 
 _SESSIONS = frozenset({"tensorflow.Session", "tensorflow.InteractiveSession"})
@@ -22,16 +23,22 @@ _CONFIG = "tensorflow.ConfigProto"
 _OPTIONS = "tensorflow.GPUOptions"
 
 
-def sessions(facts: Facts, scopes: Scopes, tf: str, quote: str) -> Iterator[CallChange]:
-    """Each `K.set_session(...)` statement: rewritten where all that the session carries is understood, else told."""
-    for unit in facts.module.places:
-        small = only_statement(unit)
-        call = small.value if isinstance(small, cst.Expr) else None
-        if not isinstance(unit, cst.SimpleStatementLine) or not isinstance(call, cst.Call):
-            continue
-        if names.canonical(_name(facts, call.func)) != "keras.backend.set_session":
-            continue
-        found = _Reading(facts, scopes, tf).session(call, unit)
+def session_lines(facts: Facts, scopes: Scopes, tf: str) -> SessionLines:
+    """The statements of every session that only carries settings."""
+    found = {call: _Reading(facts, scopes, tf).session(call, unit) for call, unit in _set_sessions(facts)}
+    return SessionLines({call: one.units(facts.module) for call, one in found.items() if not isinstance(one, str)})
+
+
+def sessions(
+    facts: Facts, scopes: Scopes, tf: str, quote: str, raised: Mapping[cst.Call, Unit]
+) -> Iterator[CallChange]:
+    """Each `K.set_session(...)` statement: rewritten where all that the session carries is understood, else told.
+
+    `raised`: those whose settings shall stand further up, each with the unit that they shall stand before.
+    """
+    for call, unit in _set_sessions(facts):
+        reading = _Reading(facts, scopes, tf)
+        found = reading.session(call, unit)
         if isinstance(found, str):
             yield CallChange(
                 codes.SESSIONS,
@@ -41,13 +48,23 @@ def sessions(facts: Facts, scopes: Scopes, tf: str, quote: str) -> Iterator[Call
                 action="warn",
             )
             continue
-        lines = found.lines(tf, facts.module.tree.default_indent, quote)
+        gpu = scopes.fresh("gpu", reading.scope_of(unit))
+        lines = found.lines(tf, gpu, facts.module.tree.default_indent, quote)
         block = found.beside(unit, facts.module)
-        edits: list[Edit] = [Insert(block[0], "\n".join(lines), block)] if lines else []
+        edits: list[Edit] = [Insert(raised.get(call, block[0]), "\n".join(lines), block)] if lines else []
         edits += [Remove(small) for small in found.removed] + [Unwrap(function, None) for function in found.functions]
         said = f"; {'; '.join(found.said)}" if found.said else ""
         message = f"the session only carried settings, which tf.config takes{said}"
         yield CallChange(codes.SESSIONS, call, message, edits[0], more=tuple(edits[1:]))
+
+
+def _set_sessions(facts: Facts) -> Iterator[tuple[cst.Call, cst.SimpleStatementLine]]:
+    for unit in facts.module.places:
+        small = only_statement(unit)
+        call = small.value if isinstance(small, cst.Expr) else None
+        if isinstance(unit, cst.SimpleStatementLine) and isinstance(call, cst.Call):
+            if names.canonical(_name(facts, call.func)) == "keras.backend.set_session":
+                yield call, unit
 
 
 def _name(facts: Facts, node: cst.BaseExpression) -> str:
@@ -73,8 +90,11 @@ class _Settings:
     removed: list[cst.BaseSmallStatement] = field(default_factory=list)
     functions: list[cst.FunctionDef] = field(default_factory=list)
 
-    def lines(self, tf: str, indent: str, quote: str) -> list[str]:
-        """The statements that take the session's place. Devices must be chosen before their memory is."""
+    def lines(self, tf: str, gpu: str, indent: str, quote: str) -> list[str]:
+        """The statements that take the session's place. Devices must be chosen before their memory is.
+
+        `gpu`: a name that is free there.
+        """
         found = []
         kind = f"{quote}GPU{quote}"
         gpus = f"{tf}.config.list_physical_devices({kind})"
@@ -84,8 +104,14 @@ class _Settings:
             found.append(f"{tf}.config.set_visible_devices([{listed}], {kind})")
             gpus = f"{tf}.config.get_visible_devices({kind})"
         if self.growth:
-            found.append(f"for gpu in {gpus}:\n{indent}{tf}.config.experimental.set_memory_growth(gpu, True)")
+            found.append(f"for {gpu} in {gpus}:\n{indent}{tf}.config.experimental.set_memory_growth({gpu}, True)")
         return found + self.calls
+
+    def units(self, module: Module) -> frozenset[cst.CSTNode]:
+        """All units that go, whole."""
+        lines = (unit for unit in module.places if isinstance(unit, cst.SimpleStatementLine))
+        gone = {unit for unit in lines if all(small in self.removed for small in unit.body)}
+        return frozenset({*gone, *self.functions})
 
     def beside(self, unit: cst.CSTNode, module: Module) -> tuple[cst.CSTNode, ...]:
         """The lines that go whole from the block of `unit`, itself included, in order."""
@@ -117,12 +143,13 @@ class _Reading:
         try:
             if len(call.args) != 1 or has_stars(call):
                 raise _NotOnlySettings("it is called with other arguments")
-            self._session(call.args[0].value, self._scope_of(unit))
+            self._session(call.args[0].value, self.scope_of(unit))
         except _NotOnlySettings as reason:
             return str(reason)
         return self._found
 
-    def _scope_of(self, unit: cst.CSTNode) -> LexicalScope:
+    def scope_of(self, unit: cst.CSTNode) -> LexicalScope:
+        """The variables that a statement sees."""
         for owner in self._module.ancestors(unit):
             if owner in self._scopes.by_node:
                 return self._scopes.by_node[owner]

@@ -8,9 +8,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.paths import bound_once
 from tfmigrate.plan.edits import Code, Replace
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Made, Opaque, Parameter
 
@@ -53,15 +53,13 @@ class _Reader:
             return owner, ".shape"
         return None
 
-    def _is_shape(self, node: cst.BaseExpression, depth: int = 0) -> bool:
-        """Whether an expression is the static shape of what may be a tensor, also through a variable."""
+    def _is_shape(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is the static shape of what may be a tensor, also through variables."""
+        node = settled(node, self._scopes)
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
             return not node.args and node.func.attr.value == "get_shape" and self._is_tensor(node.func.value)
         if isinstance(node, cst.Attribute):
             return node.attr.value == "shape" and self._is_tensor(node.value)
-        if isinstance(node, cst.Name) and depth < 4:
-            value = bound_once(node, self._scopes)
-            return value is not None and self._is_shape(value, depth + 1)
         return False
 
     def _is_tensor(self, node: cst.BaseExpression) -> bool:

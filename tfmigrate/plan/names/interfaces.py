@@ -56,7 +56,7 @@ def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
     dropped = sorted(gone & named.keys())
     message = f"{use.method}() is {new}() in TensorFlow 2"
     if dropped:
-        message += f"; {', '.join(dropped)} no longer exist: Keras 3 asks a Sequence for them (`data.workers = 4`)"
+        message += f"; {', '.join(dropped)} no longer exist there"
     return CallChange(codes.GENERATOR_METHODS, use.call, message, Arguments(use.call, tuple(arguments), new))
 
 
@@ -65,7 +65,7 @@ def handed_on(facts: Facts, tables: Tables) -> Iterator[CallChange]:
     found: dict[cst.Call, set[str]] = {}
     renamed: list[cst.Call] = []
     for use in facts.uses:
-        if use.method in GENERATOR_METHODS or use.models:
+        if use.method in GENERATOR_METHODS or use.is_of_model:
             method = f"keras.models.Model.{use.method}"
             gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
             passed = {keyword for keyword, _ in use.arguments if keyword is not None} - keywords(use.call).keys()
@@ -117,7 +117,7 @@ def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
             yield call, known
     seen: set[cst.Call] = set()
     for use in facts.uses:
-        if use.call not in seen and (use.models or use.method in GENERATOR_METHODS):
+        if use.call not in seen and (use.is_of_model or use.method in GENERATOR_METHODS):
             seen.add(use.call)
             yield use.call, f"keras.models.Model.{use.method}"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -29,8 +29,6 @@ _BY_HAND = frozenset({"all_reduce", "merge_call"})
 """Methods with which a step adds up, or averages, the gradients itself."""
 _WEIGHTS = re.compile(r"weight|alpha|beta|gamma|lambda|coef")
 _BINDERS = frozenset({"staticmethod", "classmethod"})
-_DEEP = 3
-"""Functions that are followed into each other."""
 
 
 def misuses(modules: Mapping[Module, Facts], scoping: Scoping) -> Iterator[tuple[Module, CallChange]]:
@@ -114,14 +112,22 @@ class _Body:
     facts: Facts
     assigned: Mapping[str, tuple[cst.BaseExpression, ...]]
     """What a name is bound to, or has added to it; only names that nothing else binds."""
-    depth: int = 0
+    read: Set[cst.CSTNode] = frozenset()
+    """This function and those that call it, which are being read."""
 
     @classmethod
-    def of(cls, modules: Mapping[Module, Facts], function: FunctionValue, depth: int = 0) -> _Body | None:
+    def of(
+        cls, modules: Mapping[Module, Facts], function: FunctionValue, read: Set[cst.CSTNode] = frozenset()
+    ) -> _Body | None:
         facts = modules.get(function.module)
-        if facts is None or not isinstance(function.node, cst.FunctionDef) or function.is_generator:
+        if (
+            facts is None
+            or function.node in read
+            or not isinstance(function.node, cst.FunctionDef)
+            or function.is_generator
+        ):
             return None
-        return cls(modules, facts, _assigned(function.node), depth)
+        return cls(modules, facts, _assigned(function.node), read | {function.node})
 
     def values_of(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """What a name is bound to and has added to it, in the order of the text."""
@@ -173,11 +179,9 @@ class _Body:
         """Whether a function of the program is called that returns such a mean, whichever of its returns is taken."""
         found = self.facts.options(call.func)
         plain = (one for one in _functions(found) if self._is_plain(one))
-        bodies = [(one, _Body.of(self.modules, one, self.depth + 1)) for one in plain]
-        return (
-            self.depth < _DEEP
-            and len(bodies) == len(found) > 0
-            and all(body is not None and body.returns_mean(one) for one, body in bodies)
+        bodies = [(one, _Body.of(self.modules, one, self.read)) for one in plain]
+        return len(bodies) == len(found) > 0 and all(
+            body is not None and body.returns_mean(one) for one, body in bodies
         )
 
     def _is_plain(self, function: FunctionValue) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.change.calls import is_none
-from tfmigrate.plan.change.expressions import Carrier, assigned, is_pure
+from tfmigrate.plan.change.expressions import Carrier, is_pure
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Remove, Scope, Unwrap
 from tfmigrate.plan.on_strategy.idle import left_idle
@@ -17,6 +17,7 @@ from tfmigrate.plan.on_strategy.outside import Outside, Strategies, things_outsi
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
 from tfmigrate.understand.program import Module, Unit, dotted, only_statement, suites_of, units_of
+from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Frame, Literal, ModelObject, Site
 
@@ -233,7 +234,8 @@ class _Scopes:
                     yield Unwrap(unit, unit.body)
         for unit, assignment in late.items():
             yield Remove(assignment)
-            yield Insert(first_common_unit(module, runs, body.block), module.code(assignment), (unit,))
+            head = "".join(module.code(target) for target in assignment.targets)
+            yield Insert(first_common_unit(module, runs, body.block), (head, assignment.value), (unit,))
 
 
 def _target(site: Site, context: str, late: tuple[Unit, cst.Assign] | None = None) -> _Target:

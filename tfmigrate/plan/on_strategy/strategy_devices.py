@@ -9,9 +9,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
-from tfmigrate.plan.change.paths import bound_once
 from tfmigrate.plan.draft import Draft
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.values import Items, Literal, StrategyObject, options
 
 _LISTS_PHYSICAL = frozenset(

@@ -12,10 +12,12 @@ from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.change.folding import constant
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.taken import Links
+from tfmigrate.plan.strategy.backends import other_backend
 from tfmigrate.plan.strategy.model_group import Refusal, home_of, template_problem
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
+from tfmigrate.understand.signatures import misfit
 from tfmigrate.understand.values import ClassValue, Parameter, options
 from tfmigrate.walk import calls_in, walk
 
@@ -26,11 +28,12 @@ LEFT_ALONE = Refusal("", "")
 def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wrap], dict[cst.Call, Refusal]]:
     """The wraps that can be followed, and the calls that cannot be migrated, whatever is decided about the others."""
     misused = _needed_elsewhere(facts, drafts)
+    elsewhere = other_backend(drafts.values()) if facts.wraps else None
     judged: list[tuple[Wrap, Refusal | None]] = []
     refused: dict[cst.Call, Refusal] = {}
     for wrap in facts.wraps:
         if drafts[wrap.site.frame.module].wanted(codes.MULTI_GPU_MODEL, wrap.call):
-            judged.append((wrap, _why_not(wrap, misused)))
+            judged.append((wrap, elsewhere or _why_not(wrap, misused)))
         else:
             refused[wrap.call] = LEFT_ALONE
     works = {wrap.call for wrap, refusal in judged if refusal is None}
@@ -52,6 +55,13 @@ def _why_not(wrap: Wrap, misused: Mapping[cst.ClassDef, str]) -> Refusal | None:
         name, place = wrap.dress.node.name.value, misused[wrap.dress.node]
         message = f"the class {name} wraps the model, and cannot be removed: {place} needs it"
         return Refusal(codes.NOT_FOLLOWED, message)
+    for frame in wrap.site.frame.chain():
+        unfit = misfit(frame)
+        if unfit is not None and frame.call is not None and isinstance(frame.function, cst.FunctionDef):
+            module = frame.call.frame.module
+            place = f"line {module.position(frame.call_node or frame.call.unit)[0]} of {module.path}"
+            message = f"{place} calls {frame.function.name.value}() in a way that Python refuses: {unfit}"
+            return Refusal(codes.ODD_CALL, message)
     problem = template_problem(wrap)
     if problem is not None:
         unknown = any(isinstance(option, Parameter) for option in options(wrap.template))
@@ -75,8 +85,8 @@ def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
             continue
         *_, outermost = guard.site.chain()
         test = carrier.carried(guard.node.test, guard.site, outermost.frame, outermost.unit)
-        holds = constant(test) if test is not None else None
-        if holds is not None and holds is not (guard.arm == "body"):
+        holds = constant(test.tree) if test is not None else None
+        if holds is not None and bool(holds.value) is not (guard.arm == "body"):
             return True
     return False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import Enum
 
 import libcst as cst
@@ -11,6 +11,8 @@ import libcst as cst
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import values_of
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import NOTHING, Frame, Items, Literal, Opaque, Value, Visible, options
 from tfmigrate.walk import walk
 
@@ -44,17 +46,17 @@ _ARITHMETIC = (cst.Multiply, cst.Divide, cst.FloorDivide, cst.Subtract, cst.Modu
 _COUNTING_NAME = re.compile(r"num|count|(?<![a-z])(n|nb|no|ng|g)(?![a-z])|^ng?pus?$", re.IGNORECASE)
 
 
-def kinds(wrap: Wrap, modules: Iterable[Module]) -> Kinds:
+def kinds(wrap: Wrap, scopes: Mapping[Module, Scopes]) -> Kinds:
     """What the `gpus` of a wrap may be: what its value shows, else what the program does with it elsewhere, else what
-    it is called. `modules`: those of the program, one of which may declare it as an option of the command line."""
+    it is called. `scopes`: of the program's modules, one of which may declare it as an option of the command line."""
     if wrap.gpus is None or wrap.gpus_value in (None, NOTHING):
         return _NUMBER
     shown = [_of_value(option) for option in options(wrap.gpus_value) if option != NOTHING]
     if all(shown):
         return frozenset().union(*shown)
-    mentions = list(_mentions(wrap.gpus, wrap.site.frame))
-    declared = {kind for _, node in mentions for kind in _declared(node, modules)}
-    used = {kind for frame, node in mentions for kind in _used(node, frame)}
+    mentions = list(values_of(wrap.gpus, wrap.site.frame, scopes))
+    declared = {kind for _, node in mentions for kind in _declared(node, scopes)}
+    used = {kind for frame, node in mentions for kind in _used(node, frame, scopes[frame.module])}
     if declared or used:
         return frozenset(declared | used)
     return _NUMBER if any(_COUNTING_NAME.search(_name(node) or "") for _, node in mentions) else _UNKNOWN
@@ -86,45 +88,6 @@ def _name(node: cst.CSTNode) -> str | None:
         return node.attr.value
     index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
     return text_of(index.value) if isinstance(index, cst.Index) else None
-
-
-def _mentions(node: cst.BaseExpression, frame: Frame) -> Iterator[tuple[Frame, cst.BaseExpression]]:
-    """An expression, and those that give a plain name of it its value: what it is assigned, what a caller passes."""
-    pending, seen = [(frame, node)], set()
-    while pending:
-        frame, node = pending.pop()
-        yield frame, node
-        if not isinstance(node, cst.Name) or (frame, node.value) in seen:
-            continue
-        seen.add((frame, node.value))
-        passed = _passed(node.value, frame)
-        if passed is not None:
-            pending.append(passed)
-        pending.extend((frame, value) for value in _assigned(node.value, frame))
-
-
-def _passed(name: str, frame: Frame) -> tuple[Frame, cst.BaseExpression] | None:
-    """What a caller in sight passes for a parameter."""
-    if not isinstance(frame.function, cst.FunctionDef) or frame.call is None or frame.call_node is None:
-        return None
-    parameters = [param.name.value for param in frame.function.params.params]
-    if name not in parameters or any(arg.star for arg in frame.call_node.args):
-        return None
-    place = parameters.index(name) - (frame.owner is not None)
-    given = [arg.value for arg in frame.call_node.args if arg.keyword is None]
-    named = keywords(frame.call_node).get(name)
-    if named is not None:
-        return frame.call.frame, named.value
-    return (frame.call.frame, given[place]) if 0 <= place < len(given) else None
-
-
-def _assigned(name: str, frame: Frame) -> Iterator[cst.BaseExpression]:
-    for unit in frame.module.inside(frame.function or frame.module.tree):
-        for small in unit.body if isinstance(unit, cst.SimpleStatementLine) else ():
-            if isinstance(small, cst.Assign) and any(
-                isinstance(target.target, cst.Name) and target.target.value == name for target in small.targets
-            ):
-                yield small.value
 
 
 def _declared(node: cst.BaseExpression, modules: Iterable[Module]) -> Iterator[Kind]:
@@ -162,21 +125,16 @@ def _of_option(call: cst.Call) -> Kinds:
     return _NUMBER if isinstance(default, cst.Integer) else _UNKNOWN
 
 
-def _used(node: cst.BaseExpression, frame: Frame) -> Iterator[Kind]:
+def _used(node: cst.BaseExpression, frame: Frame, scopes: Scopes) -> Iterator[Kind]:
     """What the program does with an expression where it means the same: compares it, loops over it, ..."""
     module, name = frame.module, _name(node)
     text = module.code(node)
-    own = frame.function is not None and isinstance(node, cst.Name) and _is_local(node.value, frame)
-    for part in walk(frame.function) if own and frame.function is not None else module.nodes:
+    scope = scopes.by_node[frame.function or module.tree]
+    owner = scopes.owner(node.value, scope) if isinstance(node, cst.Name) else None
+    for part in walk(owner.node) if owner is not None and owner is scope else module.nodes:
         for operand, found in _operands(part):
             if _name(operand) == name and module.code(operand) == text:
                 yield from found
-
-
-def _is_local(name: str, frame: Frame) -> bool:
-    assert frame.function is not None
-    parameters = (param.name.value for param in walk(frame.function.params) if isinstance(param, cst.Param))
-    return name in parameters or any(_assigned(name, frame))
 
 
 def _operands(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, Kinds]]:

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.edits import Branch, Unwrap
+from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.program import Module, dotted, suites_of, units_of
 from tfmigrate.understand.values import Visible, opaque_sites
@@ -27,17 +28,20 @@ _NEGATED: Mapping[type[cst.BaseCompOp], str] = {
 }
 
 
-def negated(condition: str) -> str:
-    """Code for the opposite of a condition: `G <= 1` gives `G > 1`."""
-    test = cst.parse_expression(condition)
+def negated(condition: Written) -> Written:
+    """The opposite of a condition: `G <= 1` gives `G > 1`."""
+    test = condition.tree
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        return _code(test.expression)
+        return condition.part("expression") or Written.of(_code(test.expression))
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1 and not test.lpar:
-        comparison = test.comparisons[0]
-        opposite = _NEGATED.get(type(comparison.operator))
+        target = test.comparisons[0]
+        opposite = _NEGATED.get(type(target.operator))
         if opposite is not None:
-            return f"{_code(test.left)} {opposite} {_code(comparison.comparator)}"
-    return f"not {condition}" if isinstance(test, cst.Name | cst.Attribute | cst.Call) else f"not ({condition})"
+            left, right = condition.part("left"), condition.part("comparisons.0.comparator")
+            left, right = left or Written.of(_code(test.left)), right or Written.of(_code(target.comparator))
+            return Written.of(left, f" {opposite} ", right)
+    plain = isinstance(test, cst.Name | cst.Attribute | cst.Call)
+    return Written.of("not ", condition) if plain else Written.of("not (", condition, ")")
 
 
 def _code(node: cst.BaseExpression) -> str:
@@ -151,9 +155,9 @@ class Blocks:
                 self.edits.append(Unwrap(unit, None))
                 self.gone.add(unit)
         elif body_empty and orelse is not None:
-            self.edits.append(Branch(unit, negated(self._module.code(unit.test)), orelse, None))
+            self.edits.append(Branch(unit, negated(Written.at(unit.test)).code, orelse, None))
         elif orelse is not None and orelse_empty:
-            self.edits.append(Branch(unit, self._module.code(unit.test), unit.body, None))
+            self.edits.append(Branch(unit, (unit.test,), unit.body, None))
         elif orelse is not None and self._can_go(unit) and self.sense(unit.body) == self.sense(orelse):
             self.edits.append(Unwrap(unit, unit.body))
             self.transparent.add(unit)
@@ -178,10 +182,10 @@ class Blocks:
         elif self._only_talks(unit.body) and self._only_talks(handler):
             replicas = f"{self._strategies[unit]}.num_replicas_in_sync"
             if self._empty(unit.body):
-                self.edits.append(Branch(unit, f"{replicas} == 1", handler, None))
+                self.edits.append(Branch(unit, (f"{replicas} == 1",), handler, None))
             else:
                 orelse = None if self._empty(handler) else handler
-                self.edits.append(Branch(unit, f"{replicas} > 1", unit.body, orelse))
+                self.edits.append(Branch(unit, (f"{replicas} > 1",), unit.body, orelse))
 
     def _only_talks(self, suite: cst.BaseSuite) -> bool:
         """Whether what remains of a block are calls for their own sake: print, logging."""

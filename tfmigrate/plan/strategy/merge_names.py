@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -86,11 +87,17 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
             continue
         done.add((owner, target.value))
         naming = _Naming(module, scopes, scope, target.value, wrap.template_node.value, wraps)
-        found = naming.keep_template() or naming.keep_parallel()
+        found = naming.keep_template()
+        found = (naming.under_the_better_name(found) or found) if found is not None else naming.keep_parallel()
         if found is not None:
             removed.extend(found.removed)
             renamed.update(found.renamed)
     return Merge(tuple(dict.fromkeys(removed)), tuple(renamed.items()))
+
+
+_PLAIN = "model"
+_OTHERWISE = re.compile(r"(?<![a-z])(serial|single|cpu|base|template|orig|original|tmp|temp)(?![a-z])")
+"""What a template is called to tell it from the parallel model."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +142,19 @@ class _Naming:
             if isinstance(mention.node, cst.Name) and not mention.binds
         )
         return Merge(tuple(statements), renamed)
+
+    def under_the_better_name(self, merge: Merge) -> Merge | None:
+        """`serial_model` beside `model` says what it no longer is, so all that `merge` calls so is `model`."""
+        own = self.scopes.of_variable(self.template, self.scope)
+        if self.parallel != _PLAIN or not _OTHERWISE.search(self.template) or self._declared_elsewhere():
+            return None
+        names = [mention.node for mention in own]
+        taken = any(mention.unit is mention.scope.node for mention in own if mention.binds)  # a parameter
+        if taken or not all(isinstance(node, cst.Name) for node in names):
+            return None
+        if any(mention.scope is not self.scope and mention.binds for mention in own):
+            return None
+        return Merge(merge.removed, tuple((node, self.parallel) for node in names if isinstance(node, cst.Name)))
 
     def keep_parallel(self) -> Merge | None:
         """The other way round, where the parallel name has a life of its own: `else: parallel = build()`."""

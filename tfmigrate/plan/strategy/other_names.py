@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import sole_assignment
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove
 from tfmigrate.understand import names
+from tfmigrate.understand.reaching import sole_assignment
 
 
 @dataclass(frozen=True)

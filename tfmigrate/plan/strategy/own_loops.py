@@ -15,8 +15,9 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group, Refusal, concerns
 from tfmigrate.plan.strategy.owner import Home
-from tfmigrate.understand.lifecycle import INFERENCE, Facts
+from tfmigrate.understand.lifecycle import INFERENCE, Facts, Wrap
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.values import Parallel, models_of
 from tfmigrate.walk import walk
 
@@ -27,10 +28,24 @@ _WEIGHTS = frozenset({"trainable_weights", "trainable_variables", "weights", "va
 
 def trained_by_hand(home: Home, drafts: Mapping[Module, Draft]) -> Refusal | None:
     """An optimizer that is given a model's weights by hand, or any that updates near a model that nothing else uses."""
+    for wrap in home.wraps:
+        obeyed = obeyed_now(wrap)
+        if obeyed is not None:
+            return obeyed
     near = {home.module, *(wrap.site.frame.module for wrap in home.wraps)}
     for module, draft in drafts.items():
         steps = _steps(draft.facts)
-        for group in home.groups if steps else ():
+        for group in home.groups:
+            loaded = _behind_a_loader(group, draft) if not group.trainings else None
+            if loaded is not None:
+                place = f"line {module.position(loaded)[0]} of {module.path}"
+                message = (
+                    f"the model is handed to a module that is loaded by a computed name ({place}), and nothing in "
+                    "sight trains it: whether it does so by fit() cannot be determined"
+                )
+                return Refusal(codes.OWN_LOOP, message)
+            if not steps:
+                continue
             alone = module in near and not (group.compiles or group.trainings or _predicts(group, drafts))
             for call in steps:
                 if alone or _is_given(call, group, draft.facts):
@@ -41,6 +56,44 @@ def trained_by_hand(home: Home, drafts: Mapping[Module, Draft]) -> Refusal | Non
                         f"a loop of its own trains the model ({place}): what the scope makes is trained by fit(), or "
                         "by a step that strategy.run() starts on every replica",
                     )
+    return None
+
+
+_LOADERS = frozenset({"importlib.import_module", "imp.load_source", "imp.load_module", "runpy.run_path"})
+
+
+def _behind_a_loader(group: Group, draft: Draft) -> cst.Call | None:
+    """A call that hands the model to what is imported by a name that is computed, so that its loop is out of sight."""
+    for call in draft.module.calls:
+        if any(_is_of(group, arg.value, draft.facts) for arg in call.args) and _is_loaded(call.func, draft):
+            return call
+    return None
+
+
+def _is_loaded(node: cst.BaseExpression, draft: Draft, depth: int = 0) -> bool:
+    for part in walk(node):
+        if isinstance(part, cst.Call):
+            plain = isinstance(part.func, cst.Name) and part.func.value == "__import__"
+            if plain or draft.facts.symbols.get(part.func) in _LOADERS:
+                return True
+        if isinstance(part, cst.Name) and depth < 4:
+            bound = bound_once(part, draft.scopes)
+            if bound is not None and _is_loaded(bound, draft, depth + 1):
+                return True
+    return False
+
+
+def obeyed_now(wrap: Wrap) -> Refusal | None:
+    """A class of the program with a train_step() of its own, which the parallel model, a plain Model, did not have."""
+    for model in models_of(wrap.template):
+        cls = model.instance.cls if model.instance is not None else None
+        if cls is not None and cls.lookup("train_step") is not None:
+            message = (
+                f"the class {cls.node.name.value} has a train_step() of its own, which the parallel model did not "
+                "run, and which fit() would run now: take it out if it shall not be used, or train under a strategy "
+                "by hand"
+            )
+            return Refusal(codes.OWN_LOOP, message)
     return None
 
 

@@ -13,6 +13,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Move, Scope
 from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strategy
 from tfmigrate.plan.strategy.compiles import compiled_apart
+from tfmigrate.plan.strategy.late_devices import Raised, SessionLines, Sessions, raised_settings
 from tfmigrate.plan.strategy.merge_names import Merge
 from tfmigrate.plan.strategy.model_group import Refusal, sites_to_cover
 from tfmigrate.plan.strategy.own_loops import trained_by_hand
@@ -40,6 +41,8 @@ class Placement:
     """Of what builds the model, to where the strategy can be made; `before` is the first of it."""
     far: tuple[tuple[Site, cst.BaseExpression], ...]
     """Places that stand under their model's own strategy instead, each with the expression that is the model there."""
+    raised: Raised
+    """What sets the devices up and goes up to stand before the strategy."""
 
     @property
     def covered(self) -> frozenset[Unit]:
@@ -56,11 +59,13 @@ def placements_of(
     remains: Mapping[Module, Remains],
     drafts: Mapping[Module, Draft],
     lowering: Container[cst.Call],
+    sessions: Sessions,
     facts: ProgramFacts,
 ) -> tuple[list[Placement], dict[cst.Call, Refusal]]:
     """The homes whose strategy can be written, and the calls in those where it cannot.
 
     `lowering`: those whose models may be built further down, because their number of GPUs comes too late otherwise.
+    `sessions`: of each module.
     """
     placements: list[Placement] = []
     refused: dict[cst.Call, Refusal] = {}
@@ -75,22 +80,29 @@ def placements_of(
         if problem is None:
             before = first_common_unit(home.module, runs, home.body)
             move: WayDown | None = None
+            raised: Raised | Refusal = Raised()
             if drafts[home.module].settings.over_workers:
                 cluster = cluster or home.module
                 before, strategy = _before_all_else(home, before, drafts[home.module], cluster)
             else:
                 start = before
                 before, strategy = _outside_loops(home, start, drafts)
-                if _is_early(home, start, strategy, drafts, lowering):
-                    down = _lowered(home, start, near, drafts, facts)
+                passable = sessions.get(home.module, SessionLines()).lines
+                if _is_early(home, start, strategy, drafts, lowering, passable):
+                    down = _lowered(home, start, near, drafts, passable, facts)
                     if down is not None:
                         move, strategy = down
                         before = move.move.units[0]  # type: ignore[assignment]
                         runs = _runs(home, near, remains.get(home.module), move.move)
-            if isinstance(strategy, Strategy):
-                placements.append(Placement(home, strategy, before, runs, move, far))
-            else:
+                if isinstance(strategy, Strategy):
+                    spot = before if move is None else move.move.before
+                    raised = raised_settings(home, spot, facts, sessions, drafts)  # type: ignore[arg-type]
+            if isinstance(strategy, Refusal):
                 problem = strategy
+            elif isinstance(raised, Refusal):
+                problem = raised
+            else:
+                placements.append(Placement(home, strategy, before, runs, move, far, raised))
         if problem is not None:
             refused.update((wrap.call, problem) for wrap in home.wraps)
     return placements, refused
@@ -156,19 +168,25 @@ def _is_early(
     strategy: Strategy | Refusal,
     drafts: Mapping[Module, Draft],
     lowering: Container[cst.Call],
+    passable: Container[cst.CSTNode],
 ) -> bool:
     """Whether a strategy made before `start` would come before what it needs: its number of GPUs, or their choice."""
     if isinstance(strategy, Refusal):
         return strategy.code == codes.GPUS_TOO_LATE and any(wrap.call in lowering for wrap in home.wraps)
-    return is_before_choice_of_devices(home, start, drafts[home.module])
+    return is_before_choice_of_devices(home, start, passable, drafts[home.module])
 
 
 def _lowered(
-    home: Home, start: Unit, near: frozenset[Unit], drafts: Mapping[Module, Draft], facts: ProgramFacts
+    home: Home,
+    start: Unit,
+    near: frozenset[Unit],
+    drafts: Mapping[Module, Draft],
+    passable: Container[cst.CSTNode],
+    facts: ProgramFacts,
 ) -> tuple[WayDown, Strategy] | None:
     """The shortest way down for what a home builds to where its strategy can be made, and that strategy."""
     draft = drafts[home.module]
-    for way in ways_down(home, start, near, _training(home), drafts, facts.exported):
+    for way in ways_down(home, start, near, _training(home), passable, drafts, facts.exported):
         strategy = _strategy(home, way.move.before, drafts)  # type: ignore[arg-type]
         if isinstance(strategy, Strategy) and way.binds.isdisjoint(strategy.names):
             return (way, strategy) if draft.wanted(codes.GPUS_TOO_LATE, way.move.units[0]) else None

@@ -21,7 +21,7 @@ from functools import cached_property
 import libcst as cst
 
 from tfmigrate.plan.change.calls import text_of
-from tfmigrate.plan.change.expressions import assigned, is_pure
+from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Move
 from tfmigrate.plan.strategy.guards import is_cpu_device
@@ -29,6 +29,7 @@ from tfmigrate.plan.strategy.owner import Home
 from tfmigrate.plan.strategy.scope import loops_round
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, is_docstring, suites_of, units_of
+from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Value
 from tfmigrate.walk import children, walk
@@ -57,12 +58,15 @@ class WayDown:
     """The names that are known only after the move's units."""
 
 
-def is_before_choice_of_devices(home: Home, start: Unit, draft: Draft) -> bool:
-    """Whether GPUs are chosen after `start` and before the wrap, so that a strategy made there would ignore it."""
+def is_before_choice_of_devices(home: Home, start: Unit, passable: Container[cst.CSTNode], draft: Draft) -> bool:
+    """Whether GPUs are chosen after `start` and before the wrap, so that a strategy made there would ignore it.
+
+    `passable`: see ways_down(); their settings can stand further up.
+    """
     units = units_of(home.module.places[start].block)
     end = _first_wrap(home, units)
     between = units[home.module.places[start].index : end] if end is not None else ()
-    return any(_chooses_devices(unit, draft) for unit in between)
+    return any(unit not in passable and _chooses_devices(unit, draft) for unit in between)
 
 
 def _chooses_devices(unit: Unit, draft: Draft) -> bool:
@@ -90,13 +94,15 @@ def ways_down(
     start: Unit,
     near: frozenset[Unit],
     training: frozenset[Unit],
+    passable: Container[cst.CSTNode],
     drafts: Mapping[Module, Draft],
     exported: Container[tuple[Module, str]],
 ) -> Iterator[WayDown]:
     """The ways that what a home builds can go down towards its wrap, the shortest first.
 
-    `start`: the unit before which the strategy would be made; `near`: what stands in the scope; `exported`: the names
-    that one module of the program reads of another.
+    `start`: the unit before which the strategy would be made; `near`: what stands in the scope; `passable`: lines of
+    sessions that only carry settings, which become calls that set up devices; `exported`: the names that one module of
+    the program reads of another.
     """
     module = home.module
     draft = drafts[module]
@@ -115,7 +121,7 @@ def ways_down(
         if number == end:
             return
         inside = {unit, *module.inside(unit)}
-        if near.isdisjoint(inside) and proof.may_pass(going, [*passed, unit]):
+        if near.isdisjoint(inside) and (unit in passable or proof.may_pass(going, [*passed, unit])):
             passed.append(unit)
         elif training.isdisjoint(inside) and (near & inside or proof.is_about(going, unit)) and proof.may_go(unit):
             going.append(unit)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import Carrier
+from tfmigrate.plan.change.expressions import Carrier, names_in
 from tfmigrate.plan.change.folding import constant
 from tfmigrate.plan.strategy.gpus import Kind, kinds
 from tfmigrate.plan.strategy.guards import negated
 from tfmigrate.plan.strategy.model_group import Refusal
+from tfmigrate.understand.code import Code, Written
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.program import Module, Unit, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
 
 _LINE = 100
-_REPEATABLE = (ast.Name, ast.Attribute, ast.Subscript)
+_REPEATABLE = (cst.Name, cst.Attribute, cst.Subscript)
 """What reads well more than once."""
 
 
@@ -30,8 +31,8 @@ class Strategy:
     `conditions`: for each way to get there what must hold, from the outside in; nothing is always.
     """
 
-    devices: str
-    conditions: tuple[tuple[str, ...], ...]
+    devices: Written
+    conditions: tuple[tuple[Written, ...], ...]
     name: str = "MirroredStrategy"
     """Its class in tf.distribute."""
 
@@ -47,47 +48,61 @@ class Strategy:
         return Strategy(self.devices, tuple(way for way in ways if not any(set(less) < set(way) for less in ways)))
 
     @property
-    def condition(self) -> str | None:
+    def condition(self) -> Written | None:
         """The conditions as one expression; None is always."""
         if () in self.conditions:
             return None
-        ways = [
-            " and ".join(f"({part})" if len(way) > 1 and (" or " in part or _is_choice(part)) else part for part in way)
-            for way in self.conditions
-        ]
+        ways = [_all(way) for way in self.conditions]
         if len(ways) == 1:
-            return f"({ways[0]})" if _is_choice(ways[0]) else ways[0]
-        return " or ".join(f"({way})" for way in ways)
+            return _bracketed(ways[0]) if _is_choice(ways[0]) else ways[0]
+        return Written.joined(map(_bracketed, ways), " or ")
 
     @property
     def names(self) -> frozenset[str]:
         """Every name in its devices and conditions."""
-        tree = ast.parse(self.statement("_", "_", ""))
-        return frozenset(part.id for part in ast.walk(tree) if isinstance(part, ast.Name))
+        read = [*(part for way in self.conditions for part in way), *([self.devices] if self.devices else [])]
+        return frozenset[str]().union(*(names_in(part.tree) for part in read))
 
-    def statement(self, name: str, tf: str, indent: str) -> str:
+    def statement(self, name: str, tf: str, indent: str) -> Code:
         """The assignment, broken over lines where it is long."""
-        mirrored = f"{tf}.distribute.{self.name}({self.devices and f'devices={self.devices}'})"
+        devices = ("devices=", self.devices) if self.devices else ()
+        mirrored = Written.of(f"{tf}.distribute.{self.name}(", *devices, ")")
         if self.condition is None:
-            return f"{name} = {mirrored}"
+            return Written.of(f"{name} = ", mirrored).code
         default = f"{tf}.distribute.get_strategy()"
-        line = f"{name} = {mirrored} if {self.condition} else {default}"
-        if len(line) <= _LINE:
-            return line
-        return f"{name} = (\n{indent}{mirrored}\n{indent}if {self.condition}\n{indent}else {default}\n)"
+        line = Written.of(f"{name} = ", mirrored, " if ", self.condition, f" else {default}")
+        if len(line.text) <= _LINE:
+            return line.code
+        choice = (mirrored, f"\n{indent}if ", self.condition, f"\n{indent}else {default}")
+        return Written.of(f"{name} = (\n{indent}", *choice, "\n)").code
 
 
-def _is_choice(code: str) -> bool:
+def _all(way: Sequence[Written]) -> Written:
+    """All of some conditions."""
+    parts = (_bracketed(part) if len(way) > 1 and _is_weaker_than_and(part) else part for part in way)
+    return Written.joined(parts, " and ")
+
+
+def _bracketed(part: Written) -> Written:
+    return Written.of("(", part, ")")
+
+
+def _is_weaker_than_and(part: Written) -> bool:
+    return " or " in part.text or _is_choice(part)
+
+
+def _is_choice(part: Written) -> bool:
     """Whether an expression is an `a if b else c`, which must have parentheses where it stands in another one."""
-    return isinstance(ast.parse(code.strip(), mode="eval").body, ast.IfExp)
+    return isinstance(part.tree, cst.IfExp) and not part.tree.lpar
 
 
-def _binds_weakly(code: str) -> bool:
+def _binds_weakly(part: Written) -> bool:
     """Whether a comparison would tear an expression apart: `a if b else c`, `a or b`."""
-    return isinstance(ast.parse(code.strip(), mode="eval").body, ast.IfExp | ast.BoolOp | ast.UnaryOp | ast.Compare)
+    weak = isinstance(part.tree, cst.IfExp | cst.BooleanOperation | cst.UnaryOperation | cst.Comparison)
+    return weak and not part.tree.lpar
 
 
-ALL_WORKERS = Strategy("", ((),), "MultiWorkerMirroredStrategy")
+ALL_WORKERS = Strategy(Written.of(), ((),), "MultiWorkerMirroredStrategy")
 """Over several machines each worker brings the GPUs it sees, and one GPU a worker is worth a strategy too."""
 
 
@@ -107,15 +122,22 @@ def strategy_for(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: st
             return condition
         if condition and condition not in conditions:
             conditions.append(condition)
+    if wrap.several_only and wrap.gpus is not None and devices and (replicas(wrap) or 0) < 2:
+        count = _count(carrier, wrap, home, before)
+        if isinstance(count, Refusal):
+            return count
+        several = Written.of(_bracketed(count) if _binds_weakly(count) else count, " > 1")
+        if several not in conditions and constant(several.tree) is None:
+            conditions.append(several)
     return Strategy(devices, (tuple(conditions),))
 
 
-def _count(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> str | Refusal:
+def _count(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> Written | Refusal:
     assert wrap.gpus is not None
-    text = carrier.carried(wrap.gpus, wrap.site, home, before)
-    if text is None:
+    count = carrier.carried(wrap.gpus, wrap.site, home, before)
+    if count is None:
         return _too_late(f"gpus={wrap.site.frame.module.code(wrap.gpus)}", "its definition", wrap, home, before)
-    return text
+    return count
 
 
 def _too_late(what: str, needed: str, wrap: Wrap, home: Frame, before: Unit) -> Refusal:
@@ -125,24 +147,25 @@ def _too_late(what: str, needed: str, wrap: Wrap, home: Frame, before: Unit) -> 
     return Refusal(codes.GPUS_TOO_LATE, f"{message}: move {needed} above that line")
 
 
-def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str) -> str | Refusal:
-    """The devices argument; "" for all visible devices."""
+def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str) -> Written | Refusal:
+    """The devices argument; nothing for all visible devices."""
     if wrap.gpus is None or wrap.gpus_value == Visible("count"):
-        return ""
+        return Written.of()
     count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
         return count
-    return f"[f{quote}/gpu:{{i}}{quote} for i in {_either(wrap, count, carrier, count, f'range({count})')}]"
+    ids = _either(wrap, count, carrier, count, Written.of("range(", count, ")"))
+    return Written.of(f"[f{quote}/gpu:{{i}}{quote} for i in ", ids, "]")
 
 
-def _either(wrap: Wrap, gpus: str, carrier: Carrier, of_list: str, of_number: str) -> str:
+def _either(wrap: Wrap, gpus: Written, carrier: Carrier, of_list: Written, of_number: Written) -> Written:
     """Code for a list of ids, or for a number, or for what multi_gpu_model itself asked where it can be either."""
-    found = kinds(wrap, carrier.modules)
+    found = kinds(wrap, carrier.scopes)
     if found == {Kind.LIST}:
         return of_list
-    if found == {Kind.NUMBER} or not isinstance(ast.parse(gpus.strip(), mode="eval").body, _REPEATABLE):
+    if found == {Kind.NUMBER} or not isinstance(gpus.tree, _REPEATABLE):
         return of_number
-    return f"({of_list} if isinstance({gpus}, (list, tuple)) else {of_number})"
+    return Written.of("(", of_list, " if isinstance(", gpus, ", (list, tuple)) else ", of_number, ")")
 
 
 def replicas(wrap: Wrap) -> int | None:
@@ -155,7 +178,7 @@ def replicas(wrap: Wrap) -> int | None:
 
 def _condition(
     carrier: Carrier, wrap: Wrap, guard: Guard, home: Frame, before: Unit, tf: str, quote: str
-) -> str | Refusal | None:
+) -> Written | Refusal | None:
     """The guard as a condition to stand at `before`; None where it is decided there already, or decides nothing."""
     node = guard.node
     here = Site(home, before).lifted(guard.frame)
@@ -174,7 +197,8 @@ def _condition(
         condition = f"the condition `{guard.frame.module.code(node.test)}`"
         return _too_late(condition, "what it needs", wrap, home, before)
     test = test if guard.arm == "body" else negated(test)
-    return None if constant(test) else test
+    known = constant(test.tree)
+    return None if known is not None and known.value else test
 
 
 def _always(test: cst.BaseExpression, arm: str) -> bool:
@@ -199,7 +223,7 @@ def _passed(module: Module, unit: Unit, node: cst.CSTNode, wrap: Wrap, home: Fra
 
 def _enough_devices(
     carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, guard: Guard, quote: str
-) -> str | Refusal | None:
+) -> Written | Refusal | None:
     """`try: wrap except ValueError` fell back to one device when devices were missing, or gpus was below 2."""
     if guard.arm != "body":
         return Refusal(codes.ODD_CALL, "it stands in an `except` block: what failed before it cannot be told")
@@ -208,5 +232,6 @@ def _enough_devices(
     count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
         return count
-    wanted = _either(wrap, count, carrier, f"len({count})", f"({count})" if _binds_weakly(count) else count)
-    return f"len({tf}.config.list_physical_devices({quote}GPU{quote})) >= {wanted}"
+    number = _bracketed(count) if _binds_weakly(count) else count
+    wanted = _either(wrap, count, carrier, Written.of("len(", count, ")"), number)
+    return Written.of(f"len({tf}.config.list_physical_devices({quote}GPU{quote})) >= ", wanted)

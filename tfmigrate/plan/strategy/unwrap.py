@@ -7,20 +7,41 @@ from collections.abc import Container, Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Edit, Remove, Replace, Unwrap
 from tfmigrate.understand.lifecycle import Guard
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, only_statement, units_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Parallel, options
 from tfmigrate.walk import walk
 
 
-def unwrapped(draft: Draft, refused: Container[cst.Call]) -> Iterator[Replace]:
+def unwrapped(draft: Draft, refused: Container[cst.Call]) -> Iterator[Edit]:
     """`parallel.layers[-2]` is the model itself now, in whichever module of the program."""
     for node, model in _surely_taken_out(draft):
         if all(parallel.wrap.call not in refused for parallel in _parallel(draft, model)):
-            yield Replace(node, (model,))
+            own = _assigned_to_itself(node, model, draft)
+            yield _without(own, draft.module) if own is not None else Replace(node, (model,))
+
+
+def _without(statement: cst.Assign, module: Module) -> Edit:
+    """The statement goes, and with it an `if` that holds nothing else."""
+    lines = (one for one in module.places if isinstance(one, cst.SimpleStatementLine | cst.SimpleStatementSuite))
+    unit = next(one for one in lines if statement in one.body)
+    owner = module.places[unit].owner
+    if only_statement(unit) is statement and isinstance(owner, cst.If) and owner in module.places:
+        if owner.orelse is None and is_pure(owner.test) and len(units_of(owner.body)) == 1:
+            return Unwrap(owner, None)
+    return Remove(statement)
+
+
+def _assigned_to_itself(node: cst.BaseExpression, model: cst.BaseExpression, draft: Draft) -> cst.Assign | None:
+    """`model = model.layers[-2]`, of which nothing is left."""
+    for part in draft.module.nodes:
+        if isinstance(part, cst.Assign) and part.value is node and len(part.targets) == 1:
+            return part if part.targets[0].target.deep_equals(model) else None
+    return None
 
 
 def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.Call]) -> None:

@@ -251,6 +251,9 @@ def fix_one_sequence(sequence, seed):
     if getattr(sequence, "shuffle", None) is True:
         sequence.shuffle = False  # keras_preprocessing's iterators shuffle by themselves
     owner = type(sequence)
+    if isinstance(getattr(owner, "workers", None), property):  # Keras 3: several threads change the order of batches
+        if sequence.workers > 1 or sequence.use_multiprocessing:
+            sequence.workers, sequence.use_multiprocessing = 1, False
     if SEEDED in vars(owner):
         return
     setattr(owner, SEEDED, True)

@@ -1,0 +1,93 @@
+"""A callback that took the template out of the parallel model is given the model itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+PROGRAM = """from keras.callbacks import Callback
+from keras.layers import Dense, Input
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+class Saver(Callback):
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def on_epoch_end(self, epoch, logs=None):
+        {line}
+
+
+inputs = Input((8,))
+model = Model(inputs, Dense(3)(inputs))
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+callbacks = [Saver(1)]
+{trained}.fit_generator(rows, callbacks=callbacks)
+"""
+
+
+def migrated(line: str, trained: str = "parallel", head: str = "") -> tuple[str, list[str]]:
+    (file,) = migrate_sources({"train.py": head + PROGRAM.format(line=line, trained=trained)}, Settings())
+    assert file.error is None
+    written = file.after.partition("logs=None):\n")[2].partition("\n")[0].strip()
+    return written, [finding.action for finding in file.findings if finding.code == "TFM024"]
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("self.model.layers[-2].save('a.h5')", "self.model.save('a.h5')"),
+        ("self.model.layers[-(self.count + 1)].save('a.h5')", "self.model.save('a.h5')"),
+        ("self.model.layers[-3].save('a.h5')", "self.model.save('a.h5')"),
+        ("self.model.layers[self.count].save('a.h5')", "self.model.save('a.h5')"),
+        ("self.model.get_layer('model_1').save('a.h5')", "self.model.save('a.h5')"),
+        ("template = self.model.layers[-2]", "template = self.model"),
+        ("template = self.model.layers[-(1 + self.count)]", "template = self.model"),
+    ],
+)
+def test_the_model_itself_is_saved(line: str, written: str) -> None:
+    assert migrated(line) == (written, [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(self.model.layers[0].get_weights())",
+        "print(self.model.get_layer('dense_1').get_weights())",
+        "print(len(self.model.layers))",
+        "print(self.other.layers[-2].save('a.h5'))",
+        "print([layer.name for layer in self.model.layers[1:]])",
+    ],
+)
+def test_what_is_a_layer_stays(line: str) -> None:
+    assert migrated(line) == (line, [])
+
+
+@pytest.mark.parametrize("line", ["print(self.model.layers[-3])", "print(self.model.layers[self.count].get_weights())"])
+def test_a_layer_counted_from_the_end_is_told(line: str) -> None:
+    assert migrated(line) == (line, ["warn"])
+
+
+@pytest.mark.parametrize("line", ["template = self.model.layers[-2]", "self.model.layers[-2].save('a.h5')"])
+def test_another_model_keeps_its_layer(line: str) -> None:
+    """A callback that only another model is trained with; one whose use is out of sight."""
+    head = "from keras.models import load_model\nother = load_model('other')\n"
+    assert migrated(line, "other", head) == (line, [])
+    text = PROGRAM.replace("callbacks = [Saver(1)]\n", "").replace(", callbacks=callbacks", "")
+    (file,) = migrate_sources({"train.py": text.format(line=line, trained="parallel")}, Settings())
+    assert line in file.after
+    assert ("TFM024", "warn") in {(finding.code, finding.action) for finding in file.findings}
+
+
+def test_a_callback_of_another_file_and_set_model() -> None:
+    saver, _, train = PROGRAM.partition("\n\ninputs")
+    saver = saver.format(line="pass") + "\n    def set_model(self, model):\n        self.kept = model.layers[-2]\n"
+    train = "from keras.layers import Dense, Input\nfrom keras.models import Model\n" + "inputs" + train
+    train = "from keras.utils import multi_gpu_model\nfrom saver import Saver\n" + train.format(trained="parallel")
+    files = migrate_sources({"saver.py": saver, "train.py": train}, Settings())
+    assert "self.kept = model\n" in next(file.after for file in files if file.path == "saver.py")

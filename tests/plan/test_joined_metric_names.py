@@ -1,0 +1,69 @@
+"""Names of metrics that are put together change as those that are written out do, or are reported."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """from keras.callbacks import EarlyStopping
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse", metrics=["accuracy"])
+prefix = "out_"
+"""
+
+
+def migrated(lines: str, head: str = HEAD) -> tuple[str, list[str]]:
+    (file,) = migrate_sources({"train.py": f"{head}MARK = 0\n{lines}\n"}, Settings(ignore=("TFM309",)))
+    assert file.error is None
+    actions = [finding.action for finding in file.findings if finding.code == "TFM210"]
+    return file.after.partition("MARK = 0\n")[2].rstrip("\n"), actions
+
+
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("EarlyStopping(monitor='val_' + 'acc')", "EarlyStopping(monitor='val_accuracy')"),
+        ("EarlyStopping('val_' + prefix + 'acc')", "EarlyStopping('val_out_accuracy')"),
+        ("EarlyStopping(monitor='val_%s' % 'acc')", "EarlyStopping(monitor='val_accuracy')"),
+        ("EarlyStopping(monitor='val_{}'.format('acc'))", "EarlyStopping(monitor='val_accuracy')"),
+        ("EarlyStopping(monitor=other + 'acc')", "EarlyStopping(monitor=other + 'accuracy')"),
+        ("EarlyStopping(monitor=other + '_acc')", "EarlyStopping(monitor=other + '_accuracy')"),
+        ("name = 'val_acc'\nEarlyStopping(monitor=name)", "name = 'val_accuracy'\nEarlyStopping(monitor=name)"),
+        ("EarlyStopping('val_acc' if x else 'acc')", "EarlyStopping('val_accuracy' if x else 'accuracy')"),
+    ],
+)
+def test_a_name_put_together_is_the_one_of_today(lines: str, after: str) -> None:
+    written, actions = migrated(lines)
+    assert written == after
+    assert set(actions) == {"rewrite"}
+
+
+@pytest.mark.parametrize("lines", ["EarlyStopping(monitor='val_' + name)", "EarlyStopping(monitor='val_%s' % name)"])
+def test_a_name_out_of_sight_is_reported(lines: str) -> None:
+    assert migrated(lines) == (lines, ["warn"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "EarlyStopping(monitor='val_' + 'loss')",
+        "EarlyStopping(monitor=other + 'loss')",
+        "EarlyStopping(monitor=other + 'vacc')",
+        "EarlyStopping(monitor=args.monitor)",
+        "print('val_' + 'acc')",
+    ],
+)
+def test_other_names_stay(lines: str) -> None:
+    assert migrated(lines) == (lines, [])
+
+
+def test_metrics_that_keep_their_names() -> None:
+    lines = "EarlyStopping(monitor='val_' + 'acc')"
+    assert migrated(lines, HEAD.replace('"accuracy"', '"acc"')) == (lines, [])

@@ -1,0 +1,89 @@
+"""What said in how many threads a Sequence is loaded keeps its effect."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import Sequence, multi_gpu_model
+
+
+class Rows(Sequence):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return load(index)
+
+
+def rows():
+    while True:
+        yield load(0)
+
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+train, held = Rows(), Rows()
+"""
+
+
+def migrated(lines: str) -> tuple[str, bool]:
+    (file,) = migrate_sources({"train.py": f"{HEAD}MARK = 0\n{lines}\n"}, Settings())
+    assert file.error is None
+    told = any(f.action == "warn" and "asks a Sequence" in f.message for f in file.findings)
+    return file.after.partition("MARK = 0\n")[2].rstrip("\n"), told
+
+
+ALL = "{0}.workers, {0}.use_multiprocessing, {0}.max_queue_size"
+
+
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        ("fit_generator(train, workers=8)", f"{ALL.format('train')} = 8, False, 10\nmodel.fit(train)"),
+        (
+            "fit_generator(train, use_multiprocessing=True, max_queue_size=count(), epochs=2)",
+            "train.workers = 1\ntrain.use_multiprocessing = True\ntrain.max_queue_size = count()\n"
+            "model.fit(train, epochs=2)",
+        ),
+        (
+            "fit_generator(Rows(), workers=8)",
+            f"train_sequence = Rows()\n{ALL.format('train_sequence')} = 8, False, 10\nmodel.fit(train_sequence)",
+        ),
+        (
+            "fit_generator(train, workers=8, validation_data=held)",
+            f"for sequence in (train, held):\n    {ALL.format('sequence')} = 8, False, 10\n"
+            "model.fit(train, validation_data=held)",
+        ),
+        ("evaluate_generator(held, workers=8)", f"{ALL.format('held')} = 8, False, 10\nmodel.evaluate(held)"),
+        ("predict_generator(held, workers=8)", f"{ALL.format('held')} = 8, False, 10\nmodel.predict(held)"),
+        ("fit(train, workers=8)", f"{ALL.format('train')} = 8, False, 10\nmodel.fit(train)"),
+    ],
+)
+def test_the_sequence_says_it(call: str, after: str) -> None:
+    assert migrated(f"parallel.{call}") == (after, False)
+
+
+@pytest.mark.parametrize("asked", ["workers=1", "workers=0", "use_multiprocessing=False", "max_queue_size=10"])
+def test_what_keras_did_anyway_is_not_said(asked: str) -> None:
+    assert migrated(f"parallel.fit_generator(train, {asked})") == ("model.fit(train)", False)
+
+
+@pytest.mark.parametrize(("data", "told"), [("unknown", True), ("rows()", False)])
+def test_data_that_may_be_a_sequence_is_reported(data: str, told: bool) -> None:
+    after, said = migrated(f"parallel.fit_generator({data}, workers=8, steps_per_epoch=3)")
+    assert ".workers" not in after
+    assert said == told
+
+
+def test_a_sequence_in_epochs_is_loaded_as_it_was() -> None:
+    (file,) = migrate_sources(
+        {"train.py": f"{HEAD}parallel.fit_generator(train, steps_per_epoch=3, workers=8)\n"}, Settings()
+    )
+    assert f"{ALL.format('train')} = 8, False, 10\nmodel.fit(Epochs(train, 3))" in file.after
+    assert "setattr(self, name, getattr(data, name))" in file.after

@@ -1,0 +1,63 @@
+"""What comes from a module out of sight counts as possible: it is mended where that is safe, or reported."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """from keras.utils import Sequence, multi_gpu_model
+from nets import build
+import data
+import losses
+
+
+class Rows(Sequence):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return data.load(index)
+
+
+def batches():
+    while True:
+        yield data.load(0)
+
+
+model = build()
+parallel = multi_gpu_model(model, gpus=2)
+"""
+
+
+def found(lines: str) -> set[tuple[str, str]]:
+    (file,) = migrate_sources({"train.py": f"{HEAD}{lines}\n"}, Settings())
+    assert file.error is None, file.error
+    return {(f.code, f.action) for f in file.findings if f.code in ("TFM402", "TFM403", "TFM409")}
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("parallel.fit_generator(batches(), steps_per_epoch=3)", {("TFM402", "warn")}),
+        ("parallel.fit_generator(Rows(), steps_per_epoch=3)", {("TFM409", "rewrite")}),
+        ("parallel.fit_generator(data.batches(), steps_per_epoch=3)", {("TFM402", "warn")}),
+        ("rows = data.batches()\nparallel.fit_generator(rows, steps_per_epoch=3)", {("TFM402", "warn")}),
+        ("parallel.compile('sgd', losses.dice)", {("TFM403", "warn")}),
+        ("parallel.compile('sgd', loss={'a': losses.dice, 'b': 'mse'})", {("TFM403", "warn")}),
+        ("parallel.compile('sgd', losses.focal(2), ['acc'])", {("TFM403", "warn")}),
+        ("parallel.compile('sgd', 'mse', metrics=[losses.dice])", set()),
+        ("parallel.compile('sgd', 'mse')", set()),
+        ("parallel.fit_generator(Rows())", set()),
+        ("parallel.evaluate_generator(data.batches(), steps=3)", set()),
+        ("other = data.Other()\nother.compile('sgd', losses.dice)", set()),
+    ],
+)
+def test_a_model_loss_or_generator_out_of_sight(lines: str, expected: set[tuple[str, str]]) -> None:
+    assert found(lines) == expected
+
+
+@pytest.mark.parametrize("loss", ["keras.losses.mse", "tf.keras.losses.MeanSquaredError()"])
+def test_the_losses_of_keras_are_known(loss: str) -> None:
+    assert found(f"import keras\nimport tensorflow as tf\nparallel.compile('sgd', {loss})") == set()

@@ -1,0 +1,108 @@
+"""How many threads or processes load a Sequence: Keras 2 asks fit(), Keras 3 the Sequence itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, is_false, named_arguments
+from tfmigrate.plan.data.sequences import is_sequence
+from tfmigrate.plan.edits import Code, Edit, Insert, joined
+from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import dotted
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import Opaque, Parameter, Symbol
+
+_DEFAULTS = {"workers": "1", "use_multiprocessing": "False", "max_queue_size": "10"}
+"""What Keras 2 began with. All three are written: a class whose __init__ does not call that of Keras has none."""
+_SHORT = 14
+"""A Sequence's name with which all three assignments stand on one line of less than 100 columns."""
+_METHODS = {
+    **{name: tuple(dict.fromkeys((*parameters, *_DEFAULTS))) for name, parameters in GENERATOR_METHODS.items()},
+    "fit": (*FIT, *_DEFAULTS),
+    "evaluate": (*EVALUATE, *_DEFAULTS),
+}
+_DATA = ("generator", "x", "validation_data")
+
+
+def loading_workers(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`fit_generator(rows, workers=8)`: `rows.workers` says so before the call."""
+    seen: set[cst.Call] = set()
+    for use in facts.uses:
+        named = named_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
+        if named is None or use.call in seen or not use.is_of_model:
+            continue
+        asked = {name: named[name].value for name in _DEFAULTS if name in named}
+        if all(_is_default(name, value) for name, value in asked.items()):
+            continue
+        seen.add(use.call)
+        found = [named[name].value for name in _DATA if name in named]
+        cut_short = "steps_per_epoch" in named  # a Sequence made in the call is wrapped there
+        sequences = [node for node in found if _surely_sequence(node, facts) and (dotted(node) or not cut_short)]
+        if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
+            yield _set(use, asked, sequences, facts, scopes)
+        elif not sequences and found and _may_be_sequence(found[0], facts):
+            listed = ", ".join(f"{name} = {facts.module.code(value)}" for name, value in asked.items())
+            message = (
+                "Keras 3 asks a Sequence in how many threads or processes it is loaded, and fit() has no arguments for "
+                f"it: if the data is a Sequence, set there `{listed}`"
+            )
+            yield CallChange(codes.GENERATOR_METHODS, found[0], message, action="warn")
+
+
+def _is_default(name: str, value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.Integer):
+        return value.value in (_DEFAULTS[name], "0" if name == "workers" else "")
+    return name == "use_multiprocessing" and is_false(value)
+
+
+def _surely_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
+    found = facts.options(node)
+    return bool(found) and all(map(is_sequence, found)) and (bool(dotted(node)) or isinstance(node, cst.Call))
+
+
+def _may_be_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
+    """Whether what the data is cannot be told, or it is a Sequence on some path."""
+    found = facts.options(node)
+    return not found or any(is_sequence(one) or isinstance(one, Opaque | Parameter | Symbol) for one in found)
+
+
+def _set(
+    use: Use,
+    asked: dict[str, cst.BaseExpression],
+    sequences: list[cst.BaseExpression],
+    facts: Facts,
+    scopes: Scopes,
+) -> CallChange:
+    """Lines before the call; what is made in the call itself gets a name there."""
+    lines: list[Code] = []
+    wrapped: list[tuple[cst.BaseExpression, Code]] = []
+    scope = scopes.by_node[use.site.frame.function or facts.module.tree]
+    held: list[str] = []
+    for number, node in enumerate(sequences):
+        name = facts.module.code(node)
+        if not dotted(node):
+            name = scopes.fresh("validation_sequence" if number else "train_sequence", scope)
+            lines.append((f"{name} = ", node))
+            wrapped.append((node, (name,)))
+        held.append(name)
+    values: dict[str, Code] = {name: (asked.get(name, default),) for name, default in _DEFAULTS.items()}
+    one = scopes.fresh("sequence", scope) if len(held) > 1 else held[0]
+    # On one line where all is written out.
+    if all(isinstance(value, cst.Integer | cst.Name) for value in asked.values()) and len(one) <= _SHORT:
+        setting = joined([", ".join(f"{one}.{name}" for name in values), joined(values.values(), ", ")], " = ")
+        settings = [setting]
+    else:
+        settings = [(f"{one}.{name} = ", *value) for name, value in values.items()]
+    indent = facts.module.tree.default_indent if len(held) > 1 else ""
+    setting = joined([(indent, *line) for line in settings], "\n")
+    if len(held) > 1:
+        setting = (f"for {one} in ({', '.join(held)}):\n", *setting)
+    insert: Edit = Insert(use.site.unit, joined([*lines, setting], "\n"), (use.site.unit,))
+    message = "Keras 3 asks the Sequence in how many threads or processes it is loaded: its attributes say so"
+    edit = Revision(use.call, wrapped=tuple(wrapped)) if wrapped else None
+    return CallChange(codes.GENERATOR_METHODS, use.call, message, edit or insert, more=(insert,) if edit else ())

@@ -1,0 +1,57 @@
+"""Names that `from keras.layers import *` brought by the way: what Keras's modules had imported for themselves."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Insert
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import dotted, import_statements, is_star_import
+from tfmigrate.understand.scopes import Scopes
+
+_IMPORTS = {
+    "K": "from tensorflow.keras import backend as K",
+    "np": "import numpy as np",
+    **{one: f"import {one}" for one in ("os", "csv", "json", "time", "warnings", "copy", "six", "sys", "re", "types")},
+}
+"""What the modules of Keras 2.0 to 2.3.1 imported at their top, and had no `__all__` to keep in."""
+
+
+def names_through_stars(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`K` and `np` of a script that imports neither: tensorflow.keras does not bring them, so they are imported."""
+    stars = [
+        (statement, unit)
+        for statement, unit in import_statements(facts.module)
+        if isinstance(statement, cst.ImportFrom)
+        and is_star_import(statement)
+        and not statement.relative
+        and names.flavour(dotted(statement.module)) == "keras"
+        and facts.module.places[unit].owner is None
+    ]
+    if not stars:
+        return
+    missing = [name for name in _IMPORTS if _comes_by_star(name, facts, scopes)]
+    if not missing:
+        return
+    statement, unit = stars[0]
+    listed = ", ".join(missing)
+    message = f"tensorflow.keras does not bring {listed}, as the star imports of Keras did by the way: imported here"
+    edit = Insert(unit, "\n".join(_IMPORTS[name] for name in missing))
+    yield CallChange(codes.STANDALONE_KERAS, statement, message, edit)
+
+
+def _comes_by_star(name: str, facts: Facts, scopes: Scopes) -> bool:
+    """Whether the module reads a name that nothing in it binds."""
+    if hasattr(builtins, name):
+        return False
+    return any(
+        scopes.owner(name, scope) is None and any(mention.node not in facts.symbols for mention in scope.mentions[name])
+        for scope in scopes.by_node.values()
+        if name in scope.mentions
+    )

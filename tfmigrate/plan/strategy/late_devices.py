@@ -1,0 +1,147 @@
+"""GPUs that a program chooses or sets up where a strategy would be made already: TensorFlow takes neither then.
+
+The old program started its GPUs at the wrap, which asked which there are, so what it chose before that counted. A
+strategy is made further up, where the model is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.expressions import Carrier, is_pure
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Edit, Insert, Remove
+from tfmigrate.plan.strategy.model_group import Refusal
+from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.understand.code import Written
+from tfmigrate.understand.lifecycle import DeviceChoice, ProgramFacts
+from tfmigrate.understand.program import Module, Unit, only_statement, root_name
+from tfmigrate.understand.values import Site
+
+
+@dataclass(frozen=True)
+class SessionLines:
+    """The statements of a module whose session only carries settings, by the set_session() call that ends them."""
+
+    by_call: Mapping[cst.Call, frozenset[cst.CSTNode]] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> frozenset[cst.CSTNode]:
+        return frozenset().union(*self.by_call.values())
+
+
+Sessions = Mapping[Module, SessionLines]
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What goes up to stand before a strategy."""
+
+    sessions: tuple[tuple[cst.Call, Unit], ...] = ()
+    """set_session() calls, and the unit of the same module before which the settings of each shall stand."""
+    edits: tuple[tuple[Module, Edit], ...] = ()
+
+
+def raised_settings(
+    home: Home, before: Unit, facts: ProgramFacts, sessions: Sessions, drafts: Mapping[Module, Draft]
+) -> Raised | Refusal:
+    """How the devices are set up before a strategy that is made just before the unit `before` of its home.
+
+    The settings of a session need nothing and stand anywhere; a variable of the environment goes up where its value is
+    known there. Otherwise the strategy cannot be made there.
+    """
+    raised: dict[cst.Call, Unit] = {}
+    edits: list[tuple[Module, Edit]] = []
+    carrier = Carrier(drafts)
+    seen: set[cst.BaseExpression] = set()
+    for choice, made, at in _late(home, before, facts):
+        if choice.node in seen:
+            continue
+        module = choice.site.frame.module
+        session = sessions.get(module, SessionLines())
+        if isinstance(choice.node, cst.Call) and choice.node in session.by_call and at.frame is choice.site.frame:
+            raised[choice.node] = made
+        elif not any(_precedes(Site(at.frame, at.unit), wrap.site, facts) for wrap in home.wraps):
+            continue  # It came too late in the old program too.
+        else:
+            moved = _variable_set_at(choice, made, at, carrier)
+            if moved is None:
+                return _too_late(choice, home, before)
+            edits.extend((module, edit) for edit in moved)
+        seen.add(choice.node)
+    return Raised(tuple(raised.items()), tuple(edits))
+
+
+def _late(home: Home, before: Unit, facts: ProgramFacts) -> Iterator[tuple[DeviceChoice, Unit, Site]]:
+    """The choices that come after the strategy; where it is made, or called for, in that function; and they themselves
+    as seen from there."""
+    for choice in facts.device_choices:
+        for group in home.groups:
+            made = Site(group.home, before)
+            met = _met(made, choice.site, facts)
+            if met is None:
+                continue
+            first, second = met
+            module = first.frame.module
+            after = module.order[second.unit] > module.order[first.unit]
+            if after and not module.exclusive(first.unit, second.unit):
+                yield choice, first.unit, second
+                break
+
+
+def _met(one: Site, other: Site, facts: ProgramFacts) -> tuple[Site, Site] | None:
+    """Two places as seen from the innermost function that both run under."""
+    frames = {site.frame: site for site in one.chain() if site.unit in site.frame.module.order}
+    for site in other.chain():
+        if site.frame in frames and site.unit in site.frame.module.order:
+            return frames[site.frame], site
+    # A top level runs where another module imports it.
+    top, end = [list(site.chain())[-1] for site in (one, other)]
+    modules = top.frame.module, end.frame.module
+    imported = facts.import_sites.get((modules[1], modules[0])) if top.frame.function is None else None
+    if imported is not None:
+        return _met(imported, other, facts)
+    imported = facts.import_sites.get(modules) if end.frame.function is None else None
+    return None if imported is None else _met(one, imported, facts)
+
+
+def _precedes(one: Site, other: Site, facts: ProgramFacts) -> bool:
+    """Whether one place may run before the other."""
+    met = _met(one, other, facts)
+    if met is None:
+        return True
+    first, second = met
+    return first.frame.module.order[first.unit] < first.frame.module.order[second.unit]
+
+
+def _variable_set_at(choice: DeviceChoice, made: Unit, at: Site, carrier: Carrier) -> tuple[Edit, ...] | None:
+    """`os.environ["CUDA_VISIBLE_DEVICES"] = ...` above the strategy, where it stands in the same block."""
+    unit, module = choice.site.unit, choice.site.frame.module
+    small = only_statement(unit)
+    if at.frame is not choice.site.frame or not isinstance(small, cst.Assign) or len(small.targets) != 1:
+        return None
+    if small.targets[0].target is not choice.node or module.places[unit].block is not module.places[made].block:
+        return None
+    root = root_name(choice.node.value) if isinstance(choice.node, cst.Subscript) else None
+    known = root is not None and carrier.carried(root, choice.site, at.frame, made) == Written.of(root.value)
+    value = carrier.carried(small.value, choice.site, at.frame, made)
+    if not known or value is None or not is_pure(small.value):
+        return None
+    return Insert(made, (f"{module.code(choice.node)} = ", *value.code), (unit,)), Remove(small)
+
+
+def _too_late(choice: DeviceChoice, home: Home, before: Unit) -> Refusal:
+    module = choice.site.frame.module
+    line, _ = module.position(choice.node)
+    file = "" if module is home.module else f" of {module.path}"
+    here = home.module.position(before)[0]
+    place = f"line {here}" if module is home.module else f"line {here} of {home.module.path}"
+    message = (
+        f"the GPUs are chosen at line {line}{file}, and the strategy must be made before the model, at {place}, which "
+        "starts them: choose them above that line"
+    )
+    return Refusal(codes.GPUS_TOO_LATE, message)

@@ -1,0 +1,149 @@
+"""Where values come from: what a name is bound to, and what a call passes for a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import libcst as cst
+
+from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
+from tfmigrate.understand.values import Frame, Site
+
+
+def reaching(name: str, scope: LexicalScope, scopes: Scopes) -> list[Occurrence]:
+    """Every place that binds the variable which a name is in a scope."""
+    return [mention for mention in scopes.of_variable(name, scope) if mention.binds]
+
+
+def assigned(binding: Occurrence) -> cst.BaseExpression | None:
+    """The expression a name is bound to by a plain `name = expression`."""
+    if not isinstance(binding.unit, cst.SimpleStatementLine):
+        return None
+    for small in binding.unit.body:
+        if isinstance(small, cst.Assign) and any(target.target is binding.node for target in small.targets):
+            return small.value
+    return None
+
+
+def sole_assignment(binding: Occurrence) -> cst.Assign | None:
+    """The `name = value`, alone on its line, that binds a name."""
+    small = only_statement(binding.unit)
+    if isinstance(small, cst.Assign) and len(small.targets) == 1 and small.targets[0].target is binding.node:
+        return small
+    return None
+
+
+def bound_once(node: cst.Name, scopes: Scopes, reads: int | None = None) -> cst.BaseExpression | None:
+    """The value of a name that is bound in one place only, and read in `reads` places where that is given."""
+    scope = scopes.holding(node)
+    if scope is None:
+        return None
+    bindings = reaching(node.value, scope, scopes)
+    if len(bindings) != 1 or (reads is not None and len(scopes.of_variable(node.value, scope)) - 1 != reads):
+        return None
+    return assigned(bindings[0])
+
+
+def settled(node: cst.BaseExpression, scopes: Scopes) -> cst.BaseExpression:
+    """An expression, or what it is by another name, through every name that is bound in one place only."""
+    seen = {node}
+    while isinstance(node, cst.Name):
+        value = bound_once(node, scopes)
+        if value is None or value in seen:
+            return node
+        seen.add(value)
+        node = value
+    return node
+
+
+def values_of(
+    node: cst.BaseExpression, frame: Frame, scopes: Mapping[Module, Scopes]
+) -> Iterator[tuple[Frame, cst.BaseExpression]]:
+    """An expression of an activation, and those that a name in its place may have its value from: what it is assigned
+    anywhere, and what the caller passes for it. Each once."""
+    pending = [(frame, node)]
+    seen: set[tuple[Frame, cst.BaseExpression]] = set()
+    while pending:
+        frame, node = pending.pop()
+        if (frame, node) in seen:
+            continue
+        seen.add((frame, node))
+        yield frame, node
+        if isinstance(node, cst.Name):
+            own = scopes[frame.module]
+            scope = own.by_node[frame.function or frame.module.tree]
+            caller = passed(node.value, frame)
+            pending.extend([(caller[0].frame, caller[1])] if caller is not None else [])
+            for binding in reaching(node.value, scope, own):
+                value, holder = assigned(binding), _holding(binding, frame)
+                pending.extend([(holder, value)] if value is not None and holder is not None else [])
+
+
+def _holding(binding: Occurrence, frame: Frame) -> Frame | None:
+    """The activation whose variable a binding makes, as it is seen from another one."""
+    holder: Frame | None = frame
+    while holder is not None and (holder.function or holder.module.tree) is not binding.scope.node:
+        holder = holder.closure
+    return holder
+
+
+def parameters_of(function: cst.FunctionDef | cst.Lambda) -> list[str]:
+    """The names that a caller can pass a value by, in their order."""
+    params = function.params
+    return [param.name.value for param in (*params.posonly_params, *params.params, *params.kwonly_params)]
+
+
+def named(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[str, cst.Arg]]:
+    """Each argument with its parameter's name, in order of appearance; "" for one that has no parameter in sight."""
+    for position, arg in enumerate(args):
+        place = parameters[position] if position < len(parameters) else ""
+        yield arg.keyword.value if arg.keyword is not None else place, arg
+
+
+def _explicit(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[str, cst.Arg]]:
+    """As named(), without what *args and **kwargs pass, and what stands behind *args and has no name."""
+    places = True
+    for name, arg in named(args, parameters):
+        places = places and arg.star != "*"
+        if not arg.star and (places or arg.keyword is not None):
+            yield name, arg
+
+
+def bound(args: Sequence[cst.Arg], parameters: Sequence[str]) -> dict[str, cst.Arg] | None:
+    """Each argument under its parameter's name, in order of appearance; None with *args, **kwargs or too many."""
+    found = dict(named(args, parameters))
+    return None if "" in found or any(arg.star for arg in args) else found
+
+
+def passed(name: str, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
+    """What the caller of an activation passes for a parameter, or its default, and where that stands."""
+    function, call = frame.function, frame.call_node
+    if not isinstance(function, cst.FunctionDef) or call is None or frame.call is None:
+        return None
+    names = parameters_of(function)
+    if frame.owner is not None and not _is_static(function) and not _passes_itself(call, frame.call):
+        if names[:1] == [name]:
+            return (frame.call, call.func.value) if isinstance(call.func, cst.Attribute) else None
+        names = names[1:]
+    given = dict(_explicit(call.args, names))
+    if name in given:
+        return frame.call, given[name].value
+    if name not in names or any(arg.star for arg in call.args):
+        return None
+    params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
+    default = next(param.default for param in params if param.name.value == name)
+    return (Site(frame.closure, function), default) if default is not None and frame.closure is not None else None
+
+
+def _is_static(function: cst.FunctionDef) -> bool:
+    kinds = (one.decorator for one in function.decorators)
+    return any(isinstance(kind, cst.Name) and kind.value == "staticmethod" for kind in kinds)
+
+
+def _passes_itself(call: cst.Call, site: Site) -> bool:
+    """Whether a method is called on its class and given the object: `Base.__init__(self, model)`."""
+    around = site.frame.function
+    first = call.args[0].value if call.args and call.args[0].keyword is None else None
+    own = parameters_of(around)[:1] if isinstance(around, cst.FunctionDef) and site.frame.owner is not None else []
+    return isinstance(first, cst.Name) and [first.value] == own
