@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator, Sequence
+from contextlib import nullcontext
 
 import libcst as cst
 
 from tfmigrate.understand import names
 from tfmigrate.understand.dress import dressed_parameters
-from tfmigrate.understand.functions import define, enter, name_of, unknown_arguments
+from tfmigrate.understand.functions import define, enter, name_of, positional, unknown_arguments
 from tfmigrate.understand.program import dotted, units_of
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.values import (
@@ -25,6 +26,7 @@ from tfmigrate.understand.values import (
     all_sites,
 )
 from tfmigrate.understand.wraps import wrap
+from tfmigrate.walk import walk
 
 
 def define_class(walker: Walker, unit: cst.ClassDef) -> None:
@@ -97,15 +99,47 @@ def _new_instance(state: State, cls: ClassValue) -> Instance | ModelObject:
 def walk_methods(walker: Walker, cls: ClassValue, mentioned: Container[str]) -> None:
     """Walk the methods that nothing called on this class, inherited too: __init__ first, inner helpers last.
 
+    Who calls them, and in which order, is not in sight: what sets an attribute is walked before what reads it.
     `mentioned`: every name that the program mentions.
     """
     state = walker.state
     instance = state.instances.get(cls) or _new_instance(state, cls)
-    for method in sorted(cls.methods(), key=lambda one: (name_of(one) != "__init__", name_of(one) in mentioned)):
+    for method in _makers_first(sorted(cls.methods(), key=lambda one: name_of(one) in mentioned)):
         done = method.node in state.entered if method.owner is cls else (cls, method.node) in state.entered_on
         if not done:
             note_walked(state, cls, method)
-            enter(walker, method, ((None, instance), *unknown_arguments(walker, method)[1:]), None, None)
+            with nullcontext() if name_of(method) == "__init__" else state.perhaps():
+                enter(walker, method, ((None, instance), *unknown_arguments(walker, method)[1:]), None, None)
+
+
+def _makers_first(methods: Sequence[FunctionValue]) -> Iterator[FunctionValue]:
+    """`__init__`, then the others, each after those that set what it reads, unless they need each other."""
+    read = {method: _attributes(method, method.node.body) for method in methods}
+    made = {method: _assigned(method) for method in methods}
+    called = {method: [one for one in methods if name_of(one) in read[method]] for method in methods}
+    for _ in methods:  # What a method calls on its object, it does.
+        for method, inner in called.items():
+            made[method].update(*(made[one] for one in inner))
+    left = sorted(methods, key=lambda one: name_of(one) != "__init__")
+    while left:
+        needing = {one for one in left for two in left if two is not one and (made[two] - made[one]) & read[one]}
+        free = (one for one in left if one not in needing)
+        chosen = left[0] if name_of(left[0]) == "__init__" else next(free, left[0])
+        left.remove(chosen)
+        yield chosen
+
+
+def _assigned(method: FunctionValue) -> set[str]:
+    """The attributes of its object that a method assigns to."""
+    targets = (part.target for part in walk(method.node.body) if isinstance(part, cst.AssignTarget | cst.AnnAssign))
+    return set().union(*(_attributes(method, target) for target in targets))
+
+
+def _attributes(method: FunctionValue, node: cst.CSTNode) -> set[str]:
+    """The attributes of its object that a part of a method mentions."""
+    receiver = [parameter.name.value for parameter in positional(method.node.params)[:1]]
+    found = (part for part in walk(node) if isinstance(part, cst.Attribute))
+    return {part.attr.value for part in found if isinstance(part.value, cst.Name) and part.value.value in receiver}
 
 
 def note_walked(state: State, cls: ClassValue, method: FunctionValue) -> None:

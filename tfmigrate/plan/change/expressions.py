@@ -215,10 +215,10 @@ class Carrier:
     @staticmethod
     def same_object(name: str, source: Frame, target: Frame) -> str | None:
         """What `self` of one method is called in another one of the same object, which built what the first wraps."""
-        if source.owner is None or target.owner is None or name != _receiver(source.function):
+        if source.owner is None or target.owner is None or name != receiver_of(source.function):
             return None
         related = set(source.owner.ancestors()) & set(target.owner.ancestors())
-        return _receiver(target.function) if related else None
+        return receiver_of(target.function) if related else None
 
     def attribute_is_early(self, name: str, source: Frame, target: Frame, before: cst.CSTNode) -> bool:
         """Whether an attribute of the object that both methods belong to has its value for good just before `before`.
@@ -229,7 +229,7 @@ class Carrier:
         assert target.owner is not None
         owners = dict.fromkeys((*target.owner.ancestors(), *source.owner.ancestors()))
         kept = _kept_as(owners, name)
-        setters = [(method, unit) for cls in owners for method, unit in _setters(cls, kept)]
+        setters = [(method, unit) for cls in owners for method, unit in setters_of(cls, kept)]
         if not setters or any(method.name.value != "__init__" for method, _ in setters):
             return False
         here = Site(target, before)  # type: ignore[arg-type]
@@ -245,7 +245,7 @@ class Carrier:
         Raises _Unavailable where more than one statement assigns to it, or the one that does may be left out.
         """
         owners = source.frame.owner.ancestors() if source.frame.owner is not None else ()
-        setters = [setter for cls in owners for setter in _setters(cls, name)]
+        setters = [setter for cls in owners for setter in setters_of(cls, name)]
         if len(setters) != 1:
             raise _Unavailable
         method, unit = setters[0]
@@ -360,10 +360,10 @@ class _Substitution(ast.NodeTransformer):
                 self.changed = True
                 return ast.Attribute(ast.Name(receiver, ast.Load()), node.attr, ast.Load())
             settled = receiver is None and self._carrier.attribute_is_settled(text, target, before)
-            if node.value.id == _receiver(source.function) and not settled:
+            if node.value.id == receiver_of(source.function) and not settled:
                 self.changed = True
                 return self._carrier.attribute_value(node.attr, self._source, self._way)
-            if node.value.id == _receiver(source.function) and source is not target:
+            if node.value.id == receiver_of(source.function) and source is not target:
                 if not self._carrier.attribute_is_untouched(node.attr, self._source, self._way):
                     raise _Unavailable
         if not self._carrier.attribute_is_settled(text, target, before):
@@ -390,7 +390,7 @@ def _arms(binding: Occurrence, frame: Frame) -> Sequence[tuple[cst.CSTNode, cst.
     return tuple(frame.module.arms(binding.unit)) if binding.unit is not function else ()
 
 
-def _receiver(function: cst.CSTNode | None) -> str | None:
+def receiver_of(function: cst.CSTNode | None) -> str | None:
     """The name a method has for its object."""
     if not isinstance(function, cst.FunctionDef):
         return None
@@ -402,11 +402,11 @@ def _methods(cls: ClassValue) -> Iterator[cst.FunctionDef]:
     return (unit for unit in units_of(cls.node.body) if isinstance(unit, cst.FunctionDef))
 
 
-def _setters(cls: ClassValue, name: str) -> Iterator[tuple[cst.FunctionDef, Unit]]:
+def setters_of(cls: ClassValue, name: str) -> Iterator[tuple[cst.FunctionDef, Unit]]:
     """The methods of a class that assign to an attribute of their object, and the statements that do."""
     module = cls.closure.module
     for method in _methods(cls):
-        text = f"{_receiver(method)}.{name}"
+        text = f"{receiver_of(method)}.{name}"
         for unit in module.inside(method):
             if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) and _assigns(unit, text, module):
                 yield method, unit
@@ -423,7 +423,7 @@ def _kept_as(owners: Iterable[ClassValue], name: str) -> str:
         lines = [unit for unit in units_of(node.body) if not is_docstring(only_statement(unit))]
         small = only_statement(lines[0]) if len(lines) == 1 else None
         found = small.value if isinstance(small, cst.Return) else None
-        if properties and isinstance(found, cst.Attribute) and dotted(found.value) == _receiver(node):
+        if properties and isinstance(found, cst.Attribute) and dotted(found.value) == receiver_of(node):
             return found.attr.value
     return name
 
@@ -431,7 +431,7 @@ def _kept_as(owners: Iterable[ClassValue], name: str) -> str:
 def _methods_that_set(owners: Iterable[ClassValue], name: str) -> set[str]:
     """The methods of an object that set one of its attributes, themselves or through each other, but for __init__."""
     methods = {method for cls in owners for method in _methods(cls)}
-    setting = {method for cls in owners for method, _ in _setters(cls, name)}
+    setting = {method for cls in owners for method, _ in setters_of(cls, name)}
     while True:
         found = {method.name.value for method in setting} - {"__init__"}
         more = {method for method in methods - setting if _calls(method.body, found)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import libcst as cst
+
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.values import (
     Frame,
@@ -65,10 +67,10 @@ def home_of(wrap: Wrap) -> Frame | None:
     if here in built.chain():
         return here
     callers = set(here.chain())
-    return next((frame for frame in built.chain() if frame in callers or _share_an_object(frame, here)), built)
+    return next((frame for frame in built.chain() if frame in callers or shares_object(frame, here)), built)
 
 
-def _share_an_object(one: Frame, other: Frame) -> bool:
+def shares_object(one: Frame, other: Frame) -> bool:
     """Whether two activations may be methods of one object."""
     if one.owner is None or other.owner is None:
         return False
@@ -133,6 +135,22 @@ def sites_to_cover(group: Group) -> frozenset[Site]:
         sites.add(use.site)
         sites.update(use.parts)
     return frozenset(sites)
+
+
+def built_apart(wrap: Wrap) -> str:
+    """Of a wrap without a home: two places where parts of its model are made, in words."""
+    outermost: dict[Frame, Site] = {}
+    for site in opaque_sites(wrap.template):
+        *_, last = site.chain()
+        outermost.setdefault(last.frame, last)
+    places = []
+    for site in outermost.values():
+        line, _ = site.frame.module.position(site.unit)
+        function = site.frame.function
+        name = f", in {function.name.value}()" if isinstance(function, cst.FunctionDef) else ""
+        places.append((site.frame.module.path, line, name))
+    first, second, *_ = sorted(set(places))
+    return " and ".join(f"line {line} of {path}{name}" for path, line, name in (first, second))
 
 
 def template_problem(wrap: Wrap) -> str | None:
