@@ -122,8 +122,9 @@ def _makers_first(methods: Sequence[FunctionValue]) -> Iterator[FunctionValue]:
             made[method].update(*(made[one] for one in inner))
     left = sorted(methods, key=lambda one: name_of(one) != "__init__")
     while left:
-        needing = {one for one in left for two in left if two is not one and (made[two] - made[one]) & read[one]}
-        free = (one for one in left if one not in needing)
+        needing = {one for one in left for two in left if two is not one and made[two] & read[one]}
+        waiting = {one for one in left for two in left if two is not one and (made[two] - made[one]) & read[one]}
+        free = (one for some in (needing, waiting) for one in left if one not in some)
         chosen = left[0] if name_of(left[0]) == "__init__" else next(free, left[0])
         left.remove(chosen)
         yield chosen

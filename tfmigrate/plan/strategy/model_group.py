@@ -9,6 +9,7 @@ import libcst as cst
 
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.values import (
+    NOTHING,
     Frame,
     Instance,
     Made,
@@ -160,6 +161,8 @@ def template_problem(wrap: Wrap) -> str | None:
             return f"the model is the parameter `{option.name}`, and no call in sight gives it one"
         if isinstance(option, Opaque) and not option.sites:
             return f"the model is {option.origin}, whose construction is not in sight"
+        if option == NOTHING:
+            return "nothing in sight makes the model before it is wrapped here"
         if isinstance(option, Method):
             return f"the model is the attribute `{option.name}` of something that was not followed"
         if isinstance(option, Instance):

@@ -12,11 +12,19 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.expressions import receiver_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.kept import attribute_for, keeper_of
-from tfmigrate.plan.strategy.model_group import Group, Refusal, common_frame, group_of, home_of, sites_to_cover
+from tfmigrate.plan.strategy.model_group import (
+    Group,
+    Refusal,
+    common_frame,
+    group_of,
+    home_of,
+    shares_object,
+    sites_to_cover,
+)
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted
-from tfmigrate.understand.values import Frame, Site, models_of
+from tfmigrate.understand.values import Frame, ModelObject, Site, models_of
 from tfmigrate.walk import walk
 
 
@@ -53,8 +61,9 @@ def homes_of(
     by_frame: dict[Frame, list[Wrap]] = {}
     wraps = tuple(wraps)
     frames = {wrap: callers.get(wrap) or _raised(wrap, facts, drafts) for wrap in wraps}
-    split = {wrap.call for wrap, frame in frames.items() if frame is None}
+    split = {wrap.call for wrap, frame in frames.items() if frame is None or _builds_beside(frame, wrap, facts)}
     keepers = {wrap: keeper_of(wrap, facts, drafts) for wrap in wraps if wrap.call in split}
+    keepers = {wrap: keeper for wrap, keeper in keepers.items() if keeper is not None or frames[wrap] is None}
     for wrap in wraps:
         frame = keepers[wrap] if wrap in keepers else frames[wrap]
         if frame is None:
@@ -172,6 +181,25 @@ def _builds_others(home: Frame, facts: ProgramFacts) -> bool:
         if model not in wrapped
         for frame in model.site.frame.chain()
     )
+
+
+def _builds_beside(home: Frame, wrap: Wrap, facts: ProgramFacts) -> bool:
+    """Whether the method that is a wrap's home has another one of its object beside it that has the model built too."""
+    if home.owner is None:
+        return False
+    group = group_of(home, (wrap,), facts)
+    lines = {unit for model in group.models for unit in _building(model, home)}
+    others = (model for model in facts.models if model not in group.models)
+    return any(
+        not lines.isdisjoint(_building(model, home))
+        and all(frame.function is not home.function for frame in model.site.frame.chain())
+        for model in others
+    )
+
+
+def _building(model: ModelObject, home: Frame) -> Iterator[Unit]:
+    """The lines of methods of the home's object under which a model is made."""
+    return (site.unit for site in model.site.chain() if shares_object(site.frame, home))
 
 
 def _reachable_far(group: Group, site: Site, drafts: Mapping[Module, Draft]) -> bool:
