@@ -15,6 +15,7 @@ from tfmigrate.plan.edits import Plan, Scope, Unwrap, place_of
 from tfmigrate.plan.keras import cautions
 from tfmigrate.plan.keras.companions import Found, plan_companions, plan_readiness
 from tfmigrate.plan.keras.decays import decays_of
+from tfmigrate.plan.keras.own_optimizers import plan_own_optimizers
 from tfmigrate.plan.keras.saving import loaded_files, renamed_files, writes_hdf5
 from tfmigrate.plan.names.moved import moved_modules
 from tfmigrate.plan.names.program_imports import leave_imports_in_use, plan_imports
@@ -163,7 +164,7 @@ def _migrate(
         home = placement.home
         compiles = [use for group in home.groups for use in group.compiles]
         cautions.say_trainable_toggles(compiles, drafts)
-        cautions.say_shared_optimizers(compiles, drafts)
+        plan_own_optimizers(compiles, drafts)
         cautions.say_compiled_out_of_sight(home, facts, drafts)
         if placement.over_workers:
             saving |= workers.plan_home(home, facts, drafts)
