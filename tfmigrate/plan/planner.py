@@ -17,6 +17,7 @@ from tfmigrate.plan.keras.companions import Found, plan_companions, plan_readine
 from tfmigrate.plan.keras.decays import decays_of
 from tfmigrate.plan.keras.own_optimizers import plan_own_optimizers
 from tfmigrate.plan.keras.saving import loaded_files, renamed_files, writes_hdf5
+from tfmigrate.plan.keras.toggles import plan_toggles
 from tfmigrate.plan.names.moved import moved_modules
 from tfmigrate.plan.names.program_imports import leave_imports_in_use, plan_imports
 from tfmigrate.plan.names.tables import Tables
@@ -163,7 +164,8 @@ def _migrate(
     for placement in placements:
         home = placement.home
         compiles = [use for group in home.groups for use in group.compiles]
-        cautions.say_trainable_toggles(compiles, drafts)
+        trainings = [use for group in home.groups for use in group.trainings]
+        cautions.say_trainable_toggles(compiles, drafts, plan_toggles(compiles, trainings, drafts))
         plan_own_optimizers(compiles, drafts)
         cautions.say_compiled_out_of_sight(home, facts, drafts)
         if placement.over_workers:

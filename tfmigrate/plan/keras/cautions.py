@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 import libcst as cst
@@ -14,19 +14,34 @@ from tfmigrate.plan.strategy.owner import Home
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Parallel, Site, Value, opaque_sites, options
+from tfmigrate.understand.values import (
+    ClassValue,
+    FunctionValue,
+    Literal,
+    ModelObject,
+    Parallel,
+    Site,
+    Value,
+    models_of,
+    opaque_sites,
+    options,
+)
 from tfmigrate.walk import walk
 
 
-def say_trainable_toggles(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
+def say_trainable_toggles(
+    compiles: Iterable[Use], drafts: Mapping[Module, Draft], mended: Set[ModelObject] = frozenset()
+) -> None:
     """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead.
 
-    `compiles`: the compile() calls of the models under one strategy.
+    `compiles`: the compile() calls of the models under one strategy; `mended`: parts of which it is set at each step.
     """
     compiled = [_places(use.receiver) for use in compiles]
     for draft in drafts.values():
         for node, value, _ in draft.facts.toggles:
             toggled = _places(value)
+            if models_of(value) and models_of(value) <= mended:
+                continue
             if toggled and toggled in compiled and any(toggled < whole for whole in compiled):
                 draft.say(
                     codes.TRAINABLE_TOGGLE,
