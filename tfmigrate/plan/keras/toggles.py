@@ -137,23 +137,36 @@ def _only(unit: Unit) -> bool:
 
 
 def _expression(part: ModelObject, use: Use, drafts: _Drafts) -> Code | None:
-    """Code that is the part where a model is trained: a name of that function, or an attribute of its object."""
+    """Code that is the part where a model is trained: an attribute of its object, or a name of that function."""
+    attribute = _attribute(part, use, drafts)
+    if attribute is not None:
+        return (attribute,)
     frame, draft = use.site.frame, drafts[use.site.frame.module]
     inside = set(walk(frame.function or frame.module.tree))
     for node in _mentions(draft):
         if node in inside and _is_part(node, part, draft) and _is_settled(node, use, draft):
             return (node,)
-    receiver, own = receiver_of(frame.function), frame.owner
-    if receiver is None or own is None:
-        return None
-    for module in drafts:
-        for target, value, _ in drafts[module].facts.toggles:
-            held = target.value if isinstance(target, cst.Attribute) else None
-            if isinstance(held, cst.Attribute) and models_of(value) == {part}:
-                owner = next((cls for cls in _classes(held, drafts[module]) if _share_a_base(cls, own)), None)
-                if owner is not None and _is_set_once(held.attr.value, (owner, own)):
-                    return (f"{receiver}.{held.attr.value}",)
     return None
+
+
+def _attribute(part: ModelObject, use: Use, drafts: _Drafts) -> str | None:
+    """The attribute whose `trainable` a method of the same object sets."""
+    receiver, own = receiver_of(use.site.frame.function), use.site.frame.owner
+    for draft in drafts.values() if receiver is not None and own is not None else ():
+        for target, value, _ in draft.facts.toggles:
+            held = target.value if isinstance(target, cst.Attribute) else None
+            if not isinstance(held, cst.Attribute) or models_of(value) != {part} or own is None:
+                continue
+            owner = next((cls for cls in _classes(held, draft) if _share_a_base(cls, own)), None)
+            method = next((one for one in _methods_round(held, draft) if dotted(held.value) == receiver_of(one)), None)
+            if owner is not None and method is not None and _is_set_once(held.attr.value, (owner, own)):
+                return f"{receiver}.{held.attr.value}"
+    return None
+
+
+def _methods_round(node: cst.CSTNode, draft: Draft) -> Iterator[cst.FunctionDef]:
+    functions = (one for one in draft.module.nodes if isinstance(one, cst.FunctionDef))
+    return (function for function in functions if any(node is part for part in walk(function)))
 
 
 def _classes(node: cst.CSTNode, draft: Draft) -> Iterator[ClassValue]:
@@ -179,13 +192,13 @@ def _targets(unit: Unit) -> set[str]:
 
 
 def _mentions(draft: Draft) -> Iterator[cst.BaseExpression]:
-    """The expressions that models are trained by, and those whose `trainable` is set."""
-    for use in draft.facts.uses:
-        if isinstance(use.call.func, cst.Attribute):
-            yield use.call.func.value
+    """The expressions whose `trainable` is set, and those that models are trained by."""
     for target, _, _ in draft.facts.toggles:
         if isinstance(target, cst.Attribute):
             yield target.value
+    for use in draft.facts.uses:
+        if isinstance(use.call.func, cst.Attribute):
+            yield use.call.func.value
 
 
 def _is_part(node: cst.BaseExpression, part: ModelObject, draft: Draft) -> bool:
