@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.understand import names
 from tfmigrate.understand.dress import dressed_parameters
-from tfmigrate.understand.functions import define, enter, name_of, positional, unknown_arguments
+from tfmigrate.understand.functions import define, enter, name_of, unknown_arguments
 from tfmigrate.understand.program import dotted, units_of
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.values import (
@@ -26,7 +26,6 @@ from tfmigrate.understand.values import (
     all_sites,
 )
 from tfmigrate.understand.wraps import wrap
-from tfmigrate.walk import walk
 
 
 def define_class(walker: Walker, unit: cst.ClassDef) -> None:
@@ -114,33 +113,29 @@ def walk_methods(walker: Walker, cls: ClassValue, mentioned: Container[str]) -> 
 
 def _makers_first(methods: Sequence[FunctionValue]) -> Iterator[FunctionValue]:
     """`__init__`, then the others, each after those that set what it reads, unless they need each other."""
-    read = {method: _attributes(method, method.node.body) for method in methods}
-    made = {method: _assigned(method) for method in methods}
-    called = {method: [one for one in methods if name_of(one) in read[method]] for method in methods}
-    for _ in methods:  # What a method calls on its object, it does.
+    names = {name_of(method): method for method in methods}
+    made = {method: set(method.attributes_set) for method in methods}
+    called = {method: [names[name] for name in method.attributes if name in names] for method in methods}
+    grown = True
+    while grown:  # What a method calls on its object, it does.
+        sizes = [len(one) for one in made.values()]
         for method, inner in called.items():
             made[method].update(*(made[one] for one in inner))
-    left = sorted(methods, key=lambda one: name_of(one) != "__init__")
+        grown = sizes != [len(one) for one in made.values()]
+    makers: dict[str, set[FunctionValue]] = {}
+    for method, attributes in made.items():
+        for name in attributes:
+            makers.setdefault(name, set()).add(method)
+    none: set[FunctionValue] = set()
+    needing = {one: none.union(*(makers.get(name, none) for name in one.attributes)) - {one} for one in methods}
+    waiting = {one: none.union(*(makers.get(n, none) for n in one.attributes - made[one])) - {one} for one in methods}
+    left = dict.fromkeys(sorted(methods, key=lambda one: name_of(one) != "__init__"))
     while left:
-        needing = {one for one in left for two in left if two is not one and made[two] & read[one]}
-        waiting = {one for one in left for two in left if two is not one and (made[two] - made[one]) & read[one]}
-        free = (one for some in (needing, waiting) for one in left if one not in some)
-        chosen = left[0] if name_of(left[0]) == "__init__" else next(free, left[0])
-        left.remove(chosen)
+        first = next(iter(left))
+        free = (one for needs in (needing, waiting) for one in left if needs[one].isdisjoint(left))
+        chosen = first if name_of(first) == "__init__" else next(free, first)
+        del left[chosen]
         yield chosen
-
-
-def _assigned(method: FunctionValue) -> set[str]:
-    """The attributes of its object that a method assigns to."""
-    targets = (part.target for part in walk(method.node.body) if isinstance(part, cst.AssignTarget | cst.AnnAssign))
-    return set().union(*(_attributes(method, target) for target in targets))
-
-
-def _attributes(method: FunctionValue, node: cst.CSTNode) -> set[str]:
-    """The attributes of its object that a part of a method mentions."""
-    receiver = [parameter.name.value for parameter in positional(method.node.params)[:1]]
-    found = (part for part in walk(node) if isinstance(part, cst.Attribute))
-    return {part.attr.value for part in found if isinstance(part.value, cst.Name) and part.value.value in receiver}
 
 
 def note_walked(state: State, cls: ClassValue, method: FunctionValue) -> None:
