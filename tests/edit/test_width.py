@@ -100,6 +100,7 @@ def test_a_line_is_broken_inside_its_brackets(line: str, broken: str, newline: s
         f"f({'a' * 120}[0])()",
         f"# {'why ' * 40}(a, b)",
         f"'''\n{'f(a, b), ' * 20}\n'''",
+        f"from tensorflow.keras.layers import {', '.join(['BatchNormalization as B'] * 5)}, \\\n    Dense, Flatten",
     ],
 )
 def test_a_line_that_no_bracket_helps_stays_valid(line: str) -> None:

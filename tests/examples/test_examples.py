@@ -43,7 +43,6 @@ NOT_RUN = {
     "TFM004-1": "a builder that nothing calls",
     "TFM024-2": "asks the command line how many GPUs there are",
     "TFM022-1": "reads a file that an old run saved from its parallel model: tests/checkpoint makes and converts some",
-    "TFM401-1": "told: which of its two models learns depends on the version of Keras, by 1e-1 as the page says",
     "TFM404-1": "told: a stateful layer runs under no strategy, and on no multi_gpu_model either",
     "TFM223-1": "a loop of its own leaves no trace: tests/plan/test_strategy_methods.py runs it",
     "TFM223-2": "a class that nothing makes an object of",

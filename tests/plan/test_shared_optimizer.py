@@ -58,3 +58,44 @@ def test_told_at_the_second_compile(body: str, lines: list[int]) -> None:
     assert file.error is None
     told = [finding.line - LINES for finding in file.findings if finding.code == "TFM405"]
     assert told == lines
+
+
+COPY = "type(opt).from_config(opt.get_config())"
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "counts"),
+    [("SGD(0.1)", False), ("SGD(0.1, decay=1e-4)", True), ("Adam(0.1)", True), ("RMSprop(0.1)", False)],
+)
+def test_each_further_model_gets_one_of_its_own(optimizer: str, counts: bool) -> None:
+    start = START.replace("import SGD", "import SGD, Adam, RMSprop")
+    body = (
+        f"opt = {optimizer}\na, b = build(1), build(2)\na.compile(opt, 'mse')\nb.compile(loss='mse', optimizer=opt)\n"
+    )
+    file = migrate_bytes((start + body).encode(), "train.py", Settings())
+    assert "    a.compile(opt, 'mse')\n" in file.after
+    assert f"    b.compile(loss='mse', optimizer={COPY})\n" in file.after
+    (found,) = (finding for finding in file.findings if finding.code == "TFM405")
+    assert found.action == "rewrite"
+    assert ("counted their steps together" in found.message) is counts
+
+
+def test_one_of_an_attribute_and_one_in_a_loop_get_their_own() -> None:
+    body = "for width in (1, 2):\n    build(width).compile(settings.opt, 'mse')\n"
+    start = START.replace("def build", "class settings:\n    opt = SGD(0.1)\n\n\ndef build")
+    after = migrate_bytes((start + body).encode(), "train.py", Settings()).after
+    assert "compile(type(settings.opt).from_config(settings.opt.get_config()), 'mse')" in after
+
+
+def test_what_is_no_name_is_reported_alone() -> None:
+    body = "opts = [SGD(0.1)]\na, b = build(1), build(2)\na.compile(opts[0], 'mse')\nb.compile(opts[0], 'mse')\n"
+    file = migrate_bytes((START + body).encode(), "train.py", Settings())
+    (found,) = (finding for finding in file.findings if finding.code == "TFM405")
+    assert found.action == "warn"
+    assert "from_config" not in file.after
+
+
+def test_a_suppressed_one_stays() -> None:
+    body = "opt = SGD(0.1)\na, b = build(1), build(2)\na.compile(opt, 'mse')\n"
+    body += "b.compile(opt, 'mse')  # tfmigrate: skip[TFM405]\n"
+    assert "from_config" not in migrate_bytes((START + body).encode(), "train.py", Settings()).after

@@ -160,6 +160,8 @@ class _Fitting:
         words = [tokens[n].string for n in code]
         if words[0] != "from" or "import" not in words or not {"(", ";", "\\", "*"}.isdisjoint(words):
             return None
+        if tokens[code[-1] + 1].type not in (tokenize.COMMENT, tokenize.NEWLINE):
+            return None  # Behind a backslash its names go on.
         head, tail = tokens[code[words.index("import")]].end[1], tokens[code[-1]].end[1]
         newline, indent = _newline(line), line[: len(line) - len(line.lstrip())]
         names = line[head:tail].strip()

@@ -15,8 +15,10 @@ from tfmigrate.plan.edits import Plan, Scope, Unwrap, place_of
 from tfmigrate.plan.keras import cautions
 from tfmigrate.plan.keras.companions import Found, plan_companions, plan_readiness
 from tfmigrate.plan.keras.decays import decays_of
+from tfmigrate.plan.keras.own_optimizers import plan_own_optimizers
 from tfmigrate.plan.keras.saving import loaded_files, renamed_files, writes_hdf5
 from tfmigrate.plan.keras.sessions import session_lines
+from tfmigrate.plan.keras.toggles import plan_toggles
 from tfmigrate.plan.names.moved import moved_modules
 from tfmigrate.plan.names.program_imports import leave_imports_in_use, plan_imports
 from tfmigrate.plan.names.tables import Tables
@@ -29,7 +31,7 @@ from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
 from tfmigrate.plan.strategy.owner import Home, homes_of
-from tfmigrate.plan.strategy.placement import Placement, make_strategy, placements_of, scope_far_places
+from tfmigrate.plan.strategy.placement import Placement, make_strategy, placements_of, scope_far_places, scope_methods
 from tfmigrate.plan.strategy.remains import Remains, remains_of
 from tfmigrate.plan.strategy.trail import story_of, trail_of
 from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
@@ -134,7 +136,8 @@ def _to_callers(homes: Iterable[Home], unplaced: Mapping[cst.Call, Refusal]) -> 
         for group in home.groups:
             for wrap in group.wraps:
                 refusal = unplaced.get(wrap.call)
-                if refusal is not None and refusal.code == codes.GPUS_TOO_LATE and group.home.call is not None:
+                late = refusal is not None and refusal.code == codes.GPUS_TOO_LATE
+                if late and group.home.call is not None and not home.kept:
                     found[wrap] = group.home.call.frame
                 else:
                     stuck.add(wrap.call)
@@ -170,11 +173,13 @@ def _migrate(
     for placement in placements:
         home = placement.home
         compiles = [use for group in home.groups for use in group.compiles]
-        cautions.say_trainable_toggles(compiles, drafts)
-        cautions.say_shared_optimizers(compiles, drafts)
+        trainings = [use for group in home.groups for use in group.trainings]
+        cautions.say_trainable_toggles(compiles, drafts, plan_toggles(compiles, trainings, drafts))
+        plan_own_optimizers(compiles, drafts)
         cautions.say_compiled_out_of_sight(home, facts, drafts)
         if placement.over_workers:
             saving |= workers.plan_home(home, facts, drafts)
+    scope_methods(placements, drafts)
     scope_far_places(placements, remains, drafts)
     for wrap in wraps:
         draft = drafts[wrap.site.frame.module]
@@ -280,12 +285,11 @@ def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> fr
 
 def _is_inside(placement: Placement, sites: Iterable[Site]) -> bool:
     """Whether one of some places stands in the scope of a strategy."""
-    module, units = placement.home.module, placement.covered
-    lifted = (site.lifted(group.home) for site in sites for group in placement.home.groups)
     return any(
-        not units.isdisjoint((site.unit, *module.ancestors(site.unit)))
-        for site in lifted
-        if site is not None and site.unit in module.places  # a default value's stands nowhere
+        not placement.covered.isdisjoint((one.unit, *one.frame.module.ancestors(one.unit)))
+        for site in sites
+        for one in site.chain()
+        if one.unit in one.frame.module.places  # a default value's stands nowhere
     )
 
 

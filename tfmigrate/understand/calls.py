@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from tfmigrate.understand import containers, machine, names
@@ -79,11 +81,20 @@ def _note(state: State, callee: Value, arguments: Arguments, node: cst.Call) -> 
     methods = [option for option in in_order(callee) if isinstance(option, Method) and option.function is None]
     if methods and (methods[0].name in MODEL_METHODS or any(models_of(method.receiver) for method in methods)):
         receiver = join(*(method.receiver for method in methods))
-        use = Use(methods[0].name, node, state.site, receiver, arguments)
+        toggled = tuple(_toggled(state, receiver)) if methods[0].name == "compile" else ()
+        use = Use(methods[0].name, node, state.site, receiver, arguments, toggled)
         state.facts.uses.append(use)
         state.program_facts.uses.append(use)
         if use.method in TRAINING | {"compile"} or any(isinstance(one, Parallel) for one in options(receiver)):
             state.effects += 1
+
+
+def _toggled(state: State, receiver: Value) -> Iterator[tuple[ModelObject, Value]]:
+    """The models of a receiver, and those they are built on, of which `trainable` was set, with its value."""
+    for model in dict.fromkeys(part for whole in models_of(receiver) for part in whole.base_models()):
+        value = state.attribute(model, "trainable")
+        if value is not None:
+            yield model, value
 
 
 def _is_for_its_own_sake(node: cst.Call, unit: Unit) -> bool:

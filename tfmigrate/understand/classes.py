@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator, Sequence
+from contextlib import nullcontext
 
 import libcst as cst
 
@@ -97,15 +98,44 @@ def _new_instance(state: State, cls: ClassValue) -> Instance | ModelObject:
 def walk_methods(walker: Walker, cls: ClassValue, mentioned: Container[str]) -> None:
     """Walk the methods that nothing called on this class, inherited too: __init__ first, inner helpers last.
 
+    Who calls them, and in which order, is not in sight: what sets an attribute is walked before what reads it.
     `mentioned`: every name that the program mentions.
     """
     state = walker.state
     instance = state.instances.get(cls) or _new_instance(state, cls)
-    for method in sorted(cls.methods(), key=lambda one: (name_of(one) != "__init__", name_of(one) in mentioned)):
+    for method in _makers_first(sorted(cls.methods(), key=lambda one: name_of(one) in mentioned)):
         done = method.node in state.entered if method.owner is cls else (cls, method.node) in state.entered_on
         if not done:
             note_walked(state, cls, method)
-            enter(walker, method, ((None, instance), *unknown_arguments(walker, method)[1:]), None, None)
+            with nullcontext() if name_of(method) == "__init__" else state.perhaps():
+                enter(walker, method, ((None, instance), *unknown_arguments(walker, method)[1:]), None, None)
+
+
+def _makers_first(methods: Sequence[FunctionValue]) -> Iterator[FunctionValue]:
+    """`__init__`, then the others, each after those that set what it reads, unless they need each other."""
+    names = {name_of(method): method for method in methods}
+    made = {method: set(method.attributes_set) for method in methods}
+    called = {method: [names[name] for name in method.attributes if name in names] for method in methods}
+    grown = True
+    while grown:  # What a method calls on its object, it does.
+        sizes = [len(one) for one in made.values()]
+        for method, inner in called.items():
+            made[method].update(*(made[one] for one in inner))
+        grown = sizes != [len(one) for one in made.values()]
+    makers: dict[str, set[FunctionValue]] = {}
+    for method, attributes in made.items():
+        for name in attributes:
+            makers.setdefault(name, set()).add(method)
+    none: set[FunctionValue] = set()
+    needing = {one: none.union(*(makers.get(name, none) for name in one.attributes)) - {one} for one in methods}
+    waiting = {one: none.union(*(makers.get(n, none) for n in one.attributes - made[one])) - {one} for one in methods}
+    left = dict.fromkeys(sorted(methods, key=lambda one: name_of(one) != "__init__"))
+    while left:
+        first = next(iter(left))
+        free = (one for needs in (needing, waiting) for one in left if needs[one].isdisjoint(left))
+        chosen = first if name_of(first) == "__init__" else next(free, first)
+        del left[chosen]
+        yield chosen
 
 
 def note_walked(state: State, cls: ClassValue, method: FunctionValue) -> None:

@@ -99,6 +99,8 @@ class Use:
     site: Site
     receiver: Value
     arguments: Arguments
+    trainable: tuple[tuple[ModelObject, Value], ...] = ()
+    """Of a compile(): what `trainable` was set to by then, of the model and of those it is built on."""
 
     @property
     def models(self) -> frozenset[ModelObject]:

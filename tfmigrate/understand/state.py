@@ -179,6 +179,16 @@ class State:
             self.frame, self.unit, self.guards, self.scopes, self.returns, self.class_body = saved
 
     @contextmanager
+    def perhaps(self) -> Iterator[None]:
+        """Code that is called from out of sight, if at all: what it does to objects may be done when others are."""
+        before, self.store = self.store, Store(self.store)
+        try:
+            yield
+        finally:
+            before.absorb(self.store)
+            self.store = before
+
+    @contextmanager
     def elsewhere(self, *, frame: Frame | None = None, unit: Unit | None = None) -> Iterator[None]:
         """Another place, while expressions are evaluated as what stands there; what is not given stays."""
         saved = self.frame, self.unit

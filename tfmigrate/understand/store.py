@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tfmigrate.understand.values import Frame, Value, join
+from tfmigrate.understand.values import NOTHING, Frame, Value, is_keras, join, options
 
 Key = tuple[object, str]
 """(activation, variable) or (object, attribute)."""
@@ -56,6 +56,21 @@ class Store:
                 if not isinstance(key[0], Frame):
                     known = self.get(key)
                     self._own[key] = value if known is None else join(known, value)
+
+    def absorb(self, layer: Store) -> None:
+        """Join what was done to objects in a layer that may not be run, or not before what is walked next.
+
+        An attribute that is None until a part of a model is made is that part for whoever reads it.
+        """
+        for key, value in layer._own.items():
+            if not isinstance(key[0], Frame):
+                known = self.get(key)
+                self._own[key] = value if known is None else _made(join(known, value))
+
+
+def _made(value: Value) -> Value:
+    left = [option for option in options(value) if option != NOTHING]
+    return join(*left) if is_keras(value) and left else value
 
 
 def _is_gone(key: Key) -> bool:

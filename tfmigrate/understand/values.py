@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Union
 import libcst as cst
 
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.walk import children
+from tfmigrate.walk import children, walk
 
 if TYPE_CHECKING:
     from tfmigrate.understand.lifecycle import Wrap
@@ -143,6 +143,23 @@ class FunctionValue:
     @cached_property
     def is_generator(self) -> bool:
         return isinstance(self.node, cst.FunctionDef) and contains_yield(self.node)
+
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """The attributes of its object that a method mentions."""
+        return frozenset(self._attributes(self.node.body))
+
+    @cached_property
+    def attributes_set(self) -> frozenset[str]:
+        """Those that it assigns to, or to whose items and attributes."""
+        parts = (part for part in walk(self.node.body) if isinstance(part, cst.AssignTarget | cst.AnnAssign))
+        return frozenset(name for part in parts for name in self._attributes(part.target))
+
+    def _attributes(self, node: cst.CSTNode) -> Iterator[str]:
+        receiver = [param.name.value for param in (*self.node.params.posonly_params, *self.node.params.params)][:1]
+        for part in walk(node):
+            if isinstance(part, cst.Attribute) and isinstance(part.value, cst.Name) and part.value.value in receiver:
+                yield part.attr.value
 
 
 def _is_object(base: Value) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -13,19 +14,34 @@ from tfmigrate.plan.strategy.owner import Home
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Parallel, Site, Value, opaque_sites, options
+from tfmigrate.understand.values import (
+    ClassValue,
+    FunctionValue,
+    Literal,
+    ModelObject,
+    Parallel,
+    Site,
+    Value,
+    models_of,
+    opaque_sites,
+    options,
+)
 from tfmigrate.walk import walk
 
 
-def say_trainable_toggles(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
+def say_trainable_toggles(
+    compiles: Iterable[Use], drafts: Mapping[Module, Draft], mended: Set[ModelObject] = frozenset()
+) -> None:
     """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead.
 
-    `compiles`: the compile() calls of the models under one strategy.
+    `compiles`: the compile() calls of the models under one strategy; `mended`: parts of which it is set at each step.
     """
     compiled = [_places(use.receiver) for use in compiles]
     for draft in drafts.values():
         for node, value, _ in draft.facts.toggles:
             toggled = _places(value)
+            if models_of(value) and models_of(value) <= mended:
+                continue
             if toggled and toggled in compiled and any(toggled < whole for whole in compiled):
                 draft.say(
                     codes.TRAINABLE_TOGGLE,
@@ -41,44 +57,52 @@ def _places(model: Value) -> frozenset[tuple[Module, Unit]]:
     return frozenset((site.frame.module, site.unit) for site in opaque_sites(model))
 
 
-def say_shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
-    """One optimizer object, two models: Keras 3 builds it for the first one's weights alone.
+@dataclass(frozen=True)
+class Shared:
+    """A compile() whose optimizer was built for other weights before."""
 
-    So it does for a model that is compiled again when some of its layers are no longer frozen.
-    """
+    use: Use
+    made: cst.CSTNode | None
+    """The call that makes the optimizer."""
+    why: str
+    mend: str
+
+
+def say_shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
+    """One optimizer object, two models: Keras 3 builds it for the first one's weights alone."""
+    for shared in shared_optimizers(compiles, drafts):
+        draft = drafts[shared.use.site.frame.module]
+        draft.say(codes.SHARED_OPTIMIZER, shared.use.call, f"{shared.why}; {shared.mend}", "warn")
+
+
+def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> Iterator[Shared]:
+    """Each compile() but the first of an optimizer's; that of a model whose layers are no longer frozen, too."""
     first: dict[tuple[Site, cst.CSTNode | None], Use] = {}
     for use in compiles:
         draft = drafts[use.site.frame.module]
         for made in use.optimizers:
             earlier = first.setdefault(made, use)
             if earlier is use and _anew_in_a_loop(use, made[0]):
-                draft.say(
-                    codes.SHARED_OPTIMIZER,
-                    use.call,
+                why = (
                     "its optimizer is made before the loop, the model in it: Keras 3 builds it for the weights of the "
-                    "first round's model and raises ValueError (Unknown variable) in the second; make it in the loop",
-                    "warn",
+                    "first round's model and raises ValueError (Unknown variable) in the second"
                 )
+                yield Shared(use, made[1], why, "make it in the loop")
             if earlier is use or _exclusive(earlier, use):
                 continue
             if opaque_sites(earlier.receiver) != opaque_sites(use.receiver):
-                draft.say(
-                    codes.SHARED_OPTIMIZER,
-                    use.call,
+                why = (
                     f"its optimizer is also that of the compile() at line {earlier.line}: Keras 3 builds it for one "
-                    "model's weights and raises ValueError (Unknown variable) at the other's first step; make one for "
-                    "each",
-                    "warn",
+                    "model's weights and raises ValueError (Unknown variable) at the other's first step"
                 )
+                yield Shared(use, made[1], why, "make one for each")
             elif any(earlier.line < line < use.line for line in _unfrozen(use, draft)):
-                draft.say(
-                    codes.SHARED_OPTIMIZER,
-                    use.call,
+                why = (
                     f"its optimizer is also that of the compile() at line {earlier.line}, after which layers are set "
                     "free to train: Keras 3 built it for the weights that trained before, and raises ValueError "
-                    "(Unknown variable) at the first step; make a new one here",
-                    "warn",
+                    "(Unknown variable) at the first step"
                 )
+                yield Shared(use, made[1], why, "make a new one here")
 
 
 def _anew_in_a_loop(use: Use, optimizer: Site) -> bool:

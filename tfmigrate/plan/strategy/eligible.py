@@ -13,7 +13,8 @@ from tfmigrate.plan.change.folding import constant
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.taken import Links
 from tfmigrate.plan.strategy.backends import other_backend
-from tfmigrate.plan.strategy.model_group import Refusal, home_of, template_problem
+from tfmigrate.plan.strategy.kept import keeper_of
+from tfmigrate.plan.strategy.model_group import Refusal, built_apart, home_of, template_problem
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
@@ -33,7 +34,7 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
     refused: dict[cst.Call, Refusal] = {}
     for wrap in facts.wraps:
         if drafts[wrap.site.frame.module].wanted(codes.MULTI_GPU_MODEL, wrap.call):
-            judged.append((wrap, elsewhere or _why_not(wrap, misused)))
+            judged.append((wrap, elsewhere or _why_not(wrap, misused, facts, drafts)))
         else:
             refused[wrap.call] = LEFT_ALONE
     works = {wrap.call for wrap, refusal in judged if refusal is None}
@@ -47,7 +48,9 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
     return [wrap for wrap in found if wrap in run or wrap.call not in calls], refused
 
 
-def _why_not(wrap: Wrap, misused: Mapping[cst.ClassDef, str]) -> Refusal | None:
+def _why_not(
+    wrap: Wrap, misused: Mapping[cst.ClassDef, str], facts: ProgramFacts, drafts: Mapping[Module, Draft]
+) -> Refusal | None:
     """Why one wrap cannot be followed, or None."""
     if wrap.problem is not None:
         return Refusal(codes.ODD_CALL, f"multi_gpu_model cannot be followed: {wrap.problem}")
@@ -66,8 +69,9 @@ def _why_not(wrap: Wrap, misused: Mapping[cst.ClassDef, str]) -> Refusal | None:
     if problem is not None:
         unknown = any(isinstance(option, Parameter) for option in options(wrap.template))
         return Refusal(codes.UNKNOWN_CALLERS if unknown else codes.MADE_ELSEWHERE, problem)
-    if home_of(wrap) is None:
-        return Refusal(codes.MADE_ELSEWHERE, "the parts of the model are built in places that share no caller")
+    if home_of(wrap) is None and keeper_of(wrap, facts, drafts) is None:
+        message = f"the parts of the model are built in places that share no caller: {built_apart(wrap)}"
+        return Refusal(codes.MADE_ELSEWHERE, message)
     return None
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import libcst as cst
+
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.values import (
+    NOTHING,
     Frame,
     Instance,
     Made,
@@ -65,10 +68,10 @@ def home_of(wrap: Wrap) -> Frame | None:
     if here in built.chain():
         return here
     callers = set(here.chain())
-    return next((frame for frame in built.chain() if frame in callers or _share_an_object(frame, here)), built)
+    return next((frame for frame in built.chain() if frame in callers or shares_object(frame, here)), built)
 
 
-def _share_an_object(one: Frame, other: Frame) -> bool:
+def shares_object(one: Frame, other: Frame) -> bool:
     """Whether two activations may be methods of one object."""
     if one.owner is None or other.owner is None:
         return False
@@ -135,6 +138,22 @@ def sites_to_cover(group: Group) -> frozenset[Site]:
     return frozenset(sites)
 
 
+def built_apart(wrap: Wrap) -> str:
+    """Of a wrap without a home: two places where parts of its model are made, in words."""
+    outermost: dict[Frame, Site] = {}
+    for site in opaque_sites(wrap.template):
+        *_, last = site.chain()
+        outermost.setdefault(last.frame, last)
+    places = []
+    for site in outermost.values():
+        line, _ = site.frame.module.position(site.unit)
+        function = site.frame.function
+        name = f", in {function.name.value}()" if isinstance(function, cst.FunctionDef) else ""
+        places.append((site.frame.module.path, line, name))
+    first, second, *_ = sorted(set(places))
+    return " and ".join(f"line {line} of {path}{name}" for path, line, name in (first, second))
+
+
 def template_problem(wrap: Wrap) -> str | None:
     """What keeps a template from being followed, in words; None where it can be."""
     for option in options(wrap.template):
@@ -142,6 +161,8 @@ def template_problem(wrap: Wrap) -> str | None:
             return f"the model is the parameter `{option.name}`, and no call in sight gives it one"
         if isinstance(option, Opaque) and not option.sites:
             return f"the model is {option.origin}, whose construction is not in sight"
+        if option == NOTHING:
+            return "nothing in sight makes the model before it is wrapped here"
         if isinstance(option, Method):
             return f"the model is the attribute `{option.name}` of something that was not followed"
         if isinstance(option, Instance):

@@ -9,12 +9,22 @@ from itertools import takewhile
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.expressions import receiver_of
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.strategy.model_group import Group, Refusal, common_frame, group_of, home_of, sites_to_cover
+from tfmigrate.plan.strategy.kept import attribute_for, keeper_of
+from tfmigrate.plan.strategy.model_group import (
+    Group,
+    Refusal,
+    common_frame,
+    group_of,
+    home_of,
+    shares_object,
+    sites_to_cover,
+)
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted
-from tfmigrate.understand.values import Frame, Site, models_of
+from tfmigrate.understand.values import Frame, ModelObject, Site, models_of
 from tfmigrate.walk import walk
 
 
@@ -27,6 +37,9 @@ class Home:
     groups: tuple[Group, ...]
     name: str
     """The strategy's."""
+    kept: bool = False
+    """Whether the function is the `__init__` of an object that keeps the strategy, and its name one of its attributes.
+    """
 
     @property
     def wraps(self) -> tuple[Wrap, ...]:
@@ -46,8 +59,13 @@ def homes_of(
     """
     homeless: dict[cst.Call, Refusal] = {}
     by_frame: dict[Frame, list[Wrap]] = {}
+    wraps = tuple(wraps)
+    frames = {wrap: callers.get(wrap) or _raised(wrap, facts, drafts) for wrap in wraps}
+    split = {wrap.call for wrap, frame in frames.items() if frame is None or _builds_beside(frame, wrap, facts)}
+    keepers = {wrap: keeper_of(wrap, facts, drafts) for wrap in wraps if wrap.call in split}
+    keepers = {wrap: keeper for wrap, keeper in keepers.items() if keeper is not None or frames[wrap] is None}
     for wrap in wraps:
-        frame = callers.get(wrap) or _raised(wrap, facts, drafts)
+        frame = keepers[wrap] if wrap in keepers else frames[wrap]
         if frame is None:
             message = "its optimizer or a part of its model is made where no common caller is in sight"
             homeless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
@@ -62,10 +80,14 @@ def homes_of(
         if members and isinstance(function, cst.Module | cst.FunctionDef):
             by_function.setdefault(function, []).append(group_of(frame, tuple(members), facts))
             modules[function] = frame.module
-    homes = [
-        Home(modules[function], function, tuple(groups), _strategy_name(drafts[modules[function]], function, facts))
-        for function, groups in by_function.items()
-    ]
+    keeping = {frame.function for frame in keepers.values() if frame is not None}
+    homes = []
+    for function, groups in by_function.items():
+        if function in keeping:
+            name = f"{receiver_of(function)}.{attribute_for(groups[0].home, 'strategy', drafts)}"
+        else:
+            name = _strategy_name(drafts[modules[function]], function, facts)
+        homes.append(Home(modules[function], function, tuple(groups), name, function in keeping))
     return homes, homeless
 
 
@@ -159,6 +181,25 @@ def _builds_others(home: Frame, facts: ProgramFacts) -> bool:
         if model not in wrapped
         for frame in model.site.frame.chain()
     )
+
+
+def _builds_beside(home: Frame, wrap: Wrap, facts: ProgramFacts) -> bool:
+    """Whether the method that is a wrap's home has another one of its object beside it that has the model built too."""
+    if home.owner is None:
+        return False
+    group = group_of(home, (wrap,), facts)
+    lines = {unit for model in group.models for unit in _building(model, home)}
+    others = (model for model in facts.models if model not in group.models)
+    return any(
+        not lines.isdisjoint(_building(model, home))
+        and all(frame.function is not home.function for frame in model.site.frame.chain())
+        for model in others
+    )
+
+
+def _building(model: ModelObject, home: Frame) -> Iterator[Unit]:
+    """The lines of methods of the home's object under which a model is made."""
+    return (site.unit for site in model.site.chain() if shares_object(site.frame, home))
 
 
 def _reachable_far(group: Group, site: Site, drafts: Mapping[Module, Draft]) -> bool:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import Carrier
+from tfmigrate.plan.change.expressions import Carrier, receiver_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Move, Scope
 from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strategy
 from tfmigrate.plan.strategy.compiles import compiled_apart
+from tfmigrate.plan.strategy.kept import Kept, Method, kept, known_too_late, place_in_init
 from tfmigrate.plan.strategy.late_devices import Raised, SessionLines, Sessions, raised_settings
 from tfmigrate.plan.strategy.merge_names import Merge
 from tfmigrate.plan.strategy.model_group import Refusal, sites_to_cover
@@ -43,11 +44,14 @@ class Placement:
     """Places that stand under their model's own strategy instead, each with the expression that is the model there."""
     raised: Raised
     """What sets the devices up and goes up to stand before the strategy."""
+    methods: tuple[tuple[str, tuple[Run, ...]], ...] = ()
+    """What stands in its scope in other methods of the object that keeps it, each with its name there."""
 
     @property
     def covered(self) -> frozenset[Unit]:
         """The units that stand in its scope."""
-        return frozenset(unit for run in self.runs for unit in run.units)
+        runs = (*self.runs, *(run for _, own in self.methods for run in own))
+        return frozenset(unit for run in runs for unit in run.units)
 
     @property
     def over_workers(self) -> bool:
@@ -72,6 +76,13 @@ def placements_of(
     cluster: Module | None = None
     """The module that makes the strategy of several machines, which a program has one of."""
     for home in homes:
+        if home.kept:
+            placed = _in_methods(home, remains, drafts, sessions, facts)
+            if isinstance(placed, Placement):
+                placements.append(placed)
+            else:
+                refused.update((wrap.call, placed) for wrap in home.wraps)
+            continue
         near, far = _covered(home)
         runs = _runs(home, near, remains.get(home.module))
         problem = compiled_apart(home.groups) or trained_by_hand(home, drafts)
@@ -106,6 +117,46 @@ def placements_of(
         if problem is not None:
             refused.update((wrap.call, problem) for wrap in home.wraps)
     return placements, refused
+
+
+def _in_methods(
+    home: Home,
+    remains: Mapping[Module, Remains],
+    drafts: Mapping[Module, Draft],
+    sessions: Sessions,
+    facts: ProgramFacts,
+) -> Placement | Refusal:
+    """Of a strategy that an object keeps: made in its `__init__`, the home, for all methods."""
+    problem = compiled_apart(home.groups) or trained_by_hand(home, drafts)
+    methods: dict[Method, frozenset[Unit]] = {}
+    far: dict[Site, cst.BaseExpression] = {}
+    for group in home.groups:
+        found = kept(group)
+        problem = problem or (found if isinstance(found, Refusal) else None)
+        if isinstance(found, Kept):
+            far.update(found.far)
+            for method, units in found.methods.items():
+                methods[method] = methods.get(method, frozenset()) | units
+    if problem is not None:
+        return problem
+    trained = {site.unit for group in home.groups for use in group.trainings for site in use.site.chain()}
+    own: tuple[Run, ...] = ()
+    others: list[tuple[str, tuple[Run, ...]]] = []
+    for module, function in sorted(methods, key=lambda method: (method[0].path, method[0].order[method[1]])):
+        units, left = methods[module, function], remains.get(module)
+        gone, transparent = (left.blocks.gone, left.blocks.transparent) if left is not None else ((), ())
+        runs = tuple(Cover(module, units, frozenset(trained - units), gone, transparent).runs(function.body))
+        if function is home.function:
+            own = runs
+        else:
+            others.append((f"{receiver_of(function)}.{home.name.partition('.')[2]}", runs))
+    before, strategy = place_in_init(home.groups, lambda unit: _strategy(home, unit, drafts))
+    if isinstance(strategy, Refusal):
+        return known_too_late(home.groups, strategy)
+    raised = raised_settings(home, before, facts, sessions, drafts)
+    if isinstance(raised, Refusal):
+        return raised
+    return Placement(home, strategy, before, own, None, tuple(far.items()), raised, tuple(others))
 
 
 def _covered(home: Home) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseExpression], ...]]:
@@ -239,6 +290,15 @@ def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> N
         message = f"the model is built below line {line} now, where it is known how many GPUs there are"
         draft.say(codes.GPUS_TOO_LATE, placement.move.move.units[0], message, "rewrite")
     draft.edits.extend(Scope(run.units, f"{home.name}.scope()") for run in placement.runs)
+
+
+def scope_methods(placements: Iterable[Placement], drafts: Mapping[Module, Draft]) -> None:
+    """The edits that open the scopes of strategies that objects keep, in their methods."""
+    for placement in placements:
+        for name, runs in placement.methods:
+            for run in runs:
+                module = next(module for module in drafts if run.units[0] in module.places)
+                drafts[module].edits.append(Scope(run.units, f"{name}.scope()"))
 
 
 def _moved_comments(home: Home, left: Remains | None) -> tuple[Unit, ...]:

@@ -1,0 +1,192 @@
+"""`trainable` is set before each step as compile() found it, wherever two models need two values."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """
+from keras.layers import Dense, Input
+from keras.models import Model, Sequential
+from keras.utils import multi_gpu_model
+
+
+def net(width):
+    return Sequential([Dense(width, input_shape=(4,))])
+
+
+"""
+MODELS = """
+critic = net(1)
+critic.compile("sgd", "mse")
+critic.trainable = False
+generator = net(4)
+noise = Input((4,))
+combined = multi_gpu_model(Model(noise, critic(generator(noise))), gpus=2)
+combined.compile("sgd", "mse")
+"""
+OBJECT = """
+class Gan(object):
+    def __init__(self):
+        self.critic = net(1)
+        self.critic.compile("sgd", "mse")
+        self.generator = net(4)
+        self.critic.trainable = False
+        noise = Input((4,))
+        self.combined = multi_gpu_model(Model(noise, self.critic(self.generator(noise))), gpus=2)
+        self.combined.compile("sgd", "mse")
+
+    def train(self, batches):
+        for noise, real in batches:
+            {critic}.train_on_batch(real, real)
+            self.combined.train_on_batch(noise, real)
+
+
+"""
+
+
+def one(code: str) -> FileResult:
+    (file,) = migrate_sources({"gan.py": (HEAD + dedent(code)).lstrip("\n")}, Settings())
+    assert file.status == "migrated"
+    return file
+
+
+def told(file: FileResult) -> list[str]:
+    return [finding.action for finding in file.findings if finding.code == "TFM401"]
+
+
+def test_before_the_step_of_each_model() -> None:
+    file = one(MODELS + "for x, y in batches:\n    critic.train_on_batch(x, y)\n    combined.train_on_batch(x, y)\n")
+    assert file.after.endswith(
+        "    critic.trainable = True\n    critic.train_on_batch(x, y)\n"
+        "    critic.trainable = False\n    combined.train_on_batch(x, y)\n"
+    )
+    assert told(file) == ["rewrite", "rewrite"]
+
+
+def test_once_for_steps_that_follow_each_other() -> None:
+    loop = """
+    for x, y in batches:
+        real = critic.train_on_batch(x, y)
+        fake = critic.train_on_batch(y, y)
+        print(real, fake)
+        combined.train_on_batch(x, y)
+    """
+    after = one(MODELS + dedent(loop)).after
+    assert after.count("critic.trainable = True\n") == 1
+    assert "    critic.trainable = True\n    real = critic" in after
+    assert "    print(real, fake)\n    critic.trainable = False\n    combined" in after
+
+
+def test_in_an_inner_loop() -> None:
+    loop = """
+    for x, y in batches:
+        for _ in range(5):
+            critic.train_on_batch(x, y)
+        combined.train_on_batch(x, y)
+    """
+    after = one(MODELS + dedent(loop)).after
+    assert (
+        "        critic.trainable = True\n        critic.train_on_batch(x, y)\n    critic.trainable = False\n" in after
+    )
+
+
+def test_the_attribute_of_an_object_in_another_method() -> None:
+    after = one(OBJECT.format(critic="self.critic")).after
+    assert "            self.critic.trainable = True\n            self.critic.train_on_batch(real, real)\n" in after
+    assert "            self.critic.trainable = False\n            self.combined.train_on_batch(noise, real)\n" in after
+
+
+def test_where_only_the_whole_is_trained_in_a_method_its_part_is_known_by_its_attribute() -> None:
+    code = (
+        OBJECT.format(critic="self.critic") + "    def refine(this, x):\n        this.combined.train_on_batch(x, x)\n"
+    )
+    after = one(code).after
+    assert "        this.critic.trainable = False\n        this.combined.train_on_batch(x, x)\n" in after
+
+
+def test_the_parameter_of_a_function() -> None:
+    code = MODELS.lstrip("\n") + "train(critic, combined, batches)\n"
+    function = """
+    def train(judge, whole, batches):
+        for x, y in batches:
+            judge.train_on_batch(x, y)
+            whole.train_on_batch(x, y)
+
+
+    """
+    after = one(dedent(function) + code).after
+    assert "        judge.trainable = True\n        judge.train_on_batch(x, y)\n" in after
+    assert "        judge.trainable = False\n        whole.train_on_batch(x, y)\n" in after
+
+
+def test_two_parts_that_are_frozen_in_turns() -> None:
+    code = """
+    critic, generator = net(1), net(4)
+    noise = Input((4,))
+    generator.trainable = False
+    judge = multi_gpu_model(Model(noise, critic(generator(noise))), gpus=2)
+    judge.compile("sgd", "mse")
+    critic.trainable = False
+    generator.trainable = True
+    whole = multi_gpu_model(Model(noise, critic(generator(noise))), gpus=2)
+    whole.compile("sgd", "mse")
+    for x, y in batches:
+        judge.train_on_batch(x, y)
+        whole.train_on_batch(x, y)
+    """
+    after = one(code).after
+    assert after.endswith(
+        "    critic.trainable = True\n    generator.trainable = False\n    judge.train_on_batch(x, y)\n"
+        "    critic.trainable = False\n    generator.trainable = True\n    whole.train_on_batch(x, y)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        # The program does it itself.
+        "critic.trainable = True\n    critic.train_on_batch(x, y)\n    critic.trainable = False\n"
+        "    combined.train_on_batch(x, y)\n",
+    ],
+)
+def test_lines_that_set_it_already_stay_alone(loop: str) -> None:
+    after = one(MODELS + f"for x, y in batches:\n    {loop}").after
+    assert after.endswith(loop)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (("critic.trainable = False", "critic.layers[0].trainable = False"), "a layer only"),
+        (("net(1)\n", "Sequential([Dense(1, input_shape=(4,), trainable=False)])\n"), "setting True frees it, too"),
+        (("critic.trainable = False", "critic.trainable = frozen"), "a value that is not known"),
+        (("critic.train_on_batch(x, y)\n    combined", "combined"), "the critic trains out of sight"),
+        (("critic.train_on_batch", "if x: critic.train_on_batch"), "a line of two statements"),
+    ],
+)
+def test_what_is_not_clear_is_left_and_reported(change: tuple[str, str], why: str) -> None:
+    code = MODELS + "for x, y in batches:\n    critic.train_on_batch(x, y)\n    combined.train_on_batch(x, y)\n"
+    assert change[0] in code
+    file = one(code.replace(*change))
+    assert "    critic.trainable = " not in file.after.split("for x, y", 1)[1], why
+    assert "rewrite" not in told(file), why
+
+
+def test_a_base_that_stays_frozen_is_not_touched() -> None:
+    code = """
+    base = net(4)
+    base.trainable = False
+    inputs = Input((4,))
+    whole = multi_gpu_model(Model(inputs, Dense(1)(base(inputs))), gpus=2)
+    whole.compile("sgd", "mse")
+    whole.train_on_batch(x, y)
+    """
+    file = one(code)
+    assert file.after.count("trainable") == 1
+    assert told(file) == []

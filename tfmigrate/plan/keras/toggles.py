@@ -1,0 +1,216 @@
+"""`trainable` as compile() found it, set again before each step of training.
+
+Old Keras collected at compile() which weights a model trains. Keras 3 reads `trainable` at every step, so a part of two
+models that are trained in turns, the critic of a GAN, would be what was set last for both. Setting it before each
+step is right on Keras 2 and 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.change.expressions import receiver_of, setters_of
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Code, Insert
+from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.program import Module, Unit, dotted, root_name, units_of
+from tfmigrate.understand.values import ClassValue, Literal, ModelObject, Parallel, models_of, opaque_sites, options
+from tfmigrate.walk import walk
+
+_Drafts = Mapping[Module, Draft]
+
+
+@dataclass
+class _Part:
+    """A model that others are built on, and what its `trainable` is in each of those that are compiled."""
+
+    model: ModelObject
+    by_whole: dict[ModelObject, set[bool | None]] = field(default_factory=dict)
+    """None where it cannot be determined."""
+
+    @property
+    def is_toggled(self) -> bool:
+        """Whether two models need two values."""
+        return len(set().union(*self.by_whole.values())) > 1
+
+    @property
+    def is_clear(self) -> bool:
+        return all(len(values) == 1 and None not in values for values in self.by_whole.values())
+
+    def needed(self, use: Use) -> bool | None:
+        """What it must be when a model is trained; None where the model has no such part, or several say several."""
+        values = set().union(*(self.by_whole.get(whole, set()) for whole in use.models))
+        return next(iter(values)) if len(values) == 1 else None
+
+
+def plan_toggles(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Drafts) -> frozenset[ModelObject]:
+    """The edits that set `trainable` before each training; returns the parts of which that is complete."""
+    mended: set[ModelObject] = set()
+    if any("trainable" in keywords(call) for draft in drafts.values() for call in draft.module.calls):
+        return frozenset()  # What sets a model's sets that of each layer, too.
+    for part in _parts(compiles):
+        steps = [use for use in trainings if part.needed(use) is not None]
+        trained = {whole for use in steps for whole in use.models}
+        if not (part.is_toggled and part.is_clear and set(part.by_whole) <= trained) or _is_mixed(part.model, drafts):
+            continue
+        settings = [(use, _expression(part.model, use, drafts)) for use in steps]
+        if all(code is not None and _is_line(use) for use, code in settings) and _wanted(steps, drafts):
+            mended.add(part.model)
+            for use, code in settings:
+                if code is not None:
+                    _set(part, use, code, steps, drafts)
+    return frozenset(mended)
+
+
+def _parts(compiles: Iterable[Use]) -> Iterable[_Part]:
+    found: dict[ModelObject, _Part] = {}
+    for use in compiles:
+        known = dict(use.trainable)
+        for whole in use.models:
+            for model in whole.base_models():
+                value = known.get(model, Literal(True))
+                plain = value.value if isinstance(value, Literal) and isinstance(value.value, bool) else None
+                found.setdefault(model, _Part(model)).by_whole.setdefault(whole, set()).add(plain)
+    return sorted(found.values(), key=lambda part: _order(part.model))
+
+
+def _is_mixed(part: ModelObject, drafts: _Drafts) -> bool:
+    """Whether `trainable` is also set of layers of a model, or of a model in it or round it: one sets the others'."""
+    inside = set(part.base_models())
+    for _, value, _ in (row for draft in drafts.values() for row in draft.facts.toggles):
+        models = models_of(value)
+        if options(value) != {part} and not models and not opaque_sites(value).isdisjoint(part.sites):
+            return True
+        if any(one is not part and (one in inside or part in one.base_models()) for one in models):
+            return True
+        if models == {part} and not any(isinstance(one, ModelObject | Parallel) for one in options(value)):
+            return True  # a layer of it
+    return False
+
+
+def _order(model: ModelObject) -> tuple[str, int]:
+    module = model.site.frame.module
+    return module.path, module.order.get(model.site.unit, 0)
+
+
+def _is_line(use: Use) -> bool:
+    return isinstance(use.site.unit, cst.SimpleStatementLine)
+
+
+def _wanted(steps: Iterable[Use], drafts: _Drafts) -> bool:
+    return all(drafts[use.site.frame.module].wanted(codes.TRAINABLE_TOGGLE, use.call) for use in steps)
+
+
+def _set(part: _Part, use: Use, code: Code, steps: Sequence[Use], drafts: _Drafts) -> None:
+    draft, value = drafts[use.site.frame.module], part.needed(use)
+    edit = Insert(use.site.unit, (*code, f".trainable = {value}"))
+    if edit in draft.edits or _is_set_already(part, use, steps, draft):
+        return
+    draft.edits.append(edit)
+    message = f"Keras 3 reads `trainable` at each step, not at compile(): it is set to {value} here, as it was then"
+    draft.say(codes.TRAINABLE_TOGGLE, use.call, message, "rewrite")
+
+
+def _is_set_already(part: _Part, use: Use, steps: Sequence[Use], draft: Draft) -> bool:
+    """Whether the lines above, in the same block, leave it as it must be: one that sets it, or another such step."""
+    value, module = part.needed(use), draft.module
+    place = module.places[use.site.unit]
+    for unit in reversed(units_of(place.block)[: place.index]):
+        inside = {unit, *module.inside(unit)}
+        trained = [one for one in steps if one.site.unit in inside]
+        toggles = [row for row in draft.facts.toggles if any(row[0] is node for node in walk(unit))]
+        if trained:
+            return unit is trained[0].site.unit and all(part.needed(one) == value for one in trained)
+        if toggles:
+            set_here = [row for row in toggles if models_of(row[1]) == {part.model}]
+            return _only(unit) and len(set_here) == len(toggles) == 1 and toggles[0][2] == Literal(bool(value))
+    return False
+
+
+def _only(unit: Unit) -> bool:
+    return isinstance(unit, cst.SimpleStatementLine)
+
+
+def _expression(part: ModelObject, use: Use, drafts: _Drafts) -> Code | None:
+    """Code that is the part where a model is trained: an attribute of its object, or a name of that function."""
+    attribute = _attribute(part, use, drafts)
+    if attribute is not None:
+        return (attribute,)
+    frame, draft = use.site.frame, drafts[use.site.frame.module]
+    inside = set(walk(frame.function or frame.module.tree))
+    for node in _mentions(draft):
+        if node in inside and _is_part(node, part, draft) and _is_settled(node, use, draft):
+            return (node,)
+    return None
+
+
+def _attribute(part: ModelObject, use: Use, drafts: _Drafts) -> str | None:
+    """The attribute whose `trainable` a method of the same object sets."""
+    receiver, own = receiver_of(use.site.frame.function), use.site.frame.owner
+    for draft in drafts.values() if receiver is not None and own is not None else ():
+        for target, value, _ in draft.facts.toggles:
+            held = target.value if isinstance(target, cst.Attribute) else None
+            if not isinstance(held, cst.Attribute) or models_of(value) != {part} or own is None:
+                continue
+            owner = next((cls for cls in _classes(held, draft) if _share_a_base(cls, own)), None)
+            method = next((one for one in _methods_round(held, draft) if dotted(held.value) == receiver_of(one)), None)
+            if owner is not None and method is not None and _is_set_once(held.attr.value, (owner, own)):
+                return f"{receiver}.{held.attr.value}"
+    return None
+
+
+def _methods_round(node: cst.CSTNode, draft: Draft) -> Iterator[cst.FunctionDef]:
+    functions = (one for one in draft.module.nodes if isinstance(one, cst.FunctionDef))
+    return (function for function in functions if any(node is part for part in walk(function)))
+
+
+def _classes(node: cst.CSTNode, draft: Draft) -> Iterator[ClassValue]:
+    return (cls for cls in draft.facts.classes if any(node is part for part in walk(cls.node)))
+
+
+def _share_a_base(one: ClassValue, other: ClassValue) -> bool:
+    return not set(one.ancestors()).isdisjoint(other.ancestors())
+
+
+def _is_set_once(name: str, owners: Iterable[ClassValue]) -> bool:
+    """Whether one statement alone gives an attribute of an object its value."""
+    setters = {unit: method for cls in owners for one in cls.ancestors() for method, unit in setters_of(one, name)}
+    binding = [unit for unit, method in setters.items() if f"{receiver_of(method)}.{name}" in _targets(unit)]
+    return len(binding) == 1
+
+
+def _targets(unit: Unit) -> set[str]:
+    """What a statement assigns to, the elements of a tuple one by one."""
+    targets = [part.target for part in walk(unit) if isinstance(part, cst.AssignTarget | cst.AnnAssign)]
+    spread = [one.value for target in targets if isinstance(target, cst.Tuple | cst.List) for one in target.elements]
+    return {dotted(target) for target in (*targets, *spread)}
+
+
+def _mentions(draft: Draft) -> Iterator[cst.BaseExpression]:
+    """The expressions whose `trainable` is set, and those that models are trained by."""
+    for target, _, _ in draft.facts.toggles:
+        if isinstance(target, cst.Attribute):
+            yield target.value
+    for use in draft.facts.uses:
+        if isinstance(use.call.func, cst.Attribute):
+            yield use.call.func.value
+
+
+def _is_part(node: cst.BaseExpression, part: ModelObject, draft: Draft) -> bool:
+    value = draft.facts.values.get(node)
+    return bool(dotted(node)) and value is not None and models_of(value) == {part}
+
+
+def _is_settled(node: cst.BaseExpression, use: Use, draft: Draft) -> bool:
+    """Whether a name or an attribute means the same where a model is trained."""
+    root, scope = root_name(node), draft.scope_of(use.site.frame)
+    if root is None or draft.scopes.owner(root.value, scope) is None:
+        return False
+    order = draft.module.order
+    bindings = [mention for mention in draft.scopes.of_variable(root.value, scope) if mention.binds]
+    return all(one.unit is one.scope.node or order[one.unit] < order[use.site.unit] for one in bindings)
