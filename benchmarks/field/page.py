@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -16,6 +17,9 @@ made-up data, and compares them with `tfmigrate verify`. `benchmarks/field/table
 started; no text of the programs is kept in this repository.
 
 """
+ROOT = Path(__file__).resolve().parent.parent.parent
+LONGEST = 240
+"""Characters of a cause."""
 AGREES = ("EQUIVALENT", "SMOKE PASSED")
 
 
@@ -94,5 +98,15 @@ def _cell(died: str | None, alive: str = "runs") -> str:
 
 
 def _why(program: Program, found: Outcome) -> str:
-    text = program.cause or found.reason or ", ".join(found.left)
-    return " ".join(text.split())
+    died = [f"{run.role}: {_short(run.outcome)}" for run in found.runs if run.outcome != "ok"]
+    text = program.cause or "; ".join(died) or _short(found.reason) or ", ".join(found.left)
+    return " ".join(text.split()).replace(str(ROOT), ".").replace(str(Path.home()), "~")
+
+
+def _short(text: str) -> str:
+    """What a run died of, with its place at the end, without the arguments that Keras lists in between."""
+    text = " ".join(text.split())
+    if len(text) <= LONGEST:
+        return text
+    place = re.search(r" \([^()]*:\d+\)", text)
+    return text[:LONGEST] + " ..." + (place.group() if place and place.end() > LONGEST else "")

@@ -102,6 +102,8 @@ def examine(program: Program, folder: Path, steps: str, mark: str, mirror: Path 
     sources.lay_out(git, program.commit, program.folder, old)
     if program.driver is not None:
         shutil.copy(program.driver, old / program.script)
+    for place, addition in program.additions.items():
+        shutil.copy(addition, old / place)
     for file, names in program.constants.items():
         try:
             constants.give(old / file, names)
@@ -118,7 +120,7 @@ def examine(program: Program, folder: Path, steps: str, mark: str, mirror: Path 
         return Outcome(program.name, mark, "error", (), spent, "", told[-1], (), time.perf_counter() - start)
     said, left = outcome.of_fix(document, new, tuple(program_of(old, program.script, _home(program, old))))
     verdict, reason, runs = "", "", ()
-    if said in ("migrated", "left", "untouched") and steps != "fix":
+    if said in ("migrated", "left", "untouched") and steps != "fix" and program.run:
         verdict, reason, runs = _verified(program, folder, steps)
     seconds = time.perf_counter() - start
     return Outcome(program.name, mark, said, left, round(spent, 1), verdict, reason, runs, round(seconds, 1))

@@ -44,6 +44,8 @@ class Program:
     """NAME=VALUE."""
     written_for: str | None = None
     """As `--from`; None where the program's own requirements tell."""
+    additions: Mapping[str, Path] = field(default_factory=dict)
+    """Where in `folder` to file of ours: what the repository's own build would make, a compiled module say."""
     constants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """File to name to expression: what every plain assignment to the name in the file is given instead, in the old tree
     before anything else, as somebody does who adapts a script to a small machine."""
@@ -53,13 +55,19 @@ class Program:
     """Modules that are not installed, and the stand-in of each."""
     options: tuple[str, ...] = ()
     """More options of `verify`."""
+    run: bool = True
+    """Whether it can be started here; where not, it is only migrated, and `cause` says why."""
     cause: str = ""
     """Where it does not end well: why, as far as a person has found out."""
 
     @property
     def files(self) -> tuple[Path, ...]:
         """What of ours goes into the run."""
-        return tuple(path for path in (self.driver, self.setup, *self.stubs.values()) if path is not None)
+        return tuple(
+            path
+            for path in (self.driver, self.setup, *self.stubs.values(), *self.additions.values())
+            if path is not None
+        )
 
 
 def read(path: Path = HERE / "table.toml") -> tuple[Program, ...]:
@@ -80,8 +88,9 @@ def _program(entry: dict[str, Any], folder: Path) -> Program:
     for key in ("driver", "setup"):
         if key in values:
             values[key] = _ours(folder / f"{key}s" / values[key], name)
-    if "stubs" in values:
-        values["stubs"] = {module: _ours(folder / "stubs" / file, name) for module, file in values["stubs"].items()}
+    for key in ("stubs", "additions"):
+        if key in values:
+            values[key] = {place: _ours(folder / "stubs" / file, name) for place, file in values[key].items()}
     for key in ("env", "options"):
         values[key] = tuple(values.get(key, ()))
     if values.get("driver") is not None:

@@ -9,3 +9,4 @@ for number in range(16):
 standins.text("train.csv", *rows)
 standins.text("classes.csv", "cat,0", "dog,1")
 standins.place("snapshots/x")
+standins.no_weights("none.h5")
