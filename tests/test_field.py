@@ -186,6 +186,24 @@ def test_a_constant_that_is_not_there(field: ModuleType, tmp_path: Path) -> None
         give(path, {"EPOCHS": "1"})
 
 
+def test_a_cause_is_short_and_names_no_folder_of_this_machine(field: ModuleType, table: Path) -> None:
+    import page  # type: ignore[import-not-found]
+    import table as reader
+    from outcome import Outcome, Run
+
+    told = f"genuine: train.py crashed: ValueError: {Path.home()}/x {'and ' * 100}so on (net.py:7)"
+    died = Outcome(
+        "first", "", "left", ("TFM501 a.py:1",), 1.0, "COULD NOT RUN", "", (Run("genuine", told, 0, 1.0),), 2.0
+    )
+    (first, _) = reader.read(table)
+    text = page.render([first], {"first": died}, "smoke")
+    assert str(Path.home()) not in text
+    (line,) = (line for line in text.splitlines() if line.startswith("- **first**"))
+    assert line.startswith("- **first** (the stand-in): genuine: train.py crashed: ValueError: ~/x and and")
+    assert line.endswith("... (net.py:7)")
+    assert "left (TFM501) | dies | – | – | COULD NOT RUN" in text
+
+
 def test_whose_fault_it_is(field: ModuleType) -> None:
     from outcome import Outcome, Run, of_verify  # type: ignore[import-not-found]
 

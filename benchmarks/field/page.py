@@ -98,7 +98,9 @@ def _cell(died: str | None, alive: str = "runs") -> str:
 
 
 def _why(program: Program, found: Outcome) -> str:
-    died = [f"{run.role}: {_short(run.outcome)}" for run in found.runs if run.outcome != "ok"]
+    died = [
+        f"{run.role}: {_short(run.outcome.removeprefix(run.role + ': '))}" for run in found.runs if run.outcome != "ok"
+    ]
     text = program.cause or "; ".join(died) or _short(found.reason) or ", ".join(found.left)
     return " ".join(text.split()).replace(str(ROOT), ".").replace(str(Path.home()), "~")
 
