@@ -201,7 +201,7 @@ def test_a_cause_is_short_and_names_no_folder_of_this_machine(field: ModuleType,
     (line,) = (line for line in text.splitlines() if line.startswith("- **first**"))
     assert line.startswith("- **first** (the stand-in): genuine: train.py crashed: ValueError: ~/x and and")
     assert line.endswith("... (net.py:7)")
-    assert "left (TFM501) | dies | – | – | COULD NOT RUN" in text
+    assert "left (TFM501) | dies | - | - | COULD NOT RUN" in text
 
 
 def test_whose_fault_it_is(field: ModuleType) -> None:

@@ -94,7 +94,7 @@ def _row(program: Program, found: Outcome) -> str:
 
 
 def _cell(died: str | None, alive: str = "runs") -> str:
-    return "\N{EN DASH}" if died is None else "dies" if died else alive
+    return "-" if died is None else "dies" if died else alive
 
 
 def _why(program: Program, found: Outcome) -> str:
