@@ -110,12 +110,12 @@ def test_what_it_makes_itself_it_may_change() -> None:
         ("while True:\n        yield draw(x), x", "numpy.random.rand()"),
     ],
 )
-def test_one_that_may_not_come_the_same_again_stays(body: str, why: str) -> None:
+def test_one_that_may_not_come_the_same_again_is_kept_at_its_start(body: str, why: str) -> None:
     draw = "def draw(x):\n    return np.random.rand(3)\n\n\n"
     text, findings = migrated(f"{draw}def batches(x):\n    {body}\n\n\nparallel.fit_generator(batches(x), 5)\n")
-    assert "model.fit(batches(x), steps_per_epoch=5)" in text
-    assert "as_dataset" not in text
-    assert [finding.action for finding in findings] == ["warn"]
+    assert "model.fit(as_dataset_of(batches(x)), steps_per_epoch=5)" in text
+    assert "as_dataset(" not in text
+    assert [finding.action for finding in findings] == ["rewrite"]
     assert why in findings[0].message
 
 
@@ -132,9 +132,10 @@ FLOW = "from keras.preprocessing.image import ImageDataGenerator\n"
         ("", "plain(y)"),
     ],
 )
-def test_one_that_is_given_an_iterator_stays(before: str, argument: str) -> None:
+def test_one_that_is_given_an_iterator_is_kept_at_its_start(before: str, argument: str) -> None:
     text, findings = migrated(f"{before}parallel.fit_generator(plain({argument}), 5)\n")
-    assert "as_dataset" not in text
+    assert "as_dataset(" not in text
+    assert f"model.fit(as_dataset_of(plain({argument})), steps_per_epoch=5)" in text
     assert f"it is given `{argument}`, which may keep a place" in findings[0].message
 
 
@@ -143,8 +144,8 @@ def test_one_that_is_given_an_iterator_stays(before: str, argument: str) -> None
     [
         "parallel.fit(plain(x))\n",
         "parallel.fit_generator(plain(x), None)\n",
-        "data = plain(x)\nnext(data)\nparallel.fit_generator(data, 5)\n",
-        "data = plain(x)\ndata = data or plain(y)\nparallel.fit_generator(data, 5)\n",
+        "parallel.fit_generator(plain(x) if x else None, 5)\n",
+        "parallel.fit_generator(plain(x) if x else load(y), 5)\n",
         "parallel.fit(plain(x), steps_per_epoch=5, validation_data=plain(x))\n",
     ],
 )
@@ -152,6 +153,67 @@ def test_one_that_is_shared_or_without_an_end_is_told(body: str) -> None:
     text, findings = migrated(body)
     assert [finding.action for finding in findings if finding.action != "rewrite"] == ["warn"]
     assert "(data = as_dataset" not in text
+
+
+OBJECT = """\
+class Reader(object):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __next__(self):
+        return self.next()
+
+    def next(self):
+        return [self.rows, self.rows], [self.rows]
+
+
+class Shuffled(Reader):
+    pass
+
+
+class Lines:
+    def __iter__(self):
+        return iter([])
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("parallel.fit_generator(Reader(x), 5)", "model.fit(as_dataset_of(Reader(x)), steps_per_epoch=5)"),
+        ("data = Shuffled(x)\nparallel.fit_generator(data, steps_per_epoch=n // 8, epochs=2)",
+         "model.fit(as_dataset_of(data), steps_per_epoch=n // 8, epochs=2)"),
+        ("data = Shuffled(x) if n else Reader(x)\nparallel.fit_generator(data, 5)",
+         "model.fit(as_dataset_of(data), steps_per_epoch=5)"),
+        ("parallel.fit_generator(plain(x), 5, validation_data=Reader(x), validation_steps=2)",
+         "model.fit(as_dataset(plain, x), steps_per_epoch=5, validation_data=as_dataset_of(Reader(x)), "
+         "validation_steps=2)"),
+        ("parallel.evaluate_generator(Reader(x), 5)", "model.evaluate(as_dataset_of(Reader(x)), steps=5)"),
+        ("data = plain(x)\nnext(data)\nparallel.fit_generator(data, 5)",
+         "model.fit(as_dataset_of(data), steps_per_epoch=5)"),
+        ("data = plain(x)\nparallel.fit_generator(data, 5)\nparallel.fit_generator(data, 3)",
+         "model.fit(as_dataset_of(data), steps_per_epoch=5)\nmodel.fit(as_dataset_of(data), steps_per_epoch=3)"),
+    ],
+)  # fmt: skip
+def test_of_an_iterator_the_first_batches_are_kept(before: str, after: str) -> None:
+    text, findings = migrated(OBJECT + before + "\n")
+    assert after in text
+    assert {finding.action for finding in findings} == {"rewrite"}
+    assert text.count("def as_dataset_of(iterator):") == 1
+
+
+def test_what_has_its_name_already_keeps_it() -> None:
+    text, _ = migrated(f"{OBJECT}def as_dataset_of(x):\n    pass\n\n\nparallel.fit_generator(Reader(x), 5)\n")
+    assert "model.fit(as_dataset_of_2(Reader(x)), steps_per_epoch=5)" in text
+
+
+@pytest.mark.parametrize("data", ["Lines()", "Reader", "[Reader(x)]", "iter(Reader(x))"])
+def test_what_is_no_iterator_of_the_program_stays(data: str) -> None:
+    text, findings = migrated(f"{OBJECT}parallel.fit_generator({data}, 5)\n")
+    assert f"model.fit({data}, steps_per_epoch=5)" in text
+    assert findings == []
 
 
 @pytest.mark.parametrize(

@@ -8,41 +8,51 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import unchanged
+from tfmigrate.plan.change.calls import Revision, unchanged
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.change.paths import bound_once
-from tfmigrate.plan.data.batches import data_of
+from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.generators import Restarts
 from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Made, Value
+from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Made, Value
 
 _HELPER = "as_dataset"
+_KEPT = "as_dataset_of"
 _OUT_OF_SIGHT = "where it is made is not in sight"
 _AGAIN = "; each validation begins it anew, where old Keras went on from where the last one stopped"
 
 
 def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
-    """A generator function's batches under a strategy: Keras 3 fetches some that it never trains on.
+    """A generator's batches under a strategy: Keras 3 fetches some that it never trains on. It takes no other iterator.
 
-    Where the function yields the same batches whenever it is started, it becomes a dataset that Keras can start anew.
+    Where a function yields the same batches whenever it is started, it becomes a dataset that Keras can start anew.
+    Of any other the first batches are kept for that, where the number of steps is given.
     """
     restarts = Restarts(modules)
-    helper = scopes.fresh(_HELPER, scopes.module)
+    helper, kept = scopes.fresh(_HELPER, scopes.module), scopes.fresh(_KEPT, scopes.module)
     makers: dict[cst.Call, str] = {}
+    taken: dict[cst.BaseExpression, CallChange] = {}
     told: dict[cst.Call, str] = {}
-    for use in facts.uses:
-        for given in data_of(use):
-            if not any(map(_is_stream, given.values)):
-                continue
-            maker = _maker(given.node, facts, scopes)
-            problem = _problem(maker, given.steps, facts, restarts) if maker is not None else _OUT_OF_SIGHT
-            if maker is not None and problem is None:
-                makers[maker] = _AGAIN if given.parameter == "validation_data" else ""
-            else:
-                told.setdefault(use.call, problem or "")
+    for call, paths in _streams(facts):
+        given, values = paths[0], [value for path in paths for value in path.values]
+        maker = _maker(given.node, facts, scopes)
+        problem = _problem(maker, given.steps, facts, restarts) if maker is not None else _OUT_OF_SIGHT
+        if maker is not None and problem is None:
+            makers[maker] = _AGAIN if given.parameter == "validation_data" else ""
+        elif given.steps is not None and all(map(_is_stream, values)):
+            message = (
+                "Keras 3 under a strategy skips some batches of a Python generator, and takes no other iterator: a "
+                f"dataset keeps the first ones ({problem}){_AGAIN if given.parameter == 'validation_data' else ''}"
+            )
+            edit = Revision(call, wrapped=((given.node, (f"{kept}(", given.node, ")")),))
+            taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, message, edit)
+        else:
+            told.setdefault(call, problem or "")
+    code = _kept(kept, tf, facts.module.tree.default_indent)
+    yield from with_function(facts.module, code, taken, taken.values())
     for call, problem in told.items():
         yield CallChange(
             codes.PYTHON_GENERATOR,
@@ -62,6 +72,44 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
     yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), makers, changes)
 
 
+def _streams(facts: Facts) -> Iterator[tuple[cst.Call, list[Data]]]:
+    """Each argument that may be a generator or another iterator, with what it is on every path to its call."""
+    found: dict[tuple[cst.Call, str], list[Data]] = {}
+    for use in facts.uses:
+        for given in data_of(use):
+            found.setdefault((use.call, given.parameter), []).append(given)
+    for (call, _), paths in found.items():
+        if any(_is_stream(value) for path in paths for value in path.values):
+            yield call, paths
+
+
+def _kept(name: str, tf: str, indent: str) -> str:
+    lines = [
+        f"def {name}(iterator):",
+        f'{indent}"""The batches of an iterator as a dataset, which keeps the first ones: Keras may start it again."""',
+        f"{indent}from threading import Lock",
+        "",
+        f"{indent}kept, lock = [], Lock()",
+        "",
+        f"{indent}def batches():",
+        f"{indent * 2}place = 0",
+        f"{indent * 2}while True:",
+        f"{indent * 3}with lock:",
+        f"{indent * 4}batch = kept[place] if place < len(kept) else next(iterator, None)",
+        f"{indent * 4}if batch is None:",
+        f"{indent * 5}return",
+        f"{indent * 4}if place == len(kept) < 16:",
+        f"{indent * 5}kept.append(batch)",
+        f"{indent * 3}place += 1",
+        f"{indent * 3}parts = (tuple(part) if isinstance(part, list) else part for part in batch)",
+        f"{indent * 3}# TensorFlow may compute in the memory of an array that it is given.",
+        f"{indent * 3}yield {tf}.nest.map_structure(lambda array: array.copy(), tuple(parts))",
+        "",
+        *_signed(tf, indent),
+    ]
+    return "\n".join(lines)
+
+
 def _helper(name: str, tf: str, indent: str) -> str:
     lines = [
         f"def {name}(generator, *args, **kwargs):",
@@ -73,6 +121,14 @@ def _helper(name: str, tf: str, indent: str) -> str:
         f"{indent * 3}# TensorFlow may compute in the memory of an array that it is given.",
         f"{indent * 3}yield {tf}.nest.map_structure(lambda array: array.copy(), tuple(parts))",
         "",
+        *_signed(tf, indent),
+    ]
+    return "\n".join(lines)
+
+
+def _signed(tf: str, indent: str) -> list[str]:
+    """The end of a function: the dataset of `batches`, its signature read off the first two."""
+    return [
         f"{indent}def spec(one, other):",
         f"{indent * 2}sizes = [size if size == again else None for size, again in zip(one.shape[1:], other.shape[1:])]",
         f"{indent * 2}return {tf}.TensorSpec([None] + sizes, one.dtype)",
@@ -82,10 +138,13 @@ def _helper(name: str, tf: str, indent: str) -> str:
         f"{indent}signature = {tf}.nest.map_structure(spec, first, next(found, first))",
         f"{indent}return {tf}.data.Dataset.from_generator(batches, output_signature=signature)",
     ]
-    return "\n".join(lines)
 
 
 def _is_stream(value: Value) -> bool:
+    """Whether a value is a generator, or an iterator of a class of the program."""
+    if isinstance(value, Instance):
+        # Keras's own Sequence and its iterators have no `__next__` that the program wrote.
+        return isinstance(value.cls, ClassValue) and isinstance(value.cls.lookup("__next__"), FunctionValue)
     return isinstance(value, Made) and value.kind == "generator"
 
 
