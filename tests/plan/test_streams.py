@@ -144,7 +144,6 @@ def test_one_that_is_given_an_iterator_is_kept_at_its_start(before: str, argumen
     [
         "parallel.fit(plain(x))\n",
         "parallel.fit_generator(plain(x), None)\n",
-        "parallel.fit_generator(plain(x) if x else None, 5)\n",
         "parallel.fit_generator(plain(x) if x else load(y), 5)\n",
         "parallel.fit(plain(x), steps_per_epoch=5, validation_data=plain(x))\n",
     ],
@@ -202,6 +201,14 @@ def test_of_an_iterator_the_first_batches_are_kept(before: str, after: str) -> N
     assert after in text
     assert {finding.action for finding in findings} == {"rewrite"}
     assert text.count("def as_dataset_of(iterator):") == 1
+
+
+def test_none_in_the_place_of_an_iterator_stays_none() -> None:
+    wrapper = "def wrapped(x):\n    if not x:\n        return None\n    return plain(x)\n\n\n"
+    call = "parallel.fit_generator(wrapped(x), 5, validation_data=wrapped(y), validation_steps=2)\n"
+    text, _ = migrated(wrapper + call)
+    assert "fit(as_dataset_of(wrapped(x)), steps_per_epoch=5, validation_data=as_dataset_of(wrapped(y)), " in text
+    assert "    if iterator is None:\n        return None\n" in text
 
 
 def test_what_has_its_name_already_keeps_it() -> None:

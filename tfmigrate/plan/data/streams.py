@@ -17,10 +17,11 @@ from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Made, Value
+from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Literal, Made, Value
 
 _HELPER = "as_dataset"
 _KEPT = "as_dataset_of"
+_NONE = Literal(None)
 _OUT_OF_SIGHT = "where it is made is not in sight"
 _AGAIN = "; each validation begins it anew, where old Keras went on from where the last one stopped"
 
@@ -36,13 +37,17 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
     makers: dict[cst.Call, str] = {}
     taken: dict[cst.BaseExpression, CallChange] = {}
     told: dict[cst.Call, str] = {}
+    some_are_none = False
     for call, paths in _streams(facts):
         given, values = paths[0], [value for path in paths for value in path.values]
         maker = _maker(given.node, facts, scopes)
         problem = _problem(maker, given.steps, facts, restarts) if maker is not None else _OUT_OF_SIGHT
+        if not all(map(_is_stream, values)):
+            problem = problem or "it may be something else"
         if maker is not None and problem is None:
             makers[maker] = _AGAIN if given.parameter == "validation_data" else ""
-        elif given.steps is not None and all(map(_is_stream, values)):
+        elif given.steps is not None and all(_is_stream(value) or value == _NONE for value in values):
+            some_are_none |= _NONE in values
             message = (
                 "Keras 3 under a strategy skips some batches of a Python generator, and takes no other iterator: a "
                 f"dataset keeps the first ones ({problem}){_AGAIN if given.parameter == 'validation_data' else ''}"
@@ -51,7 +56,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, message, edit)
         else:
             told.setdefault(call, problem or "")
-    code = _kept(kept, tf, facts.module.tree.default_indent)
+    code = _kept(kept, tf, facts.module.tree.default_indent, some_are_none)
     yield from with_function(facts.module, code, taken, taken.values())
     for call, problem in told.items():
         yield CallChange(
@@ -83,12 +88,14 @@ def _streams(facts: Facts) -> Iterator[tuple[cst.Call, list[Data]]]:
             yield call, paths
 
 
-def _kept(name: str, tf: str, indent: str) -> str:
+def _kept(name: str, tf: str, indent: str, some_are_none: bool) -> str:
+    """`some_are_none`: whether a call may be given None in the place of an iterator."""
     lines = [
         f"def {name}(iterator):",
         f'{indent}"""The batches of an iterator as a dataset, which keeps the first ones: Keras may start it again."""',
         f"{indent}from threading import Lock",
         "",
+        *([f"{indent}if iterator is None:", f"{indent * 2}return None"] if some_are_none else []),
         f"{indent}kept, lock = [], Lock()",
         "",
         f"{indent}def batches():",
