@@ -52,8 +52,8 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
                 "Keras 3 under a strategy skips some batches of a Python generator, and takes no other iterator: a "
                 f"dataset keeps the first ones ({problem}){_AGAIN if given.parameter == 'validation_data' else ''}"
             )
-            edit = Revision(call, wrapped=((given.node, (f"{kept}(", given.node, ")")),))
-            taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, message, edit)
+            whole = Revision(call, wrapped=((given.node, (f"{kept}(", given.node, ")")),))
+            taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, message, whole)
         else:
             told.setdefault(call, problem or "")
     code = _kept(kept, tf, facts.module.tree.default_indent, some_are_none)
