@@ -98,21 +98,33 @@ def _kept(name: str, tf: str, indent: str, some_are_none: bool) -> str:
         *([f"{indent}if iterator is None:", f"{indent * 2}return None"] if some_are_none else []),
         f"{indent}kept, lock = [], Lock()",
         "",
+        f"{indent}def copied(batch):  # TensorFlow may compute in the memory of an array that it is given",
+        f"{indent * 2}return {tf}.nest.map_structure(lambda array: array.copy(), batch)",
+        "",
         f"{indent}def batches():",
         f"{indent * 2}place = 0",
         f"{indent * 2}while True:",
         f"{indent * 3}with lock:",
-        f"{indent * 4}batch = kept[place] if place < len(kept) else next(iterator, None)",
-        f"{indent * 4}if batch is None:",
-        f"{indent * 5}return",
-        f"{indent * 4}if place == len(kept) < 16:",
-        f"{indent * 5}kept.append(batch)",
+        f"{indent * 4}if place < len(kept):",
+        f"{indent * 5}batch = kept[place]",
+        f"{indent * 4}else:",
+        f"{indent * 5}batch = next(iterator, None)",
+        f"{indent * 5}if batch is None:",
+        f"{indent * 6}return",
+        f"{indent * 5}batch = copied(tuple(tuple(part) if isinstance(part, list) else part for part in batch))",
+        f"{indent * 5}if len(kept) < 16:",
+        f"{indent * 6}kept.append(batch)",
         f"{indent * 3}place += 1",
-        f"{indent * 3}parts = (tuple(part) if isinstance(part, list) else part for part in batch)",
-        f"{indent * 3}# TensorFlow may compute in the memory of an array that it is given.",
-        f"{indent * 3}yield {tf}.nest.map_structure(lambda array: array.copy(), tuple(parts))",
+        f"{indent * 3}yield copied(batch)",
         "",
-        *_signed(tf, indent),
+        f"{indent}def spec(*arrays):",
+        f"{indent * 2}sizes = [set(sizes) for sizes in zip(*(array.shape[1:] for array in arrays))]",
+        f"{indent * 2}known = [one.pop() if len(one) == 1 else None for one in sizes]",
+        f"{indent * 2}return {tf}.TensorSpec([None] + known, arrays[0].dtype)",
+        "",
+        f"{indent}first = [batch for _, batch in zip(range(8), batches())]",
+        f"{indent}signature = {tf}.nest.map_structure(spec, *first)",
+        f"{indent}return {tf}.data.Dataset.from_generator(batches, output_signature=signature)",
     ]
     return "\n".join(lines)
 
@@ -128,14 +140,6 @@ def _helper(name: str, tf: str, indent: str) -> str:
         f"{indent * 3}# TensorFlow may compute in the memory of an array that it is given.",
         f"{indent * 3}yield {tf}.nest.map_structure(lambda array: array.copy(), tuple(parts))",
         "",
-        *_signed(tf, indent),
-    ]
-    return "\n".join(lines)
-
-
-def _signed(tf: str, indent: str) -> list[str]:
-    """The end of a function: the dataset of `batches`, its signature read off the first two."""
-    return [
         f"{indent}def spec(one, other):",
         f"{indent * 2}sizes = [size if size == again else None for size, again in zip(one.shape[1:], other.shape[1:])]",
         f"{indent * 2}return {tf}.TensorSpec([None] + sizes, one.dtype)",
@@ -145,6 +149,7 @@ def _signed(tf: str, indent: str) -> list[str]:
         f"{indent}signature = {tf}.nest.map_structure(spec, first, next(found, first))",
         f"{indent}return {tf}.data.Dataset.from_generator(batches, output_signature=signature)",
     ]
+    return "\n".join(lines)
 
 
 def _is_stream(value: Value) -> bool:
