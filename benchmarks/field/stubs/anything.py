@@ -1,4 +1,23 @@
-"""Stands in for a module that a script imports and then does nothing with that matters: every name of it is there."""
+"""Stands in for a module that a script imports and then does nothing with that matters: every name of it is there, and
+every module below it."""
+
+import importlib.util
+import sys
+
+__path__ = []
+
+
+class Below:
+    """Finds modules below this one: they are this file again."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if not name.startswith(__name__ + "."):
+            return None
+        return importlib.util.spec_from_file_location(name, __file__, submodule_search_locations=[])
+
+
+sys.meta_path.append(Below)
 
 
 class Shape(type):
