@@ -105,7 +105,7 @@ def test_each_program_is_laid_out_and_migrated(field: ModuleType, table: Path, t
     text = check(field, table)
     assert "- migrated by `fix` (with or without something left): 1 of 2" in text
     assert "[first](https://github.com/some/one/tree/" in text
-    assert "**second** (not known): the wrapper is passed on as a value" in text
+    assert "- **second** (not known): TFM" in text
     old, new = (tmp_path / "build" / "first" / name for name in ("old", "new"))
     assert "multi_gpu_model" in (old / "train.py").read_text()
     assert "MirroredStrategy" in (new / "train.py").read_text()

@@ -39,7 +39,7 @@ def render(programs: Iterable[Program], outcomes: Mapping[str, Outcome], steps: 
         *(_row(program, found) for program, found in rows),
         "",
     ]
-    unwell = [(program, found) for program, found in rows if _unwell(found)]
+    unwell = [(program, found) for program, found in rows if _unwell(program, found)]
     if unwell:
         lines += ["## What does not end well, and why\n"]
         lines += [f"- **{program.name}** ({found.fault}): {_why(program, found)}" for program, found in unwell]
@@ -68,12 +68,13 @@ def summary(outcomes: Collection[Outcome]) -> str:
 
 def line(program: Program, found: Outcome) -> str:
     """For the terminal."""
-    why = f" {_why(program, found)}" if _unwell(found) else ""
+    why = f" {_why(program, found)}" if _unwell(program, found) else ""
     return f"{program.name}: fix {found.fix}, {found.verdict or 'not run'} ({found.seconds:.0f} s){why}"
 
 
-def _unwell(found: Outcome) -> bool:
-    return found.verdict not in AGREES and not (found.verdict == "" and found.fix == "migrated")
+def _unwell(program: Program, found: Outcome) -> bool:
+    """Whether the program was to end well and did not; one that is only migrated may be refused."""
+    return found.fix in ("refused", "error") or (program.run and found.verdict not in ("", *AGREES))
 
 
 def _row(program: Program, found: Outcome) -> str:
@@ -87,7 +88,7 @@ def _row(program: Program, found: Outcome) -> str:
         _cell("" if found.old_side_runs else ("" if found.runs else None), "runs" if found.old_side_runs else "dies"),
         _cell(found.died("migrated on Keras 3")),
         _cell(found.died("migrated on Keras 2")),
-        found.verdict or "not run",
+        found.verdict or ("not run" + (f": {program.cause}" if not program.run and program.cause else "")),
         f"{found.seconds:.0f}",
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
@@ -101,7 +102,8 @@ def _why(program: Program, found: Outcome) -> str:
     died = [
         f"{run.role}: {_short(run.outcome.removeprefix(run.role + ': '))}" for run in found.runs if run.outcome != "ok"
     ]
-    text = program.cause or "; ".join(died) or _short(found.reason) or ", ".join(found.left)
+    refused = ", ".join(found.left) if found.fix == "refused" else ""
+    text = refused or program.cause or "; ".join(died) or _short(found.reason) or ", ".join(found.left)
     return " ".join(text.split()).replace(str(ROOT), ".").replace(str(Path.home()), "~")
 
 
