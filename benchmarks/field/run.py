@@ -36,8 +36,6 @@ from tfmigrate.verify.run.program import program_of  # noqa: E402
 
 TFMIGRATE = (sys.executable, "-m", "tfmigrate")
 STEPS = {"smoke": ("--smoke",), "default": ()}
-TIME_LIMIT = 900
-"""Seconds for one program's verification."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--steps", choices=(*STEPS, "fix"), default="smoke", help="how far verify runs; fix: not at all"
     )
+    parser.add_argument("--time-limit", type=float, default=900, metavar="SECONDS", help="of each program (900)")
     parser.add_argument("--again", action="store_true", help="forget what was found before")
     parser.add_argument("--table", type=Path, default=HERE / "table.toml", metavar="FILE")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "field", metavar="DIR")
@@ -71,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if kept is None or kept.fingerprint != mark or chosen.again:
             print(f"{program.name} ...", flush=True)
             try:
-                kept = examine(program, folder, chosen.steps, mark, Path(mirror) if mirror else None)
+                kept = examine(program, folder, chosen, mark, Path(mirror) if mirror else None)
             except sources.SourceError as error:
                 print(f"{program.name}: {error}", file=sys.stderr)
                 continue
@@ -92,7 +91,7 @@ def fingerprint(program: Program) -> str:
     return digest.hexdigest()[:16]
 
 
-def examine(program: Program, folder: Path, steps: str, mark: str, mirror: Path | None) -> Outcome:
+def examine(program: Program, folder: Path, chosen: argparse.Namespace, mark: str, mirror: Path | None) -> Outcome:
     """Lays the program out, migrates it, runs old and new. Raises SourceError."""
     start = time.perf_counter()
     git = sources.repository(program.repository, mirror, folder.parent)
@@ -120,8 +119,8 @@ def examine(program: Program, folder: Path, steps: str, mark: str, mirror: Path 
         return Outcome(program.name, mark, "error", (), spent, "", told[-1], (), time.perf_counter() - start)
     said, left = outcome.of_fix(document, new, tuple(program_of(old, program.script, _home(program, old))))
     verdict, reason, runs = "", "", ()
-    if said in ("migrated", "left", "untouched") and steps != "fix" and program.run:
-        verdict, reason, runs = _verified(program, folder, steps)
+    if said in ("migrated", "left", "untouched") and chosen.steps != "fix" and program.run:
+        verdict, reason, runs = _verified(program, folder, chosen.steps, chosen.time_limit)
     seconds = time.perf_counter() - start
     return Outcome(program.name, mark, said, left, round(spent, 1), verdict, reason, runs, round(seconds, 1))
 
@@ -131,10 +130,10 @@ def _home(program: Program, old: Path) -> Path | None:
     return old if program.module else None
 
 
-def _verified(program: Program, folder: Path, steps: str) -> tuple[str, str, tuple[outcome.Run, ...]]:
+def _verified(program: Program, folder: Path, steps: str, limit: float) -> tuple[str, str, tuple[outcome.Run, ...]]:
     report = folder / "report"
     shutil.rmtree(report, ignore_errors=True)
-    command = ["verify", *STEPS[steps], "--report", str(report), "--time-limit", str(TIME_LIMIT)]
+    command = ["verify", *STEPS[steps], "--report", str(report), "--time-limit", str(limit)]
     old, new = folder / "old", folder / "new"
     if program.module:
         command += ["-m", program.module, str(old), str(new)]
