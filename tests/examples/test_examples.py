@@ -82,6 +82,7 @@ DIFFERS = {
     ("TFM306-1", "Keras 2"): "told: Nadam's momentum",
     ("TFM310-1", "Keras 3"): "told: each replica clips its own part",
     ("TFM310-2", "Keras 3"): "told: each replica clips its own part",
+    ("TFM402-2", "Keras 3"): "told: a generator that is started twice loses batches",
     ("TFM407-1", "Keras 3"): "told: what layers add counted once for each replica",
     ("TFM407-1", "Keras 2"): "told: what layers add counted once for each replica",
 }

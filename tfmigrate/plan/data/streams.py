@@ -30,7 +30,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
     """A generator's batches under a strategy: Keras 3 fetches some that it never trains on. It takes no other iterator.
 
     Where a function yields the same batches whenever it is started, it becomes a dataset that Keras can start anew.
-    Of any other the first batches are kept for that, where the number of steps is given.
+    An iterator that Keras 3 does not take becomes a dataset that keeps its first batches.
     """
     restarts = Restarts(modules)
     helper, kept = scopes.fresh(_HELPER, scopes.module), scopes.fresh(_KEPT, scopes.module)
@@ -46,11 +46,15 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             problem = problem or "it may be something else"
         if maker is not None and problem is None:
             makers[maker] = _AGAIN if given.parameter == "validation_data" else ""
-        elif given.steps is not None and all(_is_stream(value) or value == _NONE for value in values):
+        elif (
+            given.steps is not None
+            and any(map(_may_be_an_object, values))
+            and all(_is_stream(value) or value == _NONE for value in values)
+        ):
             some_are_none |= _NONE in values
             message = (
-                "Keras 3 under a strategy skips some batches of a Python generator, and takes no other iterator: a "
-                f"dataset keeps the first ones ({problem}){_AGAIN if given.parameter == 'validation_data' else ''}"
+                "Keras 3 takes no iterator but a generator, of which it skips some batches under a strategy: it becomes "
+                f"a dataset that keeps the first ones ({problem}){_AGAIN if given.parameter == 'validation_data' else ''}"
             )
             whole = Revision(call, wrapped=((given.node, (f"{kept}(", given.node, ")")),))
             taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, message, whole)
@@ -150,6 +154,12 @@ def _helper(name: str, tf: str, indent: str) -> str:
         f"{indent}return {tf}.data.Dataset.from_generator(batches, output_signature=signature)",
     ]
     return "\n".join(lines)
+
+
+def _may_be_an_object(value: Value) -> bool:
+    """Whether an iterator is, or may be, something else than a generator: what a decorator returns may be anything."""
+    source = value.source if isinstance(value, Made) else None
+    return isinstance(value, Instance) or (isinstance(source, cst.FunctionDef) and bool(source.decorators))
 
 
 def _is_stream(value: Value) -> bool:
