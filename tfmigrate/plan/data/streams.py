@@ -52,9 +52,10 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             and all(_is_stream(value) or value == _NONE for value in values)
         ):
             some_are_none |= _NONE in values
+            again = _AGAIN if given.parameter == "validation_data" else ""
             message = (
-                "Keras 3 takes no iterator but a generator, of which it skips some batches under a strategy: it becomes "
-                f"a dataset that keeps the first ones ({problem}){_AGAIN if given.parameter == 'validation_data' else ''}"
+                "Keras 3 takes no iterator but a generator, of which it skips some batches under a strategy: "
+                f"it becomes a dataset that keeps the first ones ({problem}){again}"
             )
             whole = Revision(call, wrapped=((given.node, (f"{kept}(", given.node, ")")),))
             taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, message, whole)
