@@ -25,14 +25,15 @@ AGREES = ("EQUIVALENT", "SMOKE PASSED")
 
 def render(programs: Iterable[Program], outcomes: Mapping[str, Outcome], steps: str) -> str:
     """The page; programs without an outcome are left out."""
-    rows = [(program, outcomes[program.name]) for program in programs if program.name in outcomes]
+    every = list(programs)
+    rows = [(program, outcomes[program.name]) for program in every if program.name in outcomes]
     depth = {
         "smoke": "the first step (`verify --smoke`)",
         "default": "the default depth of `verify`",
         "fix": "`fix` alone; nothing was run",
     }[steps]
     lines = [
-        INTRODUCTION + f"Depth: {depth}.\n",
+        INTRODUCTION + f"Depth: {depth}. {len(rows)} of the {len(every)} programs of the table have been looked at.\n",
         summary([found for _, found in rows]) + "\n",
         "| program | shape | `fix` | old side | Keras 3 | Keras 2 | verdict | seconds |",
         "|---|---|---|---|---|---|---|---|",
@@ -42,7 +43,10 @@ def render(programs: Iterable[Program], outcomes: Mapping[str, Outcome], steps: 
     unwell = [(program, found) for program, found in rows if _unwell(program, found)]
     if unwell:
         lines += ["## What does not end well, and why\n"]
-        lines += [f"- **{program.name}** ({found.fault}): {_why(program, found)}" for program, found in unwell]
+        lines += [
+            f"- **{program.name}** ({program.fault or found.fault}): {_why(program, found)}"
+            for program, found in unwell
+        ]
         lines += [""]
     return "\n".join(lines)
 

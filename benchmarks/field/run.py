@@ -61,13 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = {}
     for program in programs:
         folder = chosen.build / program.name
-        kept = outcome.read(folder / f"{chosen.steps}.json")
+        kept, mark = outcome.read(folder / f"{chosen.steps}.json"), fingerprint(program)
+        if kept is not None and kept.fingerprint != mark:
+            kept = None  # of another entry
         if chosen.only and program.name not in chosen.only:
             if kept is not None:
                 outcomes[program.name] = kept
             continue
-        mark = fingerprint(program)
-        if kept is None or kept.fingerprint != mark or chosen.again:
+        if kept is None or chosen.again:
             print(f"{program.name} ...", flush=True)
             try:
                 kept = examine(program, folder, chosen, mark, Path(mirror) if mirror else None)

@@ -57,6 +57,8 @@ class Program:
     """More options of `verify`."""
     run: bool = True
     """Whether it can be started here; where not, it is only migrated, and `cause` says why."""
+    fault: str = ""
+    """Whose it is that it does not end well, where a person knows better than the runs tell: "the program", say."""
     cause: str = ""
     """Where it does not end well: why, as far as a person has found out."""
 
