@@ -6,7 +6,7 @@ BIN := .venv/bin
 DEMO := build/demo
 SOURCES := pyproject.toml
 
-.PHONY: demo test check docs bench reliability trust runtimes lint types clean
+.PHONY: demo test check docs bench field reliability trust runtimes lint types clean
 
 demo: .venv/verify runtimes
 	rm -rf $(DEMO)
@@ -35,6 +35,12 @@ docs: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python benchmarks/run.py
+
+# Public programs, migrated and run on made-up data: docs/field.md. Resumable. FIELD_MIRROR=DIR takes git directories from
+# there instead of cloning; FIELD="--only NAME" or FIELD="--steps default" is passed on.
+field: .venv/verify runtimes
+	for name in tf1.15-keras2.2 tf1.15-keras2.1; do $(BIN)/tfmigrate runtimes --make $$name || true; done
+	$(BIN)/python benchmarks/field/run.py $(FIELD)
 
 # What `make test` does in small: 500 kills, 2,000 generated programs (re-exports among them), 2,000 modules of generated
 # scopes, thousands of damaged programs, all installed packages.

@@ -115,6 +115,7 @@ def test_commands_options_and_codes_exist(page: str) -> None:
     known = {"--help", *(option for one in options for option in one.opts)}
     others = {"--notebook", "--inplace", "--to"}  # of jupyter nbconvert
     others |= {"--nodes", "--ntasks-per-node", "--gpus-per-task"}  # of sbatch
+    others |= {"--only"}  # of `make field`
     others |= {"--host", "--no-python", "--nproc-per-node"}  # of mpirun and torchrun
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXTS[page])) <= known | others
     codes = set(re.findall(r"\bTFM\d{3}\b", TEXTS[page])) - {"TFM290"}

@@ -154,6 +154,84 @@ def test_one_that_is_shared_or_without_an_end_is_told(body: str) -> None:
     assert "(data = as_dataset" not in text
 
 
+OBJECT = """\
+class Reader(object):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __next__(self):
+        return self.next()
+
+    def next(self):
+        return [self.rows, self.rows], [self.rows]
+
+
+class Shuffled(Reader):
+    pass
+
+
+def threadsafe(function):
+    return lambda *args: Reader(function(*args))
+
+
+@threadsafe
+def safe(x):
+    while True:
+        yield x, x
+
+
+class Lines:
+    def __iter__(self):
+        return iter([])
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("parallel.fit_generator(Reader(x), 5)", "model.fit(as_dataset_of(Reader(x)), steps_per_epoch=5)"),
+        ("data = Shuffled(x)\nparallel.fit_generator(data, steps_per_epoch=n // 8, epochs=2)",
+         "model.fit(as_dataset_of(data), steps_per_epoch=n // 8, epochs=2)"),
+        ("data = Shuffled(x) if n else Reader(x)\nparallel.fit_generator(data, 5)",
+         "model.fit(as_dataset_of(data), steps_per_epoch=5)"),
+        ("parallel.fit_generator(plain(x), 5, validation_data=Reader(x), validation_steps=2)",
+         "model.fit(as_dataset(plain, x), steps_per_epoch=5, validation_data=as_dataset_of(Reader(x)), "
+         "validation_steps=2)"),
+        ("parallel.evaluate_generator(Reader(x), 5)", "model.evaluate(as_dataset_of(Reader(x)), steps=5)"),
+        ("data = Reader(x)\nparallel.fit_generator(data, 5)\nparallel.fit_generator(data, 3)",
+         "model.fit(as_dataset_of(data), steps_per_epoch=5)\nmodel.fit(as_dataset_of(data), steps_per_epoch=3)"),
+        ("data = safe(x)\nparallel.fit_generator(data, 5)", "model.fit(as_dataset_of(data), steps_per_epoch=5)"),
+    ],
+)  # fmt: skip
+def test_of_an_iterator_the_first_batches_are_kept(before: str, after: str) -> None:
+    text, findings = migrated(OBJECT + before + "\n")
+    assert after in text
+    assert {finding.action for finding in findings} == {"rewrite"}
+    assert text.count("def as_dataset_of(iterator):") == 1
+
+
+def test_none_in_the_place_of_an_iterator_stays_none() -> None:
+    wrapper = "def wrapped(x):\n    if not x:\n        return None\n    return Reader(x)\n\n\n"
+    call = "parallel.fit_generator(wrapped(x), 5, validation_data=wrapped(y), validation_steps=2)\n"
+    text, _ = migrated(OBJECT + wrapper + call)
+    assert "fit(as_dataset_of(wrapped(x)), steps_per_epoch=5, validation_data=as_dataset_of(wrapped(y)), " in text
+    assert "    if iterator is None:\n        return None\n" in text
+
+
+def test_what_has_its_name_already_keeps_it() -> None:
+    text, _ = migrated(f"{OBJECT}def as_dataset_of(x):\n    pass\n\n\nparallel.fit_generator(Reader(x), 5)\n")
+    assert "model.fit(as_dataset_of_2(Reader(x)), steps_per_epoch=5)" in text
+
+
+@pytest.mark.parametrize("data", ["Lines()", "Reader", "[Reader(x)]", "iter(Reader(x))"])
+def test_what_is_no_iterator_of_the_program_stays(data: str) -> None:
+    text, findings = migrated(f"{OBJECT}parallel.fit_generator({data}, 5)\n")
+    assert f"model.fit({data}, steps_per_epoch=5)" in text
+    assert findings == []
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -125,14 +125,15 @@ def test_what_the_setup_file_says_when_it_fails(
 
 KERAS_2017 = """
 import numpy as np
-from keras.layers import BatchNormalization, Dense
+from keras.layers import BatchNormalization, Dense, Flatten, Reshape
 from keras.models import Sequential
 from keras.optimizers import Adam
 from keras.utils.training_utils import multi_gpu_model
 
 x = np.random.RandomState(0).rand(64, 10).astype("float32")
 y = x.sum(axis=1)
-template = Sequential([Dense(8, activation="relu", input_shape=(10,)), BatchNormalization(), Dense(1)])
+template = Sequential([Dense(8, activation="relu", input_shape=(10,)), BatchNormalization(), Reshape((2, 2, 2)),
+                       BatchNormalization(), Flatten(), Dense(1)])
 model = multi_gpu_model(template, gpus=2)
 model.compile(optimizer=Adam(lr=0.01), loss="mse")
 history = model.fit(x, y, batch_size=16, epochs=70, validation_split=0.25, verbose=0)

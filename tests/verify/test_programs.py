@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -73,6 +74,16 @@ def test_a_script_in_a_program(repository: Path, tmp_path: Path) -> None:
     assert (old.root, old.as_module, start) == (repository, False, Path("src"))
     alone, _, start = resolved(tmp_path, old=script, new=script)
     assert (alone.root, start) == (repository / "src/package", None)
+
+
+def test_the_new_tree_is_copied_whole_as_the_old_one_is(repository: Path, tmp_path: Path) -> None:
+    new_tree = shutil.copytree(repository, tmp_path / "new")
+    script = Path("src/package/train.py")
+    old, new, start = resolved(tmp_path, old=script, new=new_tree / script, program=Path(), start=Path("src"))
+    assert (old.root, new.root, start) == (repository, new_tree, Path("src"))
+    beside = shutil.copy(repository / script, tmp_path / "other.py")
+    _, new, _ = resolved(tmp_path, old=script, new=Path(beside), program=Path())
+    assert new.root == tmp_path, "a file of another name is alone"
 
 
 def test_without_new_the_whole_program_is_copied_and_migrated(repository: Path, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def resolve(named: Named, settings: Settings, scratch: Path) -> tuple[Program, P
     old = _found(named.old, named, root)
     if root is not None and not old.script.resolve().is_relative_to(root.resolve()):
         raise UserError(f"{named.old} is not in {root}, the folder given for the program")
-    new = None if named.new is None else _found(named.new, named, root)
+    new = None if named.new is None else _beside(_found(named.new, named, root), old)
     start = named.start or named.program
     if NOTEBOOK in (old.script.suffix, new.script.suffix if new else ""):
         if root is not None:
@@ -85,6 +85,15 @@ def _found(name: Path, named: Named, root: Path | None) -> Program:
         return Program(home, _module(home, str(name)), True)
     require(name, LARGEST)
     raise UserError(f"{name}: cannot be run")
+
+
+def _beside(new: Program, old: Program) -> Program:
+    """The new program with its whole folder, where it is the same tree as the old one in another place."""
+    inner = old.script.resolve().relative_to(old.root).parts
+    script = new.script.resolve()
+    if new.root != script.parent or script.parts[-len(inner) :] != inner:
+        return new
+    return replace(new, root=script.parents[len(inner) - 1])
 
 
 def _module(root: Path, name: str) -> Path:

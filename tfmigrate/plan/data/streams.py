@@ -8,46 +8,62 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import unchanged
+from tfmigrate.plan.change.calls import Revision, unchanged
 from tfmigrate.plan.change.functions import with_function
-from tfmigrate.plan.data.batches import data_of
+from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.generators import Restarts, is_out_of_sight
 from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Made, Opaque, Value
+from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Literal, Made, Opaque, Value
 
 _HELPER = "as_dataset"
+_KEPT = "as_dataset_of"
+_NONE = Literal(None)
 _OUT_OF_SIGHT = "where it is made is not in sight"
 _AGAIN = "; each validation begins it anew, where old Keras went on from where the last one stopped"
 
 
 def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
-    """A generator function's batches under a strategy: Keras 3 fetches some that it never trains on.
+    """A generator's batches under a strategy: Keras 3 fetches some that it never trains on. It takes no other iterator.
 
-    Where the function yields the same batches whenever it is started, it becomes a dataset that Keras can start anew.
+    Where a function yields the same batches whenever it is started, it becomes a dataset that Keras can start anew.
+    An iterator that Keras 3 does not take becomes a dataset that keeps its first batches.
     """
     restarts = Restarts(modules)
-    helper = scopes.fresh(_HELPER, scopes.module)
+    helper, kept = scopes.fresh(_HELPER, scopes.module), scopes.fresh(_KEPT, scopes.module)
     makers: dict[cst.Call, str] = {}
+    taken: dict[cst.BaseExpression, CallChange] = {}
     told: dict[cst.Call, str] = {}
-    elsewhere: dict[cst.Call, str] = {}
-    for use in facts.uses:
-        for given in data_of(use):
-            if not any(map(_is_stream, given.values)):
-                hidden = [name for value in given.values if (name := made_elsewhere(value, facts)) is not None]
-                if hidden and use.method in _TRAIN:
-                    elsewhere.setdefault(use.call, hidden[0])
-                continue
-            maker = _maker(given.node, facts, scopes)
-            problem = _problem(maker, given.steps, facts, restarts) if maker is not None else _OUT_OF_SIGHT
-            if maker is not None and problem is None:
-                makers[maker] = _AGAIN if given.parameter == "validation_data" else ""
-            else:
-                told.setdefault(use.call, problem or "")
-    for call, name in elsewhere.items():
+    some_are_none = False
+    for call, paths in _streams(facts):
+        given, values = paths[0], [value for path in paths for value in path.values]
+        maker = _maker(given.node, facts, scopes)
+        problem = _problem(maker, given.steps, facts, restarts) if maker is not None else _OUT_OF_SIGHT
+        if not all(map(_is_stream, values)):
+            problem = problem or "it may be something else"
+        if maker is not None and problem is None:
+            makers[maker] = _AGAIN if given.parameter == "validation_data" else ""
+        elif (
+            given.steps is not None
+            and any(map(_may_be_an_object, values))
+            and all(_is_stream(value) or value == _NONE for value in values)
+        ):
+            some_are_none |= _NONE in values
+            again = _AGAIN if given.parameter == "validation_data" else ""
+            message = (
+                "Keras 3 takes no iterator but a generator, of which it skips some batches under a strategy: "
+                f"it becomes a dataset that keeps the first ones ({problem}){again}"
+            )
+            whole = Revision(call, wrapped=((given.node, (f"{kept}(", given.node, ")")),))
+            taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, message, whole)
+        else:
+            told.setdefault(call, problem or "")
+    code = _kept(kept, tf, facts.module.tree.default_indent, some_are_none)
+    yield from with_function(facts.module, code, taken, taken.values())
+    for call, name in _elsewhere(facts).items():
         message = (
             f"{name}() is not in sight: if it is a Python generator, Keras 3 under a strategy skips some of its "
             "batches; give tfmigrate the folder that it lies in too, or hand over a Sequence or a tf.data.Dataset"
@@ -70,6 +86,69 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
         )
         changes.append(CallChange(codes.PYTHON_GENERATOR, maker, message, edit))
     yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), makers, changes)
+
+
+def _streams(facts: Facts) -> Iterator[tuple[cst.Call, list[Data]]]:
+    """Each argument that may be a generator or another iterator, with what it is on every path to its call."""
+    found: dict[tuple[cst.Call, str], list[Data]] = {}
+    for use in facts.uses:
+        for given in data_of(use):
+            found.setdefault((use.call, given.parameter), []).append(given)
+    for (call, _), paths in found.items():
+        if any(_is_stream(value) for path in paths for value in path.values):
+            yield call, paths
+
+
+def _elsewhere(facts: Facts) -> dict[cst.Call, str]:
+    """The calls that train on what a function of an unknown module makes, with its name."""
+    found: dict[cst.Call, str] = {}
+    for use in facts.uses:
+        for given in data_of(use) if use.method in _TRAIN else ():
+            if not any(map(_is_stream, given.values)):
+                names = (made_elsewhere(value, facts) for value in given.values)
+                found.update({use.call: name for name in names if name is not None and use.call not in found})
+    return found
+
+
+def _kept(name: str, tf: str, indent: str, some_are_none: bool) -> str:
+    """`some_are_none`: whether a call may be given None in the place of an iterator."""
+    lines = [
+        f"def {name}(iterator):",
+        f'{indent}"""The batches of an iterator as a dataset, which keeps the first ones: Keras may start it again."""',
+        f"{indent}from threading import Lock",
+        "",
+        *([f"{indent}if iterator is None:", f"{indent * 2}return None"] if some_are_none else []),
+        f"{indent}kept, lock = [], Lock()",
+        "",
+        f"{indent}def copied(batch):  # TensorFlow may compute in the memory of an array that it is given",
+        f"{indent * 2}return {tf}.nest.map_structure(lambda array: array.copy(), batch)",
+        "",
+        f"{indent}def batches():",
+        f"{indent * 2}place = 0",
+        f"{indent * 2}while True:",
+        f"{indent * 3}with lock:",
+        f"{indent * 4}if place < len(kept):",
+        f"{indent * 5}batch = kept[place]",
+        f"{indent * 4}else:",
+        f"{indent * 5}batch = next(iterator, None)",
+        f"{indent * 5}if batch is None:",
+        f"{indent * 6}return",
+        f"{indent * 5}batch = copied(tuple(tuple(part) if isinstance(part, list) else part for part in batch))",
+        f"{indent * 5}if len(kept) < 16:",
+        f"{indent * 6}kept.append(batch)",
+        f"{indent * 3}place += 1",
+        f"{indent * 3}yield copied(batch)",
+        "",
+        f"{indent}def spec(*arrays):",
+        f"{indent * 2}sizes = [set(sizes) for sizes in zip(*(array.shape[1:] for array in arrays))]",
+        f"{indent * 2}known = [one.pop() if len(one) == 1 else None for one in sizes]",
+        f"{indent * 2}return {tf}.TensorSpec([None] + known, arrays[0].dtype)",
+        "",
+        f"{indent}first = [batch for _, batch in zip(range(8), batches())]",
+        f"{indent}signature = {tf}.nest.map_structure(spec, *first)",
+        f"{indent}return {tf}.data.Dataset.from_generator(batches, output_signature=signature)",
+    ]
+    return "\n".join(lines)
 
 
 def _helper(name: str, tf: str, indent: str) -> str:
@@ -95,7 +174,17 @@ def _helper(name: str, tf: str, indent: str) -> str:
     return "\n".join(lines)
 
 
+def _may_be_an_object(value: Value) -> bool:
+    """Whether an iterator is, or may be, something else than a generator: what a decorator returns may be anything."""
+    source = value.source if isinstance(value, Made) else None
+    return isinstance(value, Instance) or (isinstance(source, cst.FunctionDef) and bool(source.decorators))
+
+
 def _is_stream(value: Value) -> bool:
+    """Whether a value is a generator, or an iterator of a class of the program."""
+    if isinstance(value, Instance):
+        # Keras's own Sequence and its iterators have no `__next__` that the program wrote.
+        return isinstance(value.cls, ClassValue) and isinstance(value.cls.lookup("__next__"), FunctionValue)
     return isinstance(value, Made) and value.kind == "generator"
 
 

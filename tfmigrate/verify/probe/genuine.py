@@ -28,9 +28,18 @@ def install(tf, machine):
         if hasattr(module, "_get_available_devices"):
             module._get_available_devices = functools.partial(list, devices)
         mark_replicas(module.multi_gpu_model, machine.replicas)
+    capture_devices(tf, flavours.optional("keras.backend.tensorflow_backend"))
     # Places where it is in other versions of its time: a script that takes it from there can run all the same.
     offer("tensorflow.python.keras.utils", "tensorflow.python.keras.utils.multi_gpu_utils")
     offer("keras.utils.training_utils", "keras.utils.multi_gpu_utils")
+
+
+def capture_devices(tf, backend):
+    """Keras before 2.3 asks which device a layer is on by a way that TensorFlow 1.14 changed: BatchNormalization in
+    `with tf.device()` then dies of "no attribute '_set_device_from_string'"."""
+    capture = getattr(backend, "_TfDeviceCaptureOp", None)
+    if capture is not None and not hasattr(capture, "_set_device_from_string"):
+        capture._set_device_from_string = lambda self, text: self._set_device(tf.DeviceSpec.from_string(text))
 
 
 def offer(place, home):
