@@ -105,8 +105,8 @@ def _elsewhere(facts: Facts) -> dict[cst.Call, str]:
     for use in facts.uses:
         for given in data_of(use) if use.method in _TRAIN else ():
             if not any(map(_is_stream, given.values)):
-                names = (made_elsewhere(value, facts) for value in given.values)
-                found.update({use.call: name for name in names if name is not None and use.call not in found})
+                names = filter(None, (made_elsewhere(value, facts) for value in given.values))
+                found.update((use.call, name) for name in names if use.call not in found)
     return found
 
 
