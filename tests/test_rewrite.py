@@ -475,7 +475,7 @@ class TestSeveralFiles:
         }
         assert "reset_after=False" in files["nets.py"].after
         assert "initial_accumulator_value=0.0" in files["nets.py"].after
-        assert "fit(Batches())" in files["main.py"].after
+        assert "fit(train_sequence)" in files["main.py"].after
         assert "from tensorflow.keras.utils import Sequence" in files["data.py"].after
 
 

@@ -51,7 +51,7 @@ def loading_workers(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
                 "Keras 3 asks a Sequence in how many threads or processes it is loaded, and fit() has no arguments for "
                 f"it: if the data is a Sequence, set there `{listed}`"
             )
-            yield CallChange(codes.GENERATOR_METHODS, found[0], message, action="warn")
+            yield CallChange(codes.GENERATOR_METHODS, found[0], message)  # of the arguments that go
 
 
 def _is_default(name: str, value: cst.BaseExpression) -> bool:

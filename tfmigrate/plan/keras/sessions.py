@@ -54,7 +54,8 @@ def sessions(
         edits: list[Edit] = [Insert(raised.get(call, block[0]), "\n".join(lines), block)] if lines else []
         edits += [Remove(small) for small in found.removed] + [Unwrap(function, None) for function in found.functions]
         said = f"; {'; '.join(found.said)}" if found.said else ""
-        message = f"the session only carried settings, which tf.config takes{said}"
+        where = ", before the strategy starts the GPUs" if call in raised else ""
+        message = f"the session only carried settings, which tf.config takes{where}{said}"
         yield CallChange(codes.SESSIONS, call, message, edits[0], more=tuple(edits[1:]))
 
 

@@ -65,7 +65,7 @@ def raised_settings(
         session = sessions.get(module, SessionLines())
         if isinstance(choice.node, cst.Call) and choice.node in session.by_call and at.frame is choice.site.frame:
             raised[choice.node] = made
-        elif not any(_precedes(Site(at.frame, at.unit), wrap.site, facts) for wrap in home.wraps):
+        elif not any(_precedes(at, wrap.site, facts) for wrap in home.wraps):
             continue  # It came too late in the old program too.
         else:
             moved = _variable_set_at(choice, made, at, carrier)
