@@ -80,7 +80,7 @@ def test_a_wrong_migration_is_different_and_its_cause_is_the_reason(lab: Laborat
     assert "batches of 128 where 64 was asked for: x2" in report.reason
     assert report.controls == (), "nothing more is run once the answer is known"
     first = report.to_json()["loss"]["first_divergence"]
-    assert first == {"epoch": 0, "step": 0, "cause": "batches of 128 where 64 was asked for: x2"}
+    assert first == {"epoch": 0, "step": 0, "cause": "batches of 128 where 64 was asked for: x2", "line": None}
 
 
 def test_one_keras_alone_can_be_different(lab: Laboratory) -> None:
