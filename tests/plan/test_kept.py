@@ -182,3 +182,28 @@ def test_what_is_called_in_order_in_sight_keeps_a_strategy_of_its_function() -> 
     after = one(cls(INIT, MAKE, TRAIN), main).after
     assert "self.strategy" not in after
     assert "with strategy.scope():" in after
+
+
+def test_the_attribute_of_a_parameter_that_nobody_passes_is_refused_for_its_callers() -> None:
+    spread = """
+        def spread(task, gpus):
+            task.net = multi_gpu_model(task.net, gpus)
+            task.net.compile("sgd", "mse")
+    """
+    ((code, message),) = refusals(one(dedent(spread)))
+    assert code == "TFM102"
+    assert message == "the model is `task.net`, and no call in sight passes anything for `task`"
+
+
+def test_a_method_that_is_told_to_spread_what_another_one_builds_for_one_gpu() -> None:
+    init = "def __init__(self):\n    self.model = None\n"
+    build = "def build(self):\n    self.make()\n    self.model.compile('sgd', 'mse')\n"
+    parallel = """
+def build_parallel(self, gpus):
+    self.make()
+    self.model = multi_gpu_model(self.model, gpus)
+    self.model.compile("sgd", "mse")
+"""
+    after = one(cls(init, MAKE, build, parallel)).after
+    assert "        with strategy.scope():\n            self.make()\n" in after
+    assert "    def build(self):\n        self.make()\n" in after

@@ -19,7 +19,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
 from tfmigrate.understand.signatures import misfit
-from tfmigrate.understand.values import ClassValue, Parameter, options
+from tfmigrate.understand.values import ClassValue, Method, Parameter, options
 from tfmigrate.walk import calls_in, walk
 
 LEFT_ALONE = Refusal("", "")
@@ -67,7 +67,10 @@ def _why_not(
             return Refusal(codes.ODD_CALL, message)
     problem = template_problem(wrap)
     if problem is not None:
-        unknown = any(isinstance(option, Parameter) for option in options(wrap.template))
+        unknown = any(
+            isinstance(option.receiver if isinstance(option, Method) else option, Parameter)
+            for option in options(wrap.template)
+        )
         return Refusal(codes.UNKNOWN_CALLERS if unknown else codes.MADE_ELSEWHERE, problem)
     if home_of(wrap) is None and keeper_of(wrap, facts, drafts) is None:
         message = f"the parts of the model are built in places that share no caller: {built_apart(wrap)}"

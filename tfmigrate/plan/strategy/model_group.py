@@ -163,6 +163,9 @@ def template_problem(wrap: Wrap) -> str | None:
             return f"the model is {option.origin}, whose construction is not in sight"
         if option == NOTHING:
             return "nothing in sight makes the model before it is wrapped here"
+        if isinstance(option, Method) and isinstance(option.receiver, Parameter):
+            holder = option.receiver.name
+            return f"the model is `{holder}.{option.name}`, and no call in sight passes anything for `{holder}`"
         if isinstance(option, Method):
             return f"the model is the attribute `{option.name}` of something that was not followed"
         if isinstance(option, Instance):

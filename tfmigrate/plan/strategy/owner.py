@@ -185,8 +185,8 @@ def _builds_others(home: Frame, facts: ProgramFacts) -> bool:
 
 def _builds_beside(home: Frame, wrap: Wrap, facts: ProgramFacts) -> bool:
     """Whether the method that is a wrap's home has another one of its object beside it that has the model built too."""
-    if home.owner is None:
-        return False
+    if home.owner is None or not _asks_the_object(wrap):
+        return False  # What a caller says is not known in the other method, which may be there for a single GPU.
     group = group_of(home, (wrap,), facts)
     lines = {unit for model in group.models for unit in _building(model, home)}
     others = (model for model in facts.models if model not in group.models)
