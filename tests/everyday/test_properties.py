@@ -10,7 +10,6 @@ import os
 import warnings
 
 import hypothesis
-import hypothesmith
 import pytest
 from hypothesis import strategies as st
 
@@ -59,14 +58,23 @@ def holds(text: str) -> FileResult:
     return file
 
 
-@hypothesis.given(hypothesmith.from_grammar(auto_target=False))
+def any_program() -> st.SearchStrategy[str]:
+    import hypothesmith  # builds the tables of its grammar, for seconds
+
+    return hypothesmith.from_grammar(auto_target=False)
+
+
+ANY_PROGRAM = st.deferred(any_program)
+
+
+@hypothesis.given(ANY_PROGRAM)
 @examples(30)
 def test_any_program(text: str) -> None:
     file = holds(text)
     assert file.after == file.before
 
 
-@hypothesis.given(hypothesmith.from_grammar(auto_target=False), st.sampled_from(PROGRAMS))
+@hypothesis.given(ANY_PROGRAM, st.sampled_from(PROGRAMS))
 @examples(10)
 def test_any_program_round_a_use(text: str, program: str) -> None:
     holds(f"{text}\n{program}")

@@ -31,20 +31,23 @@ EXAMPLES = [
     pytest.param(rule, example, id=f"{rule.code}:{example.line}")
     for rule in rules.all_rules()
     for example in rule.examples
-    if example.language == "python" and example.kind == "rewrite" and traps(migrated(example.before, rule))
+    if example.language == "python" and example.kind == "rewrite"
 ]
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_a_trap_that_stays_in_the_written_file_is_found_again(rule: Rule, example: Example) -> None:
-    assert traps(migrated(example.before, rule)) <= traps(migrated(example.after, rule))
+    left = traps(migrated(example.before, rule))
+    assert not left or left <= traps(migrated(example.after, rule))
 
 
 def test_the_pages_show_many_traps() -> None:
-    shown = {
-        code for parameters in EXAMPLES for code in traps(migrated(parameters.values[1].before, parameters.values[0]))
-    }
-    assert len(shown) >= 12
+    shown: set[str] = set()
+    for rule, example in (parameters.values for parameters in EXAMPLES):
+        shown |= traps(migrated(example.before, rule))  # type: ignore[attr-defined, arg-type]
+        if len(shown) >= 12:
+            return
+    pytest.fail(f"only {sorted(shown)}")
 
 
 def fixed(folder: Path, text: str, capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:

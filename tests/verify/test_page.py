@@ -285,6 +285,7 @@ def test_a_comparison_as_written_is_in_every_form(tmp_path: Path, monkeypatch: p
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
+@pytest.mark.starts_processes
 @pytest.mark.parametrize("kind", ["same", "different", "crashed", "as written"])
 def test_a_real_browser_shows_the_page(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     report = build(tmp_path, Training(), migrated(Training()))

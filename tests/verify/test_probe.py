@@ -523,6 +523,7 @@ def test_where_the_script_compiles_and_trains_is_recorded(dense: Program, role: 
         assert call in lines[int(number) - 1], "of a call over several lines Python 3.8 and later know the first"
 
 
+@tensorflow
 @pytest.mark.parametrize("role", ["genuine", *MODERN])
 def test_callbacks_still_see_the_means(dense: Program, role: str) -> None:
     """The raw losses are recorded behind the script's back: what it prints is the sample-weighted mean."""

@@ -34,7 +34,10 @@ from tfmigrate.verify.run.world import Limits
 
 from .processes import alive, running, wait_for
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems confine nothing")
+pytestmark = [
+    pytest.mark.starts_processes,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems confine nothing"),
+]
 
 NOBODY = 65534
 LEVELS: tuple[Level, ...] = ("namespaces", "bubblewrap", "landlock", "none")
