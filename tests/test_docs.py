@@ -116,6 +116,7 @@ def test_commands_options_and_codes_exist(page: str) -> None:
     others = {"--notebook", "--inplace", "--to"}  # of jupyter nbconvert
     others |= {"--nodes", "--ntasks-per-node", "--gpus-per-task"}  # of sbatch
     others |= {"--only"}  # of `make field`
+    others |= {"--user", "--scope"}  # of systemd-run
     others |= {"--host", "--no-python", "--nproc-per-node"}  # of mpirun and torchrun
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXTS[page])) <= known | others
     codes = set(re.findall(r"\bTFM\d{3}\b", TEXTS[page])) - {"TFM290"}

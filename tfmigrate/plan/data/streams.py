@@ -8,12 +8,12 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, unchanged
+from tfmigrate.plan.change.calls import FIT, Revision, unchanged
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.generators import Restarts, is_out_of_sight
 from tfmigrate.plan.edits import Argument, Arguments
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
@@ -104,10 +104,17 @@ def _elsewhere(facts: Facts) -> dict[cst.Call, str]:
     found: dict[cst.Call, str] = {}
     for use in facts.uses:
         for given in data_of(use) if use.method in _TRAIN else ():
-            if not any(map(_is_stream, given.values)):
+            if not any(map(_is_stream, given.values)) and not _takes_arrays(use, given):
                 names = filter(None, (made_elsewhere(value, facts) for value in given.values))
                 found.update((use.call, name) for name in names if use.call not in found)
     return found
+
+
+def _takes_arrays(use: Use, given: Data) -> bool:
+    """Whether a call cuts data into batches itself: what it is given beside them no generator comes with."""
+    beside = (use.argument(FIT.index(name), name) for name in ("y", "batch_size"))
+    known = any(value is not None and value != _NONE for value in beside)
+    return use.method == "fit" and given.steps is None and known
 
 
 def _kept(name: str, tf: str, indent: str, some_are_none: bool) -> str:
