@@ -61,6 +61,10 @@ class Program:
     """The true differences of the two systems that it shows, by name."""
     models: int = 1
     """Trained one by one, each for these epochs."""
+    against: tuple[str, ...] = ("genuine", "restored")
+    """What the migrated program is compared with; not `restored` where today's Keras 3 itself trains otherwise."""
+    untrained: str = ""
+    """Why its training is not compared, where it is not."""
     full: bool = False
     """Judged by all of verify, with restored runs and wrong migrations; the others by the deciding runs alone."""
 
@@ -160,7 +164,7 @@ def test_the_right_migration_is_equivalent(program: Program, judge: Callable[...
 
 
 @pytest.mark.runs_tensorflow
-@each(program for program in PROGRAMS.values() if not program.full)
+@each(program for program in PROGRAMS.values() if not program.full and not program.untrained)
 def test_a_shape_trains_as_before(
     program: Program, runtime_for: Callable[[str], Runtime], launch: Launch, tmp_path: Path
 ) -> None:
@@ -183,7 +187,7 @@ def test_a_shape_trains_as_before(
     for new, restored in zip(runs[::2], runs[1::2]):
         assert new.ok, new.message
         assert restored.ok, restored.message
-        for first in (old, restored):
+        for first in (old, restored) if "restored" in program.against else (old,):
             found = compare(first.trace, new.trace, tolerance(0.0, len(old.trace.steps)))
             assert found.equivalent, (first.world.role, new.world.role, cause.find(first.trace, new.trace, found))
             assert found.max_relative_difference <= 1e-5
