@@ -43,6 +43,7 @@ NOT_RUN = {
     "TFM004-1": "a builder that nothing calls",
     "TFM024-2": "asks the command line how many GPUs there are",
     "TFM022-1": "reads a file that an old run saved from its parallel model: tests/checkpoint makes and converts some",
+    "TFM401-1": "reads data that no page gives; fixtures/dcgan_object and fixtures/pix2pix_pairs train it",
     "TFM404-1": "told: a stateful layer runs under no strategy, and on no multi_gpu_model either",
     "TFM223-1": "a loop of its own leaves no trace: tests/plan/test_strategy_methods.py runs it",
     "TFM223-2": "a class that nothing makes an object of",
@@ -90,6 +91,7 @@ DIFFERS = {
 NO_BEFORE = {
     "TFM221-1": "the places of TensorFlow 1.13; the oldest that is run here is 1.15",
     "TFM025-1": "a name that nothing defines is an error on every version",
+    "TFM408-2": "multi_gpu_model gives the layer a part of the batch, and it reads a tensor of all of it",
     "TFM411-1": "a model outside the scope is an error on every version",
     "TFM412-2": "a metric outside the scope is an error on Keras 2, an optimizer outside it on Keras 3",
     "TFM413-1": "a model loaded outside the scope is an error on every version",

@@ -104,6 +104,15 @@ def test_rows_have_one_sketch_in_whatever_order_and_parts() -> None:
     assert added(whole, None) is None
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (0, 2, 3)])
+def test_a_replica_without_rows_adds_nothing(shape: tuple[int, ...]) -> None:
+    rows = np.arange(2 * int(np.prod(shape[1:])), dtype=np.float32).reshape(2, *shape[1:])
+    none = np.zeros(shape, np.float32)
+    assert rows_anyhow([none]) == 0
+    assert added(rows_sketch([rows]), rows_sketch([none])) == rows_sketch([rows])
+    assert [len(leaf) for leaf in values_of([[none, rows]])] == [2]
+
+
 def test_a_generator_without_a_seed_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(np.random, "default_rng", np.random.default_rng)
 
