@@ -30,6 +30,13 @@ def test_one_run_may_take_all(runs: Together) -> None:
     assert runs.report("one", Use(disk=100, memory=100, processes=10), never) is None
 
 
+def test_nobody_else_is_ended_for_what_an_ending_run_still_holds(runs: Together) -> None:
+    use = Use(disk=1, memory=60, processes=1)
+    assert [runs.report(run, use, lambda: 60) for run in ("one", "other")] == [None, None]
+    assert runs.report("one", use, lambda: 60) == "memory"
+    assert runs.report("other", use, lambda: 60) is None
+
+
 @pytest.mark.parametrize("what", ["disk", "processes"])
 def test_the_one_with_the_most_is_ended(runs: Together, what: str) -> None:
     small, large = ({"disk": 1, "memory": 1, "processes": 1, what: amount} for amount in (4, 99))

@@ -55,11 +55,15 @@ class Together:
 
     def report(self, run: object, use: Use, exact_memory: Callable[[], int]) -> Resource | None:
         """Takes down what a run uses. Answers the limit for which it has to end: all runs together are over it, and
-        this one has the most. `exact_memory`: its bytes when pages are shared out, which takes longer to find out."""
+        this one has the most. What it holds counts no longer then, so that no other is ended for it.
+
+        `exact_memory`: its bytes when pages are shared out, which takes longer to find out.
+        """
         with self._lock:
             self._used[run] = use
             for name in SUMMED:
                 if self._total(name) > self._allowed[name] and getattr(use, name) >= self._most(name):
+                    self._leave(run)
                     return name
             if self._total("memory") <= self._allowed["memory"]:
                 self._exact.pop(run, None)
@@ -70,13 +74,19 @@ class Together:
             known = [self._exact[one] for one in self._used if one in self._exact]
             # Others find out at their next look; until then nobody is ended for what may be shared.
             over = len(known) == len(self._used) and sum(known) > self._allowed["memory"]
-            return "memory" if over and mine >= max(known) else None
+            if not over or mine < max(known):
+                return None
+            self._leave(run)
+            return "memory"
 
     def forget(self, run: object) -> None:
         """It has ended."""
         with self._lock:
-            self._used.pop(run, None)
-            self._exact.pop(run, None)
+            self._leave(run)
+
+    def _leave(self, run: object) -> None:
+        self._used.pop(run, None)
+        self._exact.pop(run, None)
 
     def beside(self, run: object) -> int:
         """How many others have reported."""
