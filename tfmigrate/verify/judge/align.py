@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tfmigrate.verify.run.trace import Output, Prediction, Step, Trace
@@ -113,19 +114,22 @@ def sketches_apart(old: Step | Prediction, new: Step | Prediction) -> float:
     )
 
 
+def steps_of_both(old: Trace, new: Trace) -> Iterator[tuple[Step, Step]]:
+    """The steps that both runs took, by their places, in the old run's order."""
+    others = {step.place: step for step in new.steps}
+    return ((step, others[step.place]) for step in old.steps if step.place in others)
+
+
 def pair_steps(old: Trace, new: Trace) -> tuple[StepPair, ...]:
-    """Steps that both runs took, by (fit, epoch, step), in the old run's order."""
+    """How far the losses lie apart in the steps that both runs took, in the old run's order."""
     scale = 0.01 * max((abs(s.loss) for s in old.steps if math.isfinite(s.loss)), default=0.0)
-    others = {(s.fit, s.epoch, s.step): s for s in new.steps}
     replicas = max([m.replicas for m in (*old.models, *new.models)], default=1)
     pairs = []
-    for a in old.steps:
-        b = others.get((a.fit, a.epoch, a.step))
-        if b is not None:
-            samples = a.samples if a.samples is not None else b.samples
-            uneven = samples is not None and samples % replicas != 0
-            difference = relative_difference(a.loss, b.loss, scale)
-            pairs.append(StepPair(a.fit, a.epoch, a.step, a.loss, b.loss, difference, uneven, a.shared_evenly))
+    for a, b in steps_of_both(old, new):
+        samples = a.samples if a.samples is not None else b.samples
+        uneven = samples is not None and samples % replicas != 0
+        difference = relative_difference(a.loss, b.loss, scale)
+        pairs.append(StepPair(*a.place, a.loss, b.loss, difference, uneven, a.shared_evenly))
     return tuple(pairs)
 
 

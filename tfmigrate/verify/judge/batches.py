@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tfmigrate.verify.judge.align import sketches_apart
+from tfmigrate.verify.judge.align import sketches_apart, steps_of_both
 from tfmigrate.verify.run.trace import Fit, Step, Trace
 
 ROUNDED = 4e-6
@@ -50,13 +50,8 @@ def same(old: Trace, new: Trace, a: Step, b: Step, band: float) -> bool | None:
 
 def largest_rounding(old: Trace, new: Trace) -> tuple[float, int]:
     """(the largest difference that counts as rounding, in how many batches)."""
-    others = {(s.fit, s.epoch, s.step): s for s in new.steps}
-    found = [
-        apart
-        for step in old.steps
-        if not step.made and (other := others.get((step.fit, step.epoch, step.step))) is not None
-        if (apart := distance(old, new, step, other)) is not None and 0.0 < apart <= ROUNDED
-    ]
+    sizes = (distance(old, new, a, b) for a, b in steps_of_both(old, new) if not a.made)
+    found = [apart for apart in sizes if apart is not None and 0.0 < apart <= ROUNDED]
     return max(found, default=0.0), len(found)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfmigrate.verify.judge import batches, initializers, weights
-from tfmigrate.verify.judge.align import EpochPair, StepPair, relative_difference, same_inputs
+from tfmigrate.verify.judge.align import EpochPair, StepPair, relative_difference, same_inputs, steps_of_both
 from tfmigrate.verify.judge.optimizers import ROUNDING, describe, pair_compiles, same_optimizer
 from tfmigrate.verify.run.trace import Fit, Model, Step, Trace, minor
 
@@ -380,21 +380,16 @@ def _data(facts: Facts) -> Iterator[Row]:
     x, y = global_batch_size(old), global_batch_size(new)
     if x is not None and y is not None:
         yield Row("global batch size", x, y, x == y)
-    others = {(s.fit, s.epoch, s.step): s for s in new.steps}
-    pairs = [(s, others[key]) for s in old.steps if (key := (s.fit, s.epoch, s.step)) in others]
-    compared = [same for s, other in pairs if (same := batches.same(old, new, s, other, facts.band)) is not None]
+    found = (batches.same(old, new, a, b, facts.band) for a, b in steps_of_both(old, new))
+    compared = [same for same in found if same is not None]
     if compared:
         yield Row("batches with the same content", len(compared), sum(compared), all(compared))
 
 
 def _weighed(facts: Facts) -> Iterator[Row]:
     """The weights that the samples really had, wherever they came from."""
-    others = {(s.fit, s.epoch, s.step): s.weighed for s in facts.new.steps}
-    both = [
-        (s.weighed, other)
-        for s in facts.old.steps
-        if s.weighed is not None and (other := others.get((s.fit, s.epoch, s.step))) is not None
-    ]
+    pairs = ((a.weighed, b.weighed) for a, b in steps_of_both(facts.old, facts.new))
+    both = [(a, b) for a, b in pairs if a is not None and b is not None]
     if any(a != (0.0, 0.0) or b != (0.0, 0.0) for a, b in both):
         same = all(abs(x - y) <= WEIGHED_BAND * max(1.0, abs(x), abs(y)) for a, b in both for x, y in zip(a, b))
         yield Row("mean weight of a sample", _mean([a for a, _ in both]), _mean([b for _, b in both]), same)
@@ -491,12 +486,8 @@ def _wishes(fit: Fit) -> tuple[object, ...]:
 
 
 def _learning_rate(facts: Facts) -> Iterator[Row]:
-    rates = {(s.fit, s.epoch, s.step): s.learning_rate for s in facts.new.steps}
-    both = [
-        (s.learning_rate, rate)
-        for s in facts.old.steps
-        if s.learning_rate is not None and (rate := rates.get((s.fit, s.epoch, s.step))) is not None
-    ]
+    pairs = ((a.learning_rate, b.learning_rate) for a, b in steps_of_both(facts.old, facts.new))
+    both = [(a, b) for a, b in pairs if a is not None and b is not None]
     if both:
         same = all(relative_difference(x, y) <= ROUNDING for x, y in both)
         yield Row("learning rate at each step", _range([x for x, _ in both]), _range([y for _, y in both]), same)

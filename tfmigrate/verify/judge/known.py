@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tfmigrate.verify.judge import batches
-from tfmigrate.verify.judge.align import noise, pair_steps, relative_difference
+from tfmigrate.verify.judge.align import noise, pair_steps, relative_difference, steps_of_both
 from tfmigrate.verify.judge.compare import Comparison, compare
 from tfmigrate.verify.judge.contract import NEEDED, REMAINDER, KnownDifference, Row
 from tfmigrate.verify.judge.lab import Lab, restored_run
@@ -221,14 +221,9 @@ def _libraries(run: Run) -> str:
 
 def _apart(genuine: Run, restored: Run) -> str:
     """By how much the values of the data differ, where they can be held against each other."""
-    others = {(step.fit, step.epoch, step.step): step for step in restored.trace.steps}
-    sizes = [
-        size
-        for step in genuine.trace.steps
-        if (other := others.get((step.fit, step.epoch, step.step))) is not None
-        if (size := batches.distance(genuine.trace, restored.trace, step, other)) is not None
-    ]
-    largest = max(sizes, default=math.inf)
+    old, new = genuine.trace, restored.trace
+    sizes = (batches.distance(old, new, a, b) for a, b in steps_of_both(old, new))
+    largest = max((size for size in sizes if size is not None), default=math.inf)
     return f", values up to {largest:.2g} of their size apart" if math.isfinite(largest) else ""
 
 

@@ -32,12 +32,12 @@ def row_hashes(array):
     factor of its own, modulo 2 ** 64. It costs a fifth of SHA-1 on all values."""
     if array.dtype.kind in "OSU":
         return texts_of(array)
-    rows = table(np.ascontiguousarray(np.atleast_1d(array), dtype=np.float32))
+    rows = as_table(np.ascontiguousarray(np.atleast_1d(array), dtype=np.float32))
     words = rows.view(np.uint64) if rows.shape[1] % 2 == 0 else rows.view(np.uint32).astype(np.uint64)
     return np.einsum("ij,j->i", words, factors(words.shape[1]))
 
 
-def table(array):
+def as_table(array):
     """A row for each sample, of which a replica may have none: NumPy infers no width from nothing."""
     return array.reshape((len(array), int(np.prod(array.shape[1:]))))
 
@@ -49,7 +49,7 @@ def rows_anyhow(leaves):
     for array in leaves:
         array = np.atleast_1d(array)
         if array.dtype.kind in "OSU":
-            rows = table(array).tolist()
+            rows = as_table(array).tolist()
             hashes = np.array([zlib.crc32(repr(row).encode("utf-8")) for row in rows], np.uint64)
         else:
             hashes = row_hashes(array)
@@ -115,7 +115,7 @@ def values_of(leaves):
         width = int(np.prod(rows.shape[1:])) or 1
         chosen = rows[evenly(len(rows), max(1, SAMPLE // width))]
         if width > SAMPLE:
-            chosen = table(chosen)[:, evenly(width, SAMPLE)][:, :, np.newaxis]  # no table
+            chosen = as_table(chosen)[:, evenly(width, SAMPLE)][:, :, np.newaxis]  # no table
         found.append(chosen.astype(np.float32))
     return found
 
@@ -133,7 +133,7 @@ def rows_sketch(leaves):
         array = np.atleast_1d(array)
         if array.dtype.kind in "OSU":
             return None
-        rows = table(np.asarray(array, dtype=np.float64))
+        rows = as_table(np.asarray(array, dtype=np.float64))
         shadow = np.einsum("ij,j->i", rows, direction(rows.shape[1]))
         found += [np.einsum("ij,ij", rows, rows), shadow.sum(), np.einsum("i,i", shadow, shadow)]
         shadows.append(shadow)

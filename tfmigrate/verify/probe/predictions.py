@@ -6,7 +6,7 @@ on a fixed random direction, which other values and another order change alike.
 
 import numpy as np
 
-from .content import direction, fingerprint_of, sketch_of
+from .content import as_table, direction, fingerprint_of, sketch_of
 
 VALUES = 256
 STRETCHES = 32
@@ -41,7 +41,7 @@ def arrays_of(value):
 def summary(array, full):
     """Fields of the trace's Output."""
     rows = len(array)
-    table = array.reshape((rows, -1)) if array.size else np.zeros((rows, 0), array.dtype)
+    table = as_table(array)
     across, down = direction(table.shape[1]), direction(rows)
     edges = np.linspace(0, rows, min(rows, STRETCHES) + 1).astype(int)
     sketches, largest = [], [0.0]

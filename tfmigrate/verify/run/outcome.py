@@ -27,12 +27,13 @@ PACKAGES = {
     "skopt": "scikit-optimize",
     "yaml": "pyyaml",
 }
+"""Packages whose module has another name."""
 LIMITS = {
     "disk": ("wrote more than", "--disk"),
     "memory": ("took more than", "--memory"),
     "processes": ("started more than", "--processes"),
 }
-"""Packages whose module has another name."""
+"""What the one that goes over a limit did, and the option that raises it."""
 
 
 def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stderr: Path) -> tuple[Outcome, str]:

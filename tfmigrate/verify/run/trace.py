@@ -144,6 +144,11 @@ class Step:
     made: bool = False
     """The script predicted before, so that the batch may hold what a model made."""
 
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Which step of which epoch of which training call it is."""
+        return self.fit, self.epoch, self.step
+
 
 @dataclass(frozen=True)
 class Epoch:
@@ -339,7 +344,7 @@ def together(workers: Sequence[Trace]) -> Trace:
     parts: dict[tuple[int, int, int], list[Step]] = {}
     for trace in workers:
         for step in trace.steps:
-            parts.setdefault((step.fit, step.epoch, step.step), []).append(step)
+            parts.setdefault(step.place, []).append(step)
     whole = [found for found in parts.values() if len(found) == len(workers)]
     counts = sorted({len(trace.steps) for trace in workers})
     notes = (f"the workers took {' and '.join(map(str, counts))} steps",) if len(counts) > 1 else ()

@@ -79,7 +79,7 @@ def _epochs_taken(e: Evidence) -> dict[int, tuple[set[int], set[int]]]:
 def _whole_epochs(e: Evidence) -> bool:
     """Whether all that one run took and the other did not are last epochs of a training call that both began."""
     taken = _epochs_taken(e)
-    old, new = ({(s.fit, s.epoch, s.step) for s in trace.steps} for trace in (e.old, e.new))
+    old, new = ({step.place for step in trace.steps} for trace in (e.old, e.new))
     return old != new and all(
         fit in taken and bool(taken[fit][0] and taken[fit][1]) and epoch > min(map(max, taken[fit]))
         for fit, epoch, _ in old ^ new
@@ -155,9 +155,9 @@ def _first_data(e: Evidence) -> tuple[int, int]:
 
 def _data_apart(e: Evidence) -> Step | None:
     """The old run's first step whose batch differs."""
-    others = {(s.fit, s.epoch, s.step): s for s in e.new.steps}
+    others = {step.place: step for step in e.new.steps}
     for old in e.old.steps:
-        new = others.get((old.fit, old.epoch, old.step))
+        new = others.get(old.place)
         if new is None or old.samples != new.samples or same(e.old, e.new, old, new, e.comparison.tolerance) is False:
             return old
     return None
@@ -170,16 +170,14 @@ SMALL = 0.01
 def _by(e: Evidence) -> str:
     """By how much the first batch differs, where that is little."""
     first = _data_apart(e)
-    key = first and (first.fit, first.epoch, first.step)
-    other = next((s for s in e.new.steps if (s.fit, s.epoch, s.step) == key), None)
+    other = next((step for step in e.new.steps if first is not None and step.place == first.place), None)
     apart = distance(e.old, e.new, first, other) if first is not None and other is not None else None
     return f" (values differ by up to {apart:.2g} of their size)" if apart is not None and apart <= SMALL else ""
 
 
 def _first_missing(e: Evidence) -> tuple[int | None, int | None]:
     """The first step that one run took and the other did not."""
-    old = {(s.fit, s.epoch, s.step) for s in e.old.steps}
-    new = {(s.fit, s.epoch, s.step) for s in e.new.steps}
+    old, new = ({step.place for step in trace.steps} for trace in (e.old, e.new))
     first = min(old ^ new, default=None)
     return (None, None) if first is None else first[1:]
 

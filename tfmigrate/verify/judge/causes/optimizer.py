@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tfmigrate.verify.judge.align import steps_of_both
 from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_loss, times, where, without_callbacks
 from tfmigrate.verify.judge.optimizers import (
     EPSILON_MOVED,
@@ -43,15 +44,13 @@ def update_rule(e: Evidence) -> Divergence | None:
 def learning_rate(e: Evidence) -> Divergence | None:
     if e.row("learning rate") is None:
         return None
-    others = {(s.fit, s.epoch, s.step): s.learning_rate for s in e.new.steps}
-    for old in e.old.steps:
-        new = others.get((old.fit, old.epoch, old.step))
-        if old.learning_rate is not None and new is not None and not math.isclose(old.learning_rate, new, rel_tol=1e-6):
-            ratio = times(new / old.learning_rate) if old.learning_rate else ""
-            change = f"learning rate {old.learning_rate:.6g} -> {new:.6g}{ratio}"
-            what = f"{change} from {where(old.epoch, old.step)} on"
+    for step, other in steps_of_both(e.old, e.new):
+        old, new = step.learning_rate, other.learning_rate
+        if old is not None and new is not None and not math.isclose(old, new, rel_tol=1e-6):
+            change = f"learning rate {old:.6g} -> {new:.6g}{times(new / old) if old else ''}"
+            what = f"{change} from {where(step.epoch, step.step)} on"
             what += f"; {gone}" if (gone := without_callbacks(e)) else ""
-            return Divergence("learning rate", what, old.epoch, old.step)
+            return Divergence("learning rate", what, step.epoch, step.step)
     return None
 
 
