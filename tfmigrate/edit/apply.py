@@ -36,7 +36,7 @@ from tfmigrate.plan.edits import (
     Signature,
     Unwrap,
 )
-from tfmigrate.understand.code import Changed, Code, nodes_of
+from tfmigrate.plan.written import Changed, Code, nodes_of
 from tfmigrate.walk import children, comments_in, comments_of, walk
 
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite

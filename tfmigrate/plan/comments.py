@@ -11,7 +11,7 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Edit, Forget, ImportNames, Insert, Remove, Replace, Unwrap
 from tfmigrate.plan.strategy.guards import is_cpu_device
-from tfmigrate.understand.code import nodes_of
+from tfmigrate.plan.written import nodes_of
 from tfmigrate.understand.program import units_of
 from tfmigrate.walk import comments_of, walk
 

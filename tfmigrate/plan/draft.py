@@ -23,9 +23,9 @@ from tfmigrate.plan.edits import (
     Unwrap,
     place_of,
 )
+from tfmigrate.plan.written import Code, nodes_of, text_of
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
-from tfmigrate.understand.code import Code, nodes_of, text_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes

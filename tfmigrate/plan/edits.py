@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import libcst as cst
 
+from tfmigrate.plan.written import Code, Written, nodes_of, text_of
 from tfmigrate.result import Finding
-from tfmigrate.understand.code import Changed, Written, nodes_of, text_of
-from tfmigrate.understand.code import Code as Code
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
-
-
-def listed(codes: Iterable[Code]) -> Code:
-    """Pieces of code with commas between them."""
-    return joined(codes, ", ")
-
-
-def joined(codes: Iterable[str | Code], separator: str) -> Code:
-    """Pieces of code with the same text between them."""
-    found: list[str | cst.BaseExpression | Changed] = []
-    for number, code in enumerate(codes):
-        found.extend(((separator,) if number else ()) + ((code,) if isinstance(code, str) else code))
-    return tuple(found)
 
 
 @dataclass(frozen=True)

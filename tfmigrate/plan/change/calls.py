@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from tfmigrate.plan.edits import Argument, Arguments, Code, Edit
+from tfmigrate.plan.edits import Argument, Arguments, Edit
+from tfmigrate.plan.written import Code
 from tfmigrate.understand.reaching import bound
 
 FIT = (

@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.folding import constant, folded
 from tfmigrate.plan.draft import Draft
-from tfmigrate.understand.code import Written
+from tfmigrate.plan.written import Written
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, is_star_import, only_statement, units_of
 from tfmigrate.understand.reaching import assigned, passed
 from tfmigrate.understand.scopes import Occurrence

@@ -9,7 +9,8 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.data.made_batches import batches_made, parts_of
-from tfmigrate.plan.edits import Replace, listed
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.written import listed
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Items

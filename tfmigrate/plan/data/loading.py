@@ -10,8 +10,9 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, is_false, named_arguments
 from tfmigrate.plan.data.sequences import is_sequence
-from tfmigrate.plan.edits import Code, Edit, Insert, joined
+from tfmigrate.plan.edits import Edit, Insert
 from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
+from tfmigrate.plan.written import Code, joined
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.scopes import Scopes

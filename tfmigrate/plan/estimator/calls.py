@@ -12,8 +12,8 @@ from tfmigrate.plan.edits import Argument, Arguments, Insert, Remove, Replace
 from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.plan.estimator.reader import Build
+from tfmigrate.plan.written import Written
 from tfmigrate.understand import names
-from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, dotted, only_statement
 from tfmigrate.understand.values import EstimatorPart, Frame

@@ -14,7 +14,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import has_stars, is_none, keywords
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Code, Remove, Replace, Scope, listed
+from tfmigrate.plan.edits import Remove, Replace, Scope
 from tfmigrate.plan.estimator.calls import CallPlanner
 from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import ESTIMATOR
@@ -24,7 +24,7 @@ from tfmigrate.plan.estimator.reader import Build, Unconvertible
 from tfmigrate.plan.estimator.strategy import StrategyReader
 from tfmigrate.plan.names.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator
-from tfmigrate.understand.code import Written
+from tfmigrate.plan.written import Code, Written, listed
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.values import (

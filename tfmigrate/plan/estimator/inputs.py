@@ -18,7 +18,7 @@ from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
 from tfmigrate.plan.estimator.reader import Unconvertible
-from tfmigrate.understand.code import Written
+from tfmigrate.plan.written import Written
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.reaching import assigned, named, parameters_of, reaching, settled

@@ -19,8 +19,8 @@ from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, SCHEDULES
 from tfmigrate.plan.estimator.network import NetworkReader
 from tfmigrate.plan.estimator.reader import EVAL, MODE_NAMES, MODES, PLAIN, PREDICT, TRAIN, Build, Thing, Unconvertible
 from tfmigrate.plan.estimator.training import TrainingReader
+from tfmigrate.plan.written import Written
 from tfmigrate.understand import names
-from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.values import FunctionValue, Made, ModelObject

@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, named_arguments
-from tfmigrate.plan.edits import Code, Replace, listed
+from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.estimator.layers import (
     ACTIVATIONS,
     CROSS_ENTROPIES,
@@ -23,7 +23,7 @@ from tfmigrate.plan.estimator.layers import (
     Layer,
 )
 from tfmigrate.plan.estimator.reader import PLAIN, SQUARES, TRAIN, Reader, Thing
-from tfmigrate.understand.code import Written
+from tfmigrate.plan.written import Code, Written, listed
 
 
 class NetworkReader(Reader):

@@ -9,8 +9,8 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.edits import Edit, Remove
+from tfmigrate.plan.written import Code, Written
 from tfmigrate.understand import names
-from tfmigrate.understand.code import Code, Written
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module
 

@@ -9,7 +9,7 @@ from tfmigrate.plan.change.calls import has_stars, is_none, keywords, named_argu
 from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Replace
 from tfmigrate.plan.estimator.migration import Migration
-from tfmigrate.understand.code import Written, shown
+from tfmigrate.plan.written import Written, shown
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.values import EstimatorPart, Literal, StrategyObject, options
 from tfmigrate.walk import walk

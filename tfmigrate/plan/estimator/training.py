@@ -21,7 +21,7 @@ from tfmigrate.plan.estimator.layers import (
     SCHEDULES,
 )
 from tfmigrate.plan.estimator.reader import PREDICT, SQUARES, Reader, Thing
-from tfmigrate.understand.code import Written
+from tfmigrate.plan.written import Written
 
 SPEC = (
     "mode", "predictions", "loss", "train_op", "eval_metric_ops", "export_outputs", "training_chief_hooks",

@@ -9,9 +9,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
-from tfmigrate.plan.edits import Insert, Remove, joined
+from tfmigrate.plan.edits import Insert, Remove
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, passed_on
 from tfmigrate.plan.keras.monitors import WATCHERS
+from tfmigrate.plan.written import joined
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Unit, dotted, only_statement

@@ -11,8 +11,9 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.change.paths import ending_of
-from tfmigrate.plan.edits import Code, Replace
+from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT
+from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import bound_once

@@ -13,10 +13,10 @@ from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, has_stars,
 from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Append, Code, Replace
+from tfmigrate.plan.edits import Append, Replace
 from tfmigrate.plan.keras.rates import SETTERS, rates_set
+from tfmigrate.plan.written import Code, Written
 from tfmigrate.understand import names
-from tfmigrate.understand.code import Written
 from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Instance, Items, Literal, Opaque, Site, Value, options

@@ -12,7 +12,8 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, keywords, text_of
-from tfmigrate.plan.edits import Code, Replace, listed
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.written import Code, listed
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import Literal, Made, Value, options

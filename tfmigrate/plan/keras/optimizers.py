@@ -20,9 +20,10 @@ from tfmigrate.plan.change.calls import (
     unchanged,
     with_code,
 )
-from tfmigrate.plan.edits import Argument, Arguments, Code, Remark, Replace
+from tfmigrate.plan.edits import Argument, Arguments, Remark, Replace
 from tfmigrate.plan.keras import positions
 from tfmigrate.plan.names.tables import Tables
+from tfmigrate.plan.written import Code
 from tfmigrate.rules import Default
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names

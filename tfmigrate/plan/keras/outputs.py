@@ -9,8 +9,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
-from tfmigrate.plan.edits import Replace, listed
+from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
+from tfmigrate.plan.written import listed
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import Items, Made, ModelObject

@@ -8,7 +8,8 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.edits import Code, Replace
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.written import Code
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes

@@ -16,7 +16,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.change.expressions import receiver_of, setters_of
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Code, Insert
+from tfmigrate.plan.edits import Insert
+from tfmigrate.plan.written import Code
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, Unit, dotted, root_name, units_of
 from tfmigrate.understand.values import ClassValue, Literal, ModelObject, Parallel, models_of, opaque_sites, options

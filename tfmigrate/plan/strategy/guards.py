@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.edits import Branch, Unwrap
-from tfmigrate.understand.code import Written
+from tfmigrate.plan.written import Written
 from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.program import Module, dotted, suites_of, units_of
 from tfmigrate.understand.values import Visible, opaque_sites

@@ -17,7 +17,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Remove
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.owner import Home
-from tfmigrate.understand.code import Written
+from tfmigrate.plan.written import Written
 from tfmigrate.understand.lifecycle import DeviceChoice, ProgramFacts
 from tfmigrate.understand.program import Module, Unit, only_statement, root_name
 from tfmigrate.understand.values import Site

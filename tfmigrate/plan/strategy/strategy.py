@@ -14,7 +14,7 @@ from tfmigrate.plan.change.folding import constant
 from tfmigrate.plan.strategy.gpus import Kind, kinds
 from tfmigrate.plan.strategy.guards import negated
 from tfmigrate.plan.strategy.model_group import Refusal
-from tfmigrate.understand.code import Code, Written
+from tfmigrate.plan.written import Code, Written
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.program import Module, Unit, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible

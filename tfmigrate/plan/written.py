@@ -169,3 +169,16 @@ def _texts(code: Code) -> Iterator[str]:
         elif isinstance(part, Changed):
             for _, new in part.parts:
                 yield from _texts(new.code)
+
+
+def listed(codes: Iterable[Code]) -> Code:
+    """Pieces of code with commas between them."""
+    return joined(codes, ", ")
+
+
+def joined(codes: Iterable[str | Code], separator: str) -> Code:
+    """Pieces of code with the same text between them."""
+    found: list[str | cst.BaseExpression | Changed] = []
+    for number, code in enumerate(codes):
+        found.extend(((separator,) if number else ()) + ((code,) if isinstance(code, str) else code))
+    return tuple(found)
