@@ -24,6 +24,7 @@ from tfmigrate.verify.run import cgroups, packages, sandbox
 from tfmigrate.verify.run import trace as traces
 from tfmigrate.verify.run.child import Child
 from tfmigrate.verify.run.disk import make_scratch, remove_scratch
+from tfmigrate.verify.run.futures import results_of
 from tfmigrate.verify.run.launch import Command, Launch, fresh
 from tfmigrate.verify.run.outcome import STOPPED, outcome_of
 from tfmigrate.verify.run.scratch import PROGRAM, SETUP, STUBS, environment, lay_out, state_of
@@ -156,7 +157,7 @@ def _run_workers(
     addresses = _free_addresses(world.workers)
     with ThreadPoolExecutor(world.workers) as pool:
         try:
-            workers = list(pool.map(work, range(world.workers)))
+            workers = results_of([pool.submit(work, index) for index in range(world.workers)])
         except BaseException:
             failed.set()
             raise

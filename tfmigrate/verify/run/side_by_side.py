@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 
 from tfmigrate.verify.run import devices
 from tfmigrate.verify.run.experiment import run
+from tfmigrate.verify.run.futures import results_of
 from tfmigrate.verify.run.launch import Launch, fresh
 from tfmigrate.verify.run.together import Together
 from tfmigrate.verify.run.trace import Trace
@@ -87,8 +88,7 @@ def _run_all(
             pool.submit(run_and_tell, world, start, folder)
             for (world, start), folder in zip(worlds, folders, strict=True)
         ]
-        wait(futures, return_when=FIRST_EXCEPTION)
-        return [future.result() for future in futures]
+        return results_of(futures)
     except BaseException:
         stop.set()
         raise
