@@ -31,7 +31,14 @@ from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
 from tfmigrate.plan.strategy.owner import Home, homes_of
-from tfmigrate.plan.strategy.placement import Placement, make_strategy, placements_of, scope_far_places, scope_methods
+from tfmigrate.plan.strategy.placement import (
+    Placement,
+    called_in_scopes,
+    make_strategy,
+    placements_of,
+    scope_far_places,
+    scope_methods,
+)
 from tfmigrate.plan.strategy.remains import Remains, remains_of
 from tfmigrate.plan.strategy.trail import story_of, trail_of
 from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
@@ -86,16 +93,18 @@ def _settled(
     """The strategies that can be written, and what remains of the modules then. The other wraps join the refused.
 
     A call refused in one home is refused in all, which changes what remains, so this repeats. One whose number of GPUs
-    comes too late is tried at its callers first, and then where it was, with its model built further down.
+    comes too late is tried at its callers first, and then where it was, with its model built further down. A function
+    that the scope of another strategy stands round leaves making one to its callers.
     """
     callers: dict[Wrap, Frame] = {}
+    inside: set[cst.CSTNode] = set()
     late: dict[cst.Call, Refusal] = {}
     lowering: set[cst.Call] = set()
     sessions = {module: session_lines(draft.facts, draft.scopes, draft.tf) for module, draft in drafts.items()}
     while True:
         refused.update(_kept_by_their_class(facts, refused))
         left = (wrap for wrap in followed if wrap.call not in refused)
-        homes, homeless = homes_of(left, facts, drafts, callers)
+        homes, homeless = homes_of(left, facts, drafts, callers, inside)
         refused.update(homeless)
         remains = remains_of(homes, refused, facts, drafts)
         placements, unplaced = placements_of(homes, remains, drafts, lowering, sessions, facts)
@@ -108,7 +117,9 @@ def _settled(
         lowering |= again
         callers = {wrap: frame for wrap, frame in callers.items() if wrap.call not in again}
         refused.update((call, late[call]) for call in unplaced if call not in tried | again)
-        if not homeless and not unplaced:
+        nested = {*called_in_scopes(placements)} - inside
+        inside |= nested
+        if not homeless and not unplaced and not nested:
             return placements, remains
 
 

@@ -100,7 +100,8 @@ def enter(
     """
     state = walker.state
     state.entered.add(function.node)
-    frame = Frame(function.module, function.node, function.closure, call, call_node, function.owner)
+    receiver = arguments[0][1] if function.owner is not None and arguments else None
+    frame = Frame(function.module, function.node, function.closure, call, call_node, function.owner, receiver)
     with state.activation(frame) as returns:
         _bind_parameters(walker, function, arguments, frame)
         if isinstance(function.node, cst.Lambda):

@@ -28,6 +28,8 @@ class Frame:
     """The call expression, whose arguments the parameters stand for."""
     owner: ClassValue | None = None
     """The class whose method runs."""
+    receiver: Value | None = None
+    """The object whose method runs."""
     outlived: bool = False
     """Whether a function or class was made in it, which may read its variables when it has ended."""
     ended: bool = False
@@ -224,6 +226,8 @@ class Instance:
     cls: ClassValue
     site: Site | None = None
     """Where it was made; None for the object that a class's methods are walked with."""
+    call: cst.Call | None = None
+    """The call of its class that made it."""
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import receiver_of, setters_of
+from tfmigrate.plan.change.expressions import calls_of_base, receiver_of, setters_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group, Refusal, common_frame, group_of, shares_object, sites_to_cover
 from tfmigrate.plan.strategy.strategy import Strategy
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, units_of
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
-from tfmigrate.walk import calls_in
 
 _NO_OBJECT = frozenset({"staticmethod", "classmethod"})
 Method = tuple[Module, cst.FunctionDef]
@@ -125,12 +124,7 @@ def _runs_on_all(init: cst.FunctionDef, owner: ClassValue, drafts: Mapping[Modul
 
 def _asks_its_base(init: cst.FunctionDef) -> Unit | None:
     """The line of an `__init__` that calls the one of its base class, in any case."""
-    for unit in units_of(init.body):
-        if isinstance(unit, cst.SimpleStatementLine) and any(
-            isinstance(call.func, cst.Attribute) and call.func.attr.value == "__init__" for call in calls_in(unit)
-        ):
-            return unit
-    return None
+    return next((unit for unit, _ in calls_of_base(init)), None)
 
 
 def _is_made_by_then(site: Site, home: Frame) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 
 import libcst as cst
 
@@ -51,11 +51,16 @@ class Home:
 
 
 def homes_of(
-    wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft], callers: Mapping[Wrap, Frame]
+    wraps: Iterable[Wrap],
+    facts: ProgramFacts,
+    drafts: Mapping[Module, Draft],
+    callers: Mapping[Wrap, Frame],
+    inside: Container[cst.CSTNode] = (),
 ) -> tuple[list[Home], dict[cst.Call, Refusal]]:
     """The homes of wraps, and the calls that have none; a call without one in some activation has none at all.
 
-    `callers`: those further out, of wraps whose strategy cannot be made where they would be at home.
+    `callers`: those further out, of wraps whose strategy cannot be made where they would be at home; `inside`:
+    functions that the scope of another strategy turned out to stand round.
     """
     homeless: dict[cst.Call, Refusal] = {}
     by_frame: dict[Frame, list[Wrap]] = {}
@@ -71,7 +76,7 @@ def homes_of(
             homeless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
         else:
             by_frame.setdefault(frame, []).append(wrap)
-    homeless.update(_leave_scopes_of_callers(by_frame, facts))
+    homeless.update(_leave_scopes_of_callers(by_frame, facts, inside))
     by_function: dict[cst.Module | cst.FunctionDef, list[Group]] = {}
     modules: dict[cst.CSTNode, Module] = {}
     for frame, members in by_frame.items():
@@ -91,14 +96,17 @@ def homes_of(
     return homes, homeless
 
 
-def _leave_scopes_of_callers(by_frame: dict[Frame, list[Wrap]], facts: ProgramFacts) -> dict[cst.Call, Refusal]:
+def _leave_scopes_of_callers(
+    by_frame: dict[Frame, list[Wrap]], facts: ProgramFacts, inside: Container[cst.CSTNode]
+) -> dict[cst.Call, Refusal]:
     """A function called in the scope of another strategy makes none itself, which would be two: its callers do, all.
 
     Returns the calls that have no such caller.
     """
     homeless: dict[cst.Call, Refusal] = {}
     while True:
-        function = next(_called_in_scopes(by_frame, facts), None)
+        known = (frame.function for frame in by_frame if frame.function is not None and frame.function in inside)
+        function = next(chain(known, _called_in_scopes(by_frame, facts)), None)
         if function is None:
             return homeless
         for frame in [frame for frame in by_frame if frame.function is function]:
