@@ -106,6 +106,14 @@ class Opaque:
     settings: bool = False
 
 
+@dataclass(frozen=True)
+class Partial(Opaque):
+    """`functools.partial(callee, ...)`: calling it calls `callee` with these arguments and more."""
+
+    callee: Value = field(kw_only=True)
+    arguments: Arguments = field(kw_only=True)
+
+
 def unbound(name: str) -> Opaque:
     """What a name is that nothing in sight binds: a builtin, or one that a module out of sight brings."""
     return Opaque(f"the name {name}")
