@@ -208,3 +208,58 @@ def test_no_strategy_is_made_in_the_scope_of_another_one() -> None:
     file = one(code)
     inner = file.after[file.after.index("def built") : file.after.index("def train")]
     assert "strategy" not in inner or "with strategy.scope():\n        if settings.small" not in file.after
+
+
+def _held(code: str) -> FileResult:
+    """A program that hangs its models on objects which are not followed."""
+    head, tail = BASE.index("    class Base"), BASE.index("    def net")
+    imports = "    from keras.models import clone_model, load_model\n\n\n"
+    return one(code, BASE[:head].rstrip(" \n") + "\n" + imports + BASE[tail:])
+
+
+def test_a_model_that_is_set_on_an_object_out_of_sight() -> None:
+    file = _held(
+        """
+    def spread(holder, gpus):
+        holder.base = clone_model(load_model("start.h5"))
+        if gpus > 1:
+            holder.net = multi_gpu_model(holder.base, gpus=gpus)
+        holder.net.compile("sgd", "mse")
+    """
+    )
+    assert refused(file) == []
+    assert "    with strategy.scope():\n        holder.base = clone_model(" in file.after
+    assert "        holder.net.compile(" in file.after
+
+
+def test_each_object_out_of_sight_has_its_own_model() -> None:
+    """What a function gives back of one object is not what it gives back of another one."""
+    file = _held(
+        """
+    def base_of(holder):
+        return holder.base
+
+
+    def spread(first, second, gpus):
+        first.base = net()
+        second.base = load_model("start.h5")
+        one = base_of(first)
+        two = multi_gpu_model(base_of(second), gpus=gpus)
+        two.compile("sgd", "mse")
+        return one, two
+    """
+    )
+    assert refused(file) == []
+    body = file.after[file.after.index("def spread") :]
+    assert body.index("first.base = net()") < body.index("strategy.scope()") < body.index("second.base = load_model")
+
+
+def test_an_object_whose_model_is_not_set_in_sight_is_refused() -> None:
+    file = _held("    def spread(holder, gpus):\n        holder.net = multi_gpu_model(holder.base, gpus=gpus)\n")
+    assert refused(file) == ["TFM102"]
+
+
+def test_no_compile_is_said_to_stand_in_the_scope_of_a_model_that_predicts() -> None:
+    file = one("    model = multi_gpu_model(net(), gpus=2)\n    print(model.predict(rows))\n")
+    (said,) = [finding.message for finding in file.findings if finding.code == "TFM001"]
+    assert said.endswith("the model built at line 28 stands in its scope")

@@ -194,7 +194,7 @@ def _migrate(
     scope_far_places(placements, remains, drafts)
     for wrap in wraps:
         draft = drafts[wrap.site.frame.module]
-        draft.say(codes.MULTI_GPU_MODEL, wrap.call, story_of(wrap, draft), "rewrite", trail_of(wrap, facts))
+        draft.say(codes.MULTI_GPU_MODEL, wrap.call, story_of(wrap, draft, facts), "rewrite", trail_of(wrap, facts))
         cautions.say_files_of_old_runs(wrap, facts, drafts)
         cautions.say_undefined(wrap, draft)
     if wraps:

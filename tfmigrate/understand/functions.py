@@ -72,7 +72,8 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
         return Opaque("a recursive call", frozenset((state.site,)))
     # A summary was made without a model at hand: what the function does to one is noted at each call that brings it.
     brings_model = any(holds_model(argument) for _, argument in arguments)
-    objects = tuple(one for _, argument in arguments for one in in_order(argument) if isinstance(one, Instance))
+    given = [one for _, argument in arguments for one in in_order(argument)]
+    objects = tuple(one for one in given if isinstance(one, Instance) or one in state.holders)
     summary = state.summaries.get(function.node)
     if summary is not None and not brings_model and summary.objects == objects and state.still_reads(summary.read):
         return renewed(state, summary, arguments, node if node is not None else function.node)
