@@ -207,3 +207,38 @@ def build_parallel(self, gpus):
     after = one(cls(init, MAKE, build, parallel)).after
     assert "        with strategy.scope():\n            self.make()\n" in after
     assert "    def build(self):\n        self.make()\n" in after
+
+
+ALL_AT_ONCE = """
+def __init__(self, gpus=1):
+    self.gpus = gpus
+    self.model = self.build()
+    if self.gpus > 1:
+        self.model = multi_gpu_model(self.model, gpus=self.gpus)
+    self.model.compile("sgd", "mse")
+"""
+BUILD = "def build(self):\n    return net()\n"
+RESUME = """
+def resume(self, path):
+    self.model = self.build()
+    self.model.compile("sgd", "mse")
+    self.model.load_weights(path)
+"""
+
+
+@pytest.mark.parametrize("made", ["Trainer(gpus=4) if big else Trainer()", "chosen(big)"])
+def test_an_object_that_is_made_in_several_ways_and_built_anew_keeps_its_strategy(made: str) -> None:
+    """All models of the variable have a common caller, but how many GPUs there are is known to the object alone."""
+    chosen = "def chosen(big):\n    return Trainer(gpus=4) if big else Trainer()\n"
+    main = f"""
+def main(big, batches):
+    trainer = {made}
+    trainer.resume("start.weights.h5")
+    trainer.model.fit_generator(batches)
+"""
+    file = one(cls(ALL_AT_ONCE, BUILD, RESUME), chosen, main)
+    assert refusals(file) == []
+    assert f"        self.gpus = gpus{STRATEGY}" in file.after
+    assert file.after.count("MirroredStrategy") == 1
+    assert "        with self.strategy.scope():\n            return net()\n" in file.after
+    assert file.after.count("self.strategy.scope()") == 3

@@ -93,18 +93,20 @@ def _settled(
     """The strategies that can be written, and what remains of the modules then. The other wraps join the refused.
 
     A call refused in one home is refused in all, which changes what remains, so this repeats. One whose number of GPUs
-    comes too late is tried at its callers first, and then where it was, with its model built further down. A function
-    that the scope of another strategy stands round leaves making one to its callers.
+    comes too late is tried at its callers first, then where it was, with its model built further down, and then in the
+    object whose method wraps. A function that the scope of another strategy stands round leaves making one to its
+    callers.
     """
     callers: dict[Wrap, Frame] = {}
     inside: set[cst.CSTNode] = set()
     late: dict[cst.Call, Refusal] = {}
     lowering: set[cst.Call] = set()
+    keeping: set[cst.Call] = set()
     sessions = {module: session_lines(draft.facts, draft.scopes, draft.tf) for module, draft in drafts.items()}
     while True:
         refused.update(_kept_by_their_class(facts, refused))
         left = (wrap for wrap in followed if wrap.call not in refused)
-        homes, homeless = homes_of(left, facts, drafts, callers, inside)
+        homes, homeless = homes_of(left, facts, drafts, callers, inside, keeping)
         refused.update(homeless)
         remains = remains_of(homes, refused, facts, drafts)
         placements, unplaced = placements_of(homes, remains, drafts, lowering, sessions, facts)
@@ -116,7 +118,10 @@ def _settled(
         again = {call for call in unplaced.keys() - tried - lowering if late[call].code == codes.GPUS_TOO_LATE}
         lowering |= again
         callers = {wrap: frame for wrap, frame in callers.items() if wrap.call not in again}
-        refused.update((call, late[call]) for call in unplaced if call not in tried | again)
+        stuck = unplaced.keys() - tried - again
+        kept = {call for call in stuck - keeping if late[call].code == codes.GPUS_TOO_LATE}
+        keeping |= kept
+        refused.update((call, late[call]) for call in unplaced if call in stuck - kept)
         nested = {*called_in_scopes(placements)} - inside
         inside |= nested
         if not homeless and not unplaced and not nested:

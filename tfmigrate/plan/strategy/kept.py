@@ -14,7 +14,15 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.expressions import calls_of_base, receiver_of, setters_of
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.strategy.model_group import Group, Refusal, common_frame, group_of, shares_object, sites_to_cover
+from tfmigrate.plan.strategy.model_group import (
+    Group,
+    Refusal,
+    common_frame,
+    group_of,
+    group_of_object,
+    shares_object,
+    sites_to_cover,
+)
 from tfmigrate.plan.strategy.strategy import Strategy
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, units_of
@@ -53,7 +61,7 @@ def keeper_of(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -
             continue
         begun = (frame for frame in frames if frame.function is function.node)
         found = next(begun, None) or Frame(function.module, function.node, function.closure, None, None, cls)
-        if _runs_on_all(function.node, cls, drafts) and isinstance(kept(group_of(found, (wrap,), facts)), Kept):
+        if _runs_on_all(function.node, cls, drafts) and isinstance(kept(group_of_object(found, (wrap,), facts)), Kept):
             return found
     return None
 
@@ -129,9 +137,9 @@ def _asks_its_base(init: cst.FunctionDef) -> Unit | None:
 
 def _is_made_by_then(site: Site, home: Frame) -> bool:
     """Whether `__init__` has made the strategy before a place in a method: not above the call in a derived one."""
-    inits = [one for one in site.chain() if isinstance(one.frame.function, cst.FunctionDef) and one.frame is not home
+    inits = [one for one in site.chain() if isinstance(one.frame.function, cst.FunctionDef)
              and one.frame.function.name.value == "__init__" and _is_method_of(one.frame, home)]  # fmt: skip
-    if site.lifted(home) is not None:
+    if any(one.frame.function is home.function for one in inits):
         return True
     for one in inits:
         assert isinstance(one.frame.function, cst.FunctionDef)
@@ -169,8 +177,9 @@ def place_in_init(
         round_
         for group in groups
         for site in sites_to_cover(group)
-        if (lifted := site.lifted(group.home)) is not None
-        for round_ in (lifted.unit, *home.module.ancestors(lifted.unit))
+        for one in site.chain()
+        if one.frame.function is home.function
+        for round_ in (one.unit, *home.module.ancestors(one.unit))
     }
     last = next((number for number, unit in enumerate(units) if unit in building), len(units) - 1)
     tried = [(unit, strategy_at(unit)) for unit in units[: last + 1]]

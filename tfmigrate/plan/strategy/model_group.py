@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.program import Unit
 from tfmigrate.understand.values import (
     NOTHING,
     Frame,
@@ -45,7 +46,27 @@ class Group:
 
 
 def group_of(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
+    return _group(home, wraps, related_models(wraps, facts), facts)
+
+
+def group_of_object(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
+    """As group_of, with the models that the same lines of the object's methods build, which the scope stands round."""
     models = related_models(wraps, facts)
+    while True:
+        lines = {unit for model in models for unit in lines_building(model, home)}
+        beside = (model for model in facts.models if not lines.isdisjoint(lines_building(model, home)))
+        grown = models.union(*(model.base_models() for model in beside))
+        if grown == models:
+            return _group(home, wraps, models, facts)
+        models = grown
+
+
+def lines_building(model: ModelObject, home: Frame) -> Iterator[Unit]:
+    """The lines of methods of the home's object under which a model is made."""
+    return (site.unit for site in model.site.chain() if shares_object(site.frame, home))
+
+
+def _group(home: Frame, wraps: tuple[Wrap, ...], models: frozenset[ModelObject], facts: ProgramFacts) -> Group:
     uses = [use for use in facts.uses if concerns(use, models, wraps)]
     return Group(
         home=home,
