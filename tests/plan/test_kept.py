@@ -192,7 +192,10 @@ def test_the_attribute_of_a_parameter_that_nobody_passes_is_refused_for_its_call
     """
     ((code, message),) = refusals(one(dedent(spread)))
     assert code == "TFM102"
-    assert message == "the model is `task.net`, and no call in sight passes anything for `task`"
+    assert message == (
+        "the model is `task.net`, and no call in sight passes anything for `task`: migrate the files that call "
+        "spread() together with this one"
+    )
 
 
 def test_a_method_that_is_told_to_spread_what_another_one_builds_for_one_gpu() -> None:

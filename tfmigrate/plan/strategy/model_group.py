@@ -23,6 +23,7 @@ from tfmigrate.understand.values import (
     models_of,
     opaque_sites,
     options,
+    unbound,
 )
 
 
@@ -159,34 +160,55 @@ def sites_to_cover(group: Group) -> frozenset[Site]:
     return frozenset(sites)
 
 
-def built_apart(wrap: Wrap) -> str:
-    """Of a wrap without a home: two places where parts of its model are made, in words."""
+def made_apart(sites: Iterable[Site]) -> str | None:
+    """Of places that do not all run under one function: two of the outermost, in words."""
     outermost: dict[Frame, Site] = {}
-    for site in opaque_sites(wrap.template):
+    for site in sites:
         *_, last = site.chain()
         outermost.setdefault(last.frame, last)
-    places = []
+    places = set()
     for site in outermost.values():
         line, _ = site.frame.module.position(site.unit)
         function = site.frame.function
         name = f", in {function.name.value}()" if isinstance(function, cst.FunctionDef) else ""
-        places.append((site.frame.module.path, line, name))
-    first, second, *_ = sorted(set(places))
+        places.add((site.frame.module.path, line, name))
+    if len(places) < 2:
+        return None
+    first, second, *_ = sorted(places)
     return " and ".join(f"line {line} of {path}{name}" for path, line, name in (first, second))
+
+
+def _called(frame: Frame) -> str:
+    """`call train()`, of the function of an activation."""
+    function = frame.function
+    if not isinstance(function, cst.FunctionDef):
+        return "call this function"
+    name = function.name.value
+    if name == "__init__" and frame.owner is not None:
+        name = frame.owner.node.name.value
+    return f"call {name}()"
 
 
 def template_problem(wrap: Wrap) -> str | None:
     """What keeps a template from being followed, in words; None where it can be."""
     for option in options(wrap.template):
         if isinstance(option, Parameter):
-            return f"the model is the parameter `{option.name}`, and no call in sight gives it one"
+            return (
+                f"the model is the parameter `{option.name}`, and no call in sight passes one: migrate the files that "
+                f"{_called(option.frame)} together with this one, or let them build the model in a strategy's scope"
+            )
+        if isinstance(option, Opaque) and option == unbound(option.origin.removeprefix("the name ")):
+            return f"the model is {option.origin}, which nothing in sight defines: define it, or import it by its name"
         if isinstance(option, Opaque) and not option.sites:
             return f"the model is {option.origin}, whose construction is not in sight"
         if option == NOTHING:
             return "nothing in sight makes the model before it is wrapped here"
         if isinstance(option, Method) and isinstance(option.receiver, Parameter):
             holder = option.receiver.name
-            return f"the model is `{holder}.{option.name}`, and no call in sight passes anything for `{holder}`"
+            return (
+                f"the model is `{holder}.{option.name}`, and no call in sight passes anything for `{holder}`: migrate "
+                f"the files that {_called(option.receiver.frame)} together with this one"
+            )
         if isinstance(option, Method):
             return f"the model is the attribute `{option.name}` of something that was not followed"
         if isinstance(option, Instance):

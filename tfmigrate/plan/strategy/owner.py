@@ -20,6 +20,7 @@ from tfmigrate.plan.strategy.model_group import (
     group_of_object,
     home_of,
     lines_building,
+    made_apart,
     sites_to_cover,
 )
 from tfmigrate.plan.strategy.superseded import superseded
@@ -79,7 +80,9 @@ def homes_of(
     for wrap in wraps:
         frame = keepers[wrap] if wrap in keepers else frames[wrap]
         if frame is None:
+            places = made_apart(sites_to_cover(group_of(wrap.site.frame, (wrap,), facts)))
             message = "its optimizer or a part of its model is made where no common caller is in sight"
+            message += f": {places}" if places is not None else ""
             homeless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
         else:
             by_frame.setdefault(frame, []).append(wrap)
