@@ -148,6 +148,7 @@ def test_a_number_that_only_the_wrapping_method_knows_is_refused_with_both_place
     assert "`gpus`" in message
     assert "before train()" in message
     assert "in make()" in message
+    assert message.endswith("pass what they need to Trainer() and keep it as attributes")
     assert file.after == file.before
 
 

@@ -200,9 +200,11 @@ def known_too_late(groups: Iterable[Group], found: Refusal) -> Refusal:
             wrapping, earlier = _name(_method_round(wrap.site.frame)), _first_apart(group, wrap)
             if wrapping and earlier is not None:
                 gpus = wrap.site.frame.module.code(wrap.gpus) if wrap.gpus is not None else "the number of GPUs"
+                owner = group.home.owner
+                made = f"{owner.node.name.value}()" if owner is not None else "__init__()"
                 message = (
                     f"`{gpus}` or the condition of the wrap is not known before {wrapping}(), and a part of the model "
-                    f"may be made before, at {earlier}: let __init__ set what they need as attributes"
+                    f"may be made before, at {earlier}: pass what they need to {made} and keep it as attributes"
                 )
                 return Refusal(codes.GPUS_TOO_LATE, message)
     return found
