@@ -231,8 +231,7 @@ def resume(self, path):
 
 
 @pytest.mark.parametrize("made", ["Trainer(gpus=4) if big else Trainer()", "chosen(big)"])
-def test_an_object_that_is_made_in_several_ways_and_built_anew_keeps_its_strategy(made: str) -> None:
-    """All models of the variable have a common caller, but how many GPUs there are is known to the object alone."""
+def test_an_object_that_wraps_from_the_beginning_leaves_what_it_builds_later_on_one_gpu(made: str) -> None:
     chosen = "def chosen(big):\n    return Trainer(gpus=4) if big else Trainer()\n"
     main = f"""
 def main(big, batches):
@@ -242,7 +241,24 @@ def main(big, batches):
 """
     file = one(cls(ALL_AT_ONCE, BUILD, RESUME), chosen, main)
     assert refusals(file) == []
+    assert STRATEGY.replace("self.strategy", "strategy") in file.after
+    assert "        with strategy.scope():\n            self.model = self.build()\n" in file.after
+    assert file.after.count("strategy.scope()") == 1
+
+
+def test_an_object_whose_models_share_a_variable_of_the_caller_keeps_its_strategy() -> None:
+    """The caller sees both models, but how many GPUs there are is known to the object alone."""
+    main = """
+def main(big, path, batches):
+    trainer = Trainer(gpus=4) if big else Trainer(gpus=2)
+    if path:
+        trainer.resume(path)
+    trainer.model.fit_generator(batches)
+"""
+    file = one(cls(ALL_AT_ONCE, BUILD, RESUME), main)
+    assert refusals(file) == []
     assert f"        self.gpus = gpus{STRATEGY}" in file.after
     assert file.after.count("MirroredStrategy") == 1
-    assert "        with self.strategy.scope():\n            return net()\n" in file.after
-    assert file.after.count("self.strategy.scope()") == 3
+    assert file.after.count("with self.strategy.scope():") == 3
+    resume = file.after[file.after.index("def resume") : file.after.index("def main")]
+    assert resume.index("self.strategy.scope()") < resume.index("self.model.compile(")

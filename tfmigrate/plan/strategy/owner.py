@@ -206,6 +206,9 @@ def _builds_beside(home: Frame, wrap: Wrap, facts: ProgramFacts) -> bool:
     """Whether the method that is a wrap's home has another one of its object beside it that has the model built too."""
     if home.owner is None or not _asks_the_object(wrap):
         return False  # What a caller says is not known in the other method, which may be there for a single GPU.
+    begins = isinstance(home.function, cst.FunctionDef) and home.function.name.value == "__init__"
+    if begins and home in wrap.site.frame.chain():
+        return False  # Nothing is built before, and what is built after stays unwrapped.
     group = group_of(home, (wrap,), facts)
     lines = {unit for model in group.models for unit in lines_building(model, home)}
     others = (model for model in facts.models if model not in group.models)
