@@ -1,4 +1,4 @@
-"""Runs on other machines: Ray with two nodes on this one, submitit's processes, and engines that lose what they have."""
+"""Runs on other machines: two nodes of Ray on this one, processes of submitit, engines that lose what they have."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -49,9 +49,12 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """An `Execute` whose runs an engine does. Each is one task; a run that is lost with its machine is done again."""
+    """An `Execute` whose runs an engine does. Each is one task; a run that is lost with its machine is done again.
+    Several threads may call it at a time."""
 
     engine: Engine
+    interrupted: threading.Event = field(default_factory=threading.Event)
+    """Set by the thread that Ctrl-C reaches: the others raise KeyboardInterrupt too, once their runs are ended."""
 
     def __call__(
         self,
@@ -73,12 +76,14 @@ class Elsewhere:
         lost: list[str] = []
         while True:
             try:
-                answer = _answer(self.engine.submit(packed, world), stop)
+                answer = _answer(self.engine.submit(packed, world), (stop, self.interrupted))
             except Lost as error:
                 lost.append(str(error))
                 if len(lost) == TRIES:
                     raise UserError(f"{world.role} was lost {TRIES} times with its machine: {lost[-1]}") from None
                 continue
+            if self.interrupted.is_set():
+                raise KeyboardInterrupt
             if answer is None:
                 return _stopped(world, folder)
             run, machine = job.unpack(answer, world, folder)
@@ -86,17 +91,14 @@ class Elsewhere:
             return replace(run, notes=(*notes, *run.notes, f"on {machine}", *again))
 
 
-def _answer(task: Task, stop: threading.Event) -> bytes | None:
-    """None when `stop` is set before."""
-    try:
-        while not stop.is_set():
-            answer = task.result(POLL_SECONDS)
-            if answer is not None:
-                return answer
-        return None
-    finally:
-        if stop.is_set():
-            task.cancel()
+def _answer(task: Task, stops: Sequence[threading.Event]) -> bytes | None:
+    """None when one of `stops` is set before."""
+    while not any(stop.is_set() for stop in stops):
+        answer = task.result(POLL_SECONDS)
+        if answer is not None:
+            return answer
+    task.cancel()
+    return None
 
 
 def _stopped(world: World, folder: Path) -> Run:

@@ -6,6 +6,7 @@ Keras, or made there by the recipe it is known under.
 
 from __future__ import annotations
 
+import atexit
 import io
 import pickle
 import socket
@@ -14,14 +15,15 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from tfmigrate import __version__
 from tfmigrate.errors import UserError
 from tfmigrate.verify.run import experiment, runtimes
-from tfmigrate.verify.run.launch import fresh
 from tfmigrate.verify.run.runtimes import CannotMake, Runtime
 from tfmigrate.verify.run.scratch import copy_program
+from tfmigrate.verify.run.servers import Servers
 from tfmigrate.verify.run.together import Together
 from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Limits, Run, World
@@ -105,11 +107,19 @@ def _do(job: Job) -> Result:
         limits = _no_more_than_here(job.limits)
         initial = Trace(here / INITIAL) if job.has_initial else None
         with Together(limits) as together:
-            run = experiment.run(world, limits, folder, initial, threading.Event(), None, fresh, together)
+            run = experiment.run(world, limits, folder, initial, threading.Event(), None, _servers().launch, together)
         archive = io.BytesIO()
         with tarfile.open(fileobj=archive, mode="w") as tar:
             tar.add(folder, ".")
     return Result(run, folder, archive.getvalue(), socket.gethostname())
+
+
+@cache
+def _servers() -> Servers:
+    """Those of this process, which does one job after the other where Ray has it: TensorFlow is imported once."""
+    servers = Servers()
+    atexit.register(servers.close)
+    return servers
 
 
 def unpack(packed: bytes, world: World, folder: Path) -> tuple[Run, str]:

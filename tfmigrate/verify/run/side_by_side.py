@@ -46,9 +46,7 @@ def run_all(
     workers = 1 if on_gpus else max(1, min(jobs or usual_jobs(), room))
     with Together(limits) as together:
 
-        def begin(
-            world: World, folder: Path, initial: Trace | None, stop: threading.Event, first: Watch | None
-        ) -> Run:
+        def begin(world: World, folder: Path, initial: Trace | None, stop: threading.Event, first: Watch | None) -> Run:
             return run(world, limits, folder, initial, stop, _both(first, watch), launch, together)
 
         return dispatch(worlds, folders, workers, begin, _Memory().room_beside, done)
