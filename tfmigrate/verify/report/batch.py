@@ -42,6 +42,11 @@ class Row:
     """Verified by an earlier call, since when nothing has changed."""
     complete: bool = True
 
+    @property
+    def colour(self) -> str:
+        """By which the page's style knows it."""
+        return {0: "good", 1: "bad", 2: "bad", 3: "open"}[EXIT_CODES[self.verdict]]
+
     @classmethod
     def of(cls, name: str, document: Mapping[str, Any], page: str | None, remembered: bool) -> Row:
         """`document`: its report.json."""
