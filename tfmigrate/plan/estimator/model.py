@@ -7,8 +7,7 @@ and become one compile() at the end (estimator_training).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain, count
+from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -23,6 +22,7 @@ from tfmigrate.plan.written import Written
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
+from tfmigrate.understand.scopes import numbered
 from tfmigrate.understand.values import FunctionValue, Made, ModelObject
 from tfmigrate.walk import walk
 
@@ -182,7 +182,7 @@ class _Reader(TrainingReader, NetworkReader):
         return self._fresh("inputs") if "features" in assigned else "features"
 
     def _fresh(self, wanted: str) -> str:
-        return _unused(wanted, _names_in(self._plan.function))
+        return numbered(wanted, _names_in(self._plan.function).__contains__)
 
     def _predictions(self, spec: Thing, output: Thing, title: str) -> None:
         """Plan the generator that gives one sample's predictions after another, where they can be computed apart."""
@@ -206,11 +206,11 @@ class _Reader(TrainingReader, NetworkReader):
         whole = Written.at(found.node)
         used = {tensor}.union(*map(_names_in, wanted))
         if not isinstance(found.node, cst.Name):
-            name = _unused("predictions", used)
+            name = numbered("predictions", used.__contains__)
             lines.append(Written.of(f"{name} = ", whole))
             whole = Written.of(name)
         if found.kind == "dict":
-            row, rows = _unused("row", used), _unused("rows", used)
+            row, rows = numbered("row", used.__contains__), numbered("rows", used.__contains__)
             values = Written.of(f"{tf}.convert_to_tensor(value).numpy() for value in ", whole, ".values()")
             lines.append(Written.of(f"{rows} = zip(*(", values, "))"))
             lines.append(Written.of(f"for {row} in {rows}:\n{indent}yield dict(zip(", whole, f", {row}))"))
@@ -708,12 +708,6 @@ class _Reader(TrainingReader, NetworkReader):
 
 def _names_in(node: cst.CSTNode) -> set[str]:
     return {name.value for name in walk(node) if isinstance(name, cst.Name)}
-
-
-def _unused(wanted: str, used: Collection[str]) -> str:
-    """A name that begins as wanted and is none of those used."""
-    numbered = (f"{wanted}_{number}" for number in count(2))
-    return next(name for name in chain([wanted], numbered) if name not in used)
 
 
 def _by_mode(
