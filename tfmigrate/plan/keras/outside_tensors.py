@@ -13,7 +13,7 @@ from tfmigrate.plan.keras.losses import called, compiled
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
-from tfmigrate.understand.reaching import assigned
+from tfmigrate.understand.reaching import assigned, reaching
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Made, Value
 from tfmigrate.walk import walk
@@ -82,8 +82,7 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
 def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
     """Whether a name is bound to what layers give, and nothing else: the shape of a tensor may be read anywhere."""
     scope = scopes.holding(node)
-    bindings = [one for one in scopes.of_variable(node.value, scope) if one.binds] if scope is not None else []
-    made = [assigned(binding) for binding in bindings]
+    made = [assigned(binding) for binding in reaching(node.value, scope, scopes)] if scope is not None else []
     return bool(made) and all(
         isinstance(call, cst.Call)
         and (isinstance(call.func, cst.Call) or names.canonical(facts.symbols.get(call.func, "")) == _INPUT)

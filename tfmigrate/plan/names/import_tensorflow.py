@@ -18,6 +18,7 @@ from tfmigrate.understand.program import (
     only_statement,
     units_of,
 )
+from tfmigrate.understand.reaching import reaching
 
 
 def import_tensorflow(draft: Draft) -> None:
@@ -84,4 +85,4 @@ def _is_magic(unit: Unit, draft: Draft) -> bool:
     call = statement.value if isinstance(statement, cst.Expr) else None
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name) or call.args:
         return False
-    return not any(mention.binds for mention in draft.scopes.of_variable(call.func.value, draft.scopes.module))
+    return not reaching(call.func.value, draft.scopes.module, draft.scopes)
