@@ -194,7 +194,7 @@ def _what_belongs_to_it(facts: ProgramFacts, drafts: Mapping[Module, Draft], hom
         training = {use.call: _data_story(use.method) for use in keras}
         training |= {use.call: _data_story("fit") for use in estimated if use.site.frame.module is draft.module}
         for call, story in training.items():
-            draft.say(codes.WORKERS_DATA, call, story, "warn")
+            draft.say(codes.DATA_OF_WORKERS, call, story, "warn")
         if training:
             _say_unseeded(draft)
 
@@ -210,7 +210,7 @@ def plan_home(home: Home, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -
     for use in trainings:
         draft = drafts[use.site.frame.module]
         if not takes_arrays(use, draft.facts):
-            draft.say(codes.WORKERS_DATA, use.call, _data_story(use.method), "warn")
+            draft.say(codes.DATA_OF_WORKERS, use.call, _data_story(use.method), "warn")
     for module in {use.site.frame.module for use in trainings}:
         _say_unseeded(drafts[module])
     return saving
@@ -220,7 +220,7 @@ def _say_unseeded(draft: Draft) -> None:
     """Tells of random numbers that each worker would draw for itself."""
     call = unseeded(draft.facts)
     if call is not None:
-        draft.say(codes.WORKERS_DATA, call, UNSEEDED, "warn")
+        draft.say(codes.DATA_OF_WORKERS, call, UNSEEDED, "warn")
 
 
 KERAS_2 = "Keras 3 cannot train over several machines: TF_USE_LEGACY_KERAS=1 and the package tf_keras"

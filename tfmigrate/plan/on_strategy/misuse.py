@@ -229,7 +229,7 @@ class _Reader:
                         "with more than one worker Keras 3 fails in the first fit(): set TF_USE_LEGACY_KERAS=1 before "
                         "TensorFlow is imported, with the package tf_keras, which makes tf.keras Keras 2"
                     )
-                    yield module, CallChange(codes.KERAS_3_WORKERS, strategy.node, message, action="warn")
+                    yield module, CallChange(codes.WORKERS_ON_KERAS_3, strategy.node, message, action="warn")
 
     # ---- the batch of one replica ----
 
