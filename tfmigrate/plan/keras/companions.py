@@ -193,6 +193,7 @@ def _changes(
         *lists_of_one(facts),
         *lists_in_batches(facts, modules),
     ]
+    handled = [change for change in handled if change.code in tables.wanted]  # What is not done takes nothing out.
     vanished = set(taken_out(handled))
     handled += [change for change in moved_attributes(facts, tables, tf) if change.node not in vanished]
     yield from handled
