@@ -13,12 +13,11 @@ from tfmigrate.plan.data.arrays import plan_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan, Scope, Unwrap, place_of
 from tfmigrate.plan.keras import cautions
-from tfmigrate.plan.keras.companions import Found, plan_companions, plan_readiness
-from tfmigrate.plan.keras.decays import decays_of
+from tfmigrate.plan.keras.companions import plan_companions, plan_readiness
 from tfmigrate.plan.keras.own_optimizers import plan_own_optimizers
-from tfmigrate.plan.keras.saving import loaded_files, renamed_files, writes_hdf5
 from tfmigrate.plan.keras.sessions import session_lines
 from tfmigrate.plan.keras.toggles import plan_toggles
+from tfmigrate.plan.names.context import Migration
 from tfmigrate.plan.names.moved import moved_modules
 from tfmigrate.plan.names.program_imports import leave_imports_in_use, plan_imports
 from tfmigrate.plan.names.tables import Tables
@@ -303,17 +302,12 @@ def _plan_interfaces(
     """What else the old Keras had: all of it in the modules that leave it, names alone where they are asked for.
 
     Names of strategies are said in any case: a program is looked at because it uses them.
-    `single`: models that no strategy has to do with; `raised`: see Found. Returns the modules that leave the old Keras.
+    `single`: models that no strategy has to do with; `raised`: see Migration.
+    Returns the modules that leave the old Keras.
     """
     moved = moved_modules(facts, drafts)
     leaving = leave_imports_in_use(drafts, moved)
-    renamed: dict[str, str] = {}
-    moving = [draft for draft in drafts.values() if draft.module in moved]
-    loaded = frozenset().union(*(loaded_files(draft.facts, draft.scopes) for draft in moving))
-    for draft in moving:
-        renamed.update(renamed_files(draft.facts, draft.scopes, loaded))
-    saved = any(writes_hdf5(draft.facts, draft.scopes, renamed) for draft in moving)
-    found = Found(renamed, single, decays_of(facts, drafts, moved), raised, saved)
+    migration = Migration(facts, drafts, moved, single, raised)
     tables: dict[Module, Tables] = {}
     unread: dict[Module, frozenset[cst.ImportAlias]] = {}
     for draft in drafts.values():
@@ -321,7 +315,7 @@ def _plan_interfaces(
         if draft.module in moved | leaving:
             exported = {name for module, name in facts.exported if module is draft.module}
             tables[draft.module] = Tables.of(rules, wanted)
-            unread[draft.module] = plan_companions(draft, tables[draft.module], facts, exported, found)
+            unread[draft.module] = plan_companions(draft, tables[draft.module], migration, exported)
         elif draft.settings.asks_for_names:
             plan_readiness(draft, Tables.of(rules, wanted))
         elif not facts.estimators:

@@ -12,6 +12,7 @@ from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.edits import Insert, Remove
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, passed_on
 from tfmigrate.plan.keras.monitors import WATCHERS
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import joined
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -33,6 +34,11 @@ _KEEP_THE_MODEL = frozenset(
 """Callbacks whose set_model() does nothing but keep the model."""
 _COUNTED = {"epochs_since_last_save": "0", "period": "1"}
 """What ModelCheckpoint of Keras 2 kept, and what it began with."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from callback_attributes(context.facts)
+    yield from models_in_themselves(context.facts, context.draft.vanishing())
 
 
 def callback_attributes(facts: Facts) -> Iterator[CallChange]:

@@ -13,6 +13,7 @@ from tfmigrate.plan.change.calls import has_stars, is_flag, is_none, keywords, n
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
@@ -53,6 +54,12 @@ _ELEMENTWISE = frozenset(
     }
 )  # fmt: skip
 """Functions whose result has the shape of their first argument."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from batch_losses(context.spread, context.modules, context.scopes, context.tf)
+    yield from hidden_losses(context.spread)
+    yield from loss_layers(context.facts, context.modules, context.single)
 
 
 def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:

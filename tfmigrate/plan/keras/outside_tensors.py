@@ -10,6 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.losses import called, compiled
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
@@ -19,6 +20,11 @@ from tfmigrate.understand.values import FunctionValue, Made, Value
 from tfmigrate.walk import walk
 
 _INPUT = "keras.layers.Input"
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from outside_tensors(context.facts, context.modules, context.scopes)
+    yield from layers_over_tensors(context.facts, context.scopes)
 
 
 def outside_tensors(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes) -> Iterator[CallChange]:

@@ -11,6 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.edits import Insert, Replace
 from tfmigrate.plan.keras.losses import Reader, called, compiled, name_of, parameters_of
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, is_docstring, only_statement
 from tfmigrate.understand.values import FunctionValue, Items, Method, ModelObject, Value, options
@@ -24,6 +25,11 @@ _INTEGERS = {
     "keras.backend.one_hot": "indices",
 }
 """Functions that take integers alone, and the argument that is one."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from integer_targets(context.facts, context.modules, context.tf)
+    yield from metric_targets(context.facts, context.modules, context.single, context.tf)
 
 
 def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> Iterator[CallChange]:

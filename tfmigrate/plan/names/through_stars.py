@@ -10,6 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Insert
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted, import_statements, is_star_import
@@ -30,8 +31,9 @@ _IMPORTS = {
 keras.callbacks import *` brings `np` and `os` in the first two, and `K` in all three."""
 
 
-def names_through_stars(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`K` and `np` of a script that imports neither: tensorflow.keras does not bring them, so they are imported."""
+    facts, scopes = context.facts, context.scopes
     stars = [
         (statement, unit)
         for statement, unit in import_statements(facts.module)
