@@ -59,9 +59,8 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     rules = tuple(rules)
     raised = {call: unit for one in placements for call, unit in one.raised.sessions}
     told = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts), raised)
-    for placement in placements:
-        for module, edit in placement.raised.edits:
-            drafts[module].edits.insert(0, edit)  # Listing the devices starts them: they are chosen before.
+    for module, edit in reversed([one for placement in placements for one in placement.raised.edits]):
+        drafts[module].edits.append(edit)
     plan_strategy_methods(drafts, rules)
     making = {placement.home.module for placement in placements if placement.over_workers}
     for module in making | saving:
@@ -207,7 +206,7 @@ def _say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], 
             scope = next((edit for edit in draft.edits if isinstance(edit, Scope)), None)
             what = "what is built here stands in the scope of its strategy" if scope else "this file changes with it"
             message = f"for multi_gpu_model at line {line} of {wrap.site.frame.module.path}, {what}"
-            draft.say(codes.MULTI_GPU_MODEL, place_of(scope or draft.edits[0]), message, "rewrite")
+            draft.say(codes.MULTI_GPU_MODEL, place_of(scope) if scope else draft.first_place(), message, "rewrite")
 
 
 def _say_what_changes_under_refused_uses(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
@@ -240,7 +239,7 @@ def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
         if draft.edits and not rewrites[module] and cause is not None:
             other, finding = cause
             message = f"changes together with line {finding.line} of {other.path}"
-            draft.say(finding.code, place_of(draft.edits[0]), message, "rewrite")
+            draft.say(finding.code, draft.first_place(), message, "rewrite")
 
 
 def _drop_dresses(dresses: Iterable[ClassValue], drafts: Mapping[Module, Draft]) -> None:

@@ -7,6 +7,7 @@ that must see what the others do has check_last(context, others).
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Set
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from operator import itemgetter
@@ -19,7 +20,7 @@ from tfmigrate.plan import data, keras, names
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, combined
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, Insert, Replace
+from tfmigrate.plan.edits import Edit, Insert, Rank, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.readiness import missing_names
 from tfmigrate.plan.names.tables import Tables
@@ -52,8 +53,8 @@ def plan_companions(
             inserts.extend((change.code, edit) for edit in change.edits if isinstance(edit, Insert))
             edits.extend(edit for edit in change.edits if not isinstance(edit, Revision | Insert))
             draft.say(change.code, change.node, change.message, change.action)
-    edits.extend(edit for _, edit in sorted(inserts, key=itemgetter(0)))
-    # First, because devices are configured before the strategy is made where both stand before the same statement.
+    edits.extend(replace(edit, rank=Rank.RULE) for _, edit in sorted(inserts, key=itemgetter(0)))
+    # Of two edits of one node the one that the migration itself needs stands.
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
     functions = (scope for node, scope in draft.scopes.by_node.items() if isinstance(node, cst.FunctionDef))
     drop_unread(draft, functions)

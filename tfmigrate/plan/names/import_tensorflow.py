@@ -6,7 +6,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import ImportNames, Insert, Unwrap
+from tfmigrate.plan.edits import ImportNames, Insert, Rank, Unwrap
 from tfmigrate.plan.names.imports import in_try
 from tfmigrate.understand.program import (
     Unit,
@@ -35,7 +35,7 @@ def import_tensorflow(draft: Draft) -> None:
         return
     place = _place_for_import(draft)
     if not standing and place is not None:
-        draft.edits.insert(0, Insert(place, f"import tensorflow as {draft.tf}"))
+        draft.edits.append(Insert(place, f"import tensorflow as {draft.tf}", rank=Rank.IMPORT))
         for statement, unit in conditional:
             _drop_conditional(draft, statement, unit)
     for statement, unit in inner:
