@@ -33,9 +33,10 @@ class Rank(IntEnum):
     IMPORT = 3
     RULE = 4
     """What a rule of keras/, data/ or names/ brings: settings of devices, functions, in the order of their codes."""
-    FUNCTION = 5
-    """What the strategy's lines below call."""
-    LINE = 6
+    LOSS = 5
+    """Functions round losses and metrics, below those that make layers and data."""
+    PIPELINE = 6
+    LINE = 7
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]
         draft = drafts[module]
         over_workers, indent = draft.settings.over_workers, module.tree.default_indent
         code = shuffling_function(_function(draft), draft.tf, indent, draft.quote, over_workers)
-        draft.edits.append(Insert(place_for_function(module, calls), code, rank=Rank.FUNCTION))
+        draft.edits.append(Insert(place_for_function(module, calls), code, rank=Rank.PIPELINE))
 
 
 def _function(draft: Draft) -> str:

@@ -24,6 +24,10 @@ _CUT_SHORT = (
 )
 
 
+AFTER = ("tfmigrate.plan.data.streams",)
+"""A Sequence that is given in epochs of its own is not made a dataset as well."""
+
+
 def check(context: Context) -> Iterator[CallChange]:
     """`fit(sequence, steps_per_epoch=samples // batch_size)`: Keras 3 cuts epochs short where that is not len()."""
     facts, scopes, tf = context.facts, context.scopes, context.tf

@@ -1,14 +1,15 @@
 """What stands beside the wrap in a migrated module and would keep it from running, or from training as before.
 
 Each rule that decides is a module of one of the rooms below, with a function check(context), which is found there. One
-that must see what the others do has check_last(context, others).
+that must see what the others do has check_last(context, others). Where two change the same argument or text, the later
+one's change stands: AFTER in it names the modules that it comes after.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Set
-from dataclasses import replace
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib import import_module
 from operator import itemgetter
 from pkgutil import iter_modules
@@ -20,7 +21,7 @@ from tfmigrate.plan import data, keras, names
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, combined
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, Insert, Rank, Replace
+from tfmigrate.plan.edits import Edit, Insert, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.readiness import missing_names
 from tfmigrate.plan.names.tables import Tables
@@ -53,7 +54,7 @@ def plan_companions(
             inserts.extend((change.code, edit) for edit in change.edits if isinstance(edit, Insert))
             edits.extend(edit for edit in change.edits if not isinstance(edit, Revision | Insert))
             draft.say(change.code, change.node, change.message, change.action)
-    edits.extend(replace(edit, rank=Rank.RULE) for _, edit in sorted(inserts, key=itemgetter(0)))
+    edits.extend(edit for _, edit in sorted(inserts, key=itemgetter(0)))
     # Of two edits of one node the one that the migration itself needs stands.
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
     functions = (scope for node, scope in draft.scopes.by_node.items() if isinstance(node, cst.FunctionDef))
@@ -95,7 +96,8 @@ def _changes(context: Context) -> list[CallChange]:
 
 @cache
 def _rules() -> tuple[ModuleType, ...]:
-    """Every module of the rooms, in the order of rooms and names; of two edits of one node the later one stands."""
-    return tuple(
-        import_module(f"{room.__name__}.{found.name}") for room in _ROOMS for found in iter_modules(room.__path__)
-    )
+    """Every module of the rooms, those first that name no others in AFTER."""
+    names = [f"{room.__name__}.{found.name}" for room in _ROOMS for found in iter_modules(room.__path__)]
+    modules = {name: import_module(name) for name in names}
+    after = {name: getattr(module, "AFTER", ()) for name, module in modules.items()}
+    return tuple(modules[name] for name in TopologicalSorter(after).static_order())

@@ -25,6 +25,10 @@ _ENDINGS = {_WEIGHTS: _WEIGHTS, _MODEL: f"{_MODEL} or .h5"}
 """What Keras 3 takes where one of these is written."""
 
 
+AFTER = ("tfmigrate.plan.keras.callbacks",)
+"""New names of metrics in a file's name are written together with its new ending."""
+
+
 def check(context: Context) -> Iterator[CallChange]:
     # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
     if not context.settings.over_workers:

@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, is_false, is_true, keywords, text_of
-from tfmigrate.plan.edits import Edit, Insert, Remove, Unwrap
+from tfmigrate.plan.edits import Edit, Insert, Rank, Remove, Unwrap
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.strategy.late_devices import SessionLines
 from tfmigrate.understand import names
@@ -49,7 +49,9 @@ def check(context: Context) -> Iterator[CallChange]:
         gpu = scopes.fresh("gpu", reading.scope_of(unit))
         lines = found.lines(tf, gpu, facts.module.tree.default_indent, quote)
         block = found.beside(unit, facts.module)
-        edits: list[Edit] = [Insert(raised.get(call, block[0]), "\n".join(lines), block)] if lines else []
+        edits: list[Edit] = (
+            [Insert(raised.get(call, block[0]), "\n".join(lines), block, rank=Rank.RULE)] if lines else []
+        )
         edits += [Remove(small) for small in found.removed] + [Unwrap(function, None) for function in found.functions]
         said = f"; {'; '.join(found.said)}" if found.said else ""
         where = ", before the strategy starts the GPUs" if call in raised else ""

@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
-from tfmigrate.plan.edits import Insert, Replace
+from tfmigrate.plan.edits import Insert, Rank, Replace
 from tfmigrate.plan.keras.losses import Reader, called, compiled, name_of, parameters_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
@@ -109,7 +109,7 @@ def metric_targets(
         )
         if isinstance(body, cst.IndentedBlock):
             first = next(unit for unit in body.body if not is_docstring(only_statement(unit)))
-            yield CallChange(codes.COMPILE_ARGUMENTS, function.node, message, Insert(first, line))
+            yield CallChange(codes.COMPILE_ARGUMENTS, function.node, message, Insert(first, line, rank=Rank.RULE))
         else:
             yield CallChange(codes.COMPILE_ARGUMENTS, function.node, f"{message}; write `{line}`", action="warn")
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.edits import Insert
+from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -51,7 +51,7 @@ def check(context: Context) -> Iterator[CallChange]:
     statement, unit = stars[0]
     listed = ", ".join(missing)
     message = f"tensorflow.keras does not bring {listed}, as the star imports of Keras did by the way: imported here"
-    edit = Insert(unit, "\n".join(_IMPORTS[name] for name in missing))
+    edit = Insert(unit, "\n".join(_IMPORTS[name] for name in missing), rank=Rank.RULE)
     yield CallChange(codes.STANDALONE_KERAS, statement, message, edit)
 
 
