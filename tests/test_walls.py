@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "plan/change": ("plan/draft", "plan/edits", "plan/written", "result", "understand", "walk"),
     "plan/draft": ("plan/codes", "plan/edits", "plan/written", "result", "settings", "understand", "walk"),
     "plan/packages": ("plan/codes", "result", "rules", "settings", "toml", "understand"),
-    "plan/codes": (),
+    "plan/codes": ("needles",),
     "plan/edits": ("plan/written", "result"),
     "plan/written": ("brackets", "walk"),
     "edit": ("brackets", "plan/edits", "plan/written", "walk"),
