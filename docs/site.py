@@ -22,12 +22,7 @@ GROUPS = {
     "TFM5": "Names that do not exist",
     "TFM6": "The project around the code",
 }
-SAFETY = {
-    "safe": "rewritten",
-    "unsafe": "rewritten on demand",
-    "refuse": "refused, with the reason",
-    "warn": "left as it is, with a warning",
-}
+OUTCOMES = {"safe": "safe fix", "unsafe": "unsafe fix", "refuse": "refused", "warn": "reported"}
 
 
 def on_files(files: Files, *, config: MkDocsConfig, **_: Any) -> Files:
@@ -60,7 +55,7 @@ def _fenced(text: str) -> str:
 
 def _rule(rule: rules.Rule) -> str:
     title, _, rest = rule.text.partition("\n")
-    facts = [f"**{rule.code}** `{rule.name}`: {SAFETY[rule.safety]}."]
+    facts = [rule.fix]
     if rule.versions:
         facts.append(f"Versions: {rule.versions}.")
     renamed = _table(
@@ -91,6 +86,6 @@ def _index() -> str:
     for prefix, name in GROUPS.items():
         found = [rule for rule in rules.all_rules() if rule.code.startswith(prefix)]
         if found:
-            rows = "".join(f"| [{r.code}]({r.code}.md) | {r.title} | {SAFETY[r.safety]} |\n" for r in found)
+            rows = "".join(f"| [{r.code}]({r.code}.md) | {r.title} | {OUTCOMES[r.safety]} |\n" for r in found)
             parts.append(f"\n## {name}\n\n| | | |\n|---|---|---|\n{rows}")
     return "".join(parts)

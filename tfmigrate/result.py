@@ -39,6 +39,8 @@ class Finding:
     cell: Cell | None = None
     trail: tuple[str, ...] = ()
     """How the values came here, one step a line, for `explain`."""
+    unsafe: bool = False
+    """Whether a warning is of what `--unsafe-fixes` would rewrite as the message says."""
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,11 @@ _PIPELINE_OPTIONS = (
     click.option(
         "--exclude", multiple=True, callback=_codes, metavar="PATTERN", help="Leave out, as .gitignore would."
     ),
+    click.option(
+        "--unsafe-fixes/--no-unsafe-fixes",
+        default=None,
+        help="Also make the rewrites that change what the program does.",
+    ),
     click.option("--format", type=click.Choice(get_args(settings.Format)), help="Form of the report."),
     click.option(
         "--changed",
