@@ -15,10 +15,10 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import tomli
 from packaging.specifiers import SpecifierSet
 
 from tfmigrate import __version__, rules
+from tfmigrate.toml import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORTED = ("3.10", "3.11", "3.12", "3.13", "3.14")
@@ -37,7 +37,7 @@ parallel_model.compile(loss="mse", optimizer="sgd")
 
 def metadata_problems(pyproject: str, changelog: str, ci: str, version: str) -> Iterator[str]:
     """What pyproject.toml, CHANGELOG.md and docs/ci.md lack for a release of `version`."""
-    project = tomli.loads(pyproject)["project"]
+    project = tomllib.loads(pyproject)["project"]
     for name in URLS:
         if name not in project.get("urls", {}):
             yield f"pyproject.toml: [project.urls] has no {name}: the address at which readers find it"
