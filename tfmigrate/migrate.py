@@ -124,11 +124,12 @@ class _Plan:
 
 def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> _Plan:
     wanted = _needles(settings)
+    sources = [path for path in paths if not _names_packages(path)]
     found = scan.search(
-        paths, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
+        sources, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
     hits = [one for one in found.found if any(needle in one.data for needle in wanted)]
-    programs = _programs(hits, paths, settings)
+    programs = _programs(hits, sources, settings)
     alone = [one for one in found.found if one.path not in programs.files]
     read, unreadable = _read((*programs.files.values(), *alone))
     unreadable = [file for file in unreadable if file.path not in programs.others]
@@ -154,11 +155,20 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     result = Result(
         tuple(sorted(told, key=lambda file: file.path)),
         # Requirements files, and modules outside the given paths, are read when a program of theirs is.
-        len({*found.paths, *(one.path for one in told if one.path in read)}),
+        len({*found.paths, *set(paths).difference(sources), *(one.path for one in told if one.path in read)}),
         tuple(map(tuple, groups)),
         0 if told else _users(found.paths, settings),
     )
     return _Plan(result, read, groups)
+
+
+def _names_packages(path: str) -> bool:
+    """Whether a path that was given is a file of requirements, which is no Python, whatever words it holds."""
+    if scan.is_source(path) or not os.path.isfile(path):
+        return False
+    from tfmigrate.plan.packages.files import names_packages  # Late: most runs are given folders and sources.
+
+    return names_packages(os.path.basename(path))
 
 
 def _users(paths: Sequence[str], settings: Settings) -> int:

@@ -19,6 +19,7 @@ from packaging.specifiers import SpecifierSet
 
 from tfmigrate import __version__, rules
 from tfmigrate.toml import tomllib
+from tfmigrate.verify.run import runtimes
 
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORTED = ("3.10", "3.11", "3.12", "3.13", "3.14")
@@ -77,10 +78,10 @@ def wheel_problems(wheel: Path) -> Iterator[str]:
         yield f"{wheel.name}: holds {', '.join(sorted(foreign))} beside the package"
 
 
-def trial_problems(wheel: Path, python: str, folder: Path) -> Iterator[str]:
-    """What goes wrong when the wheel is installed into a fresh environment of `python` and used there."""
+def trial_problems(wheel: Path, python: str, interpreter: str, folder: Path) -> Iterator[str]:
+    """What goes wrong when the wheel is installed into a fresh environment of an interpreter and used there."""
     environment = folder / f"python-{python}"
-    _uv("venv", "--quiet", "--python", python, str(environment))
+    _uv("venv", "--quiet", "--python", interpreter, str(environment))
     bin_ = environment / ("Scripts" if sys.platform == "win32" else "bin")
     _uv("pip", "install", "--quiet", "--python", str(bin_ / "python"), str(wheel))
     work = folder / f"work-{python}"
@@ -99,10 +100,10 @@ def trial_problems(wheel: Path, python: str, folder: Path) -> Iterator[str]:
             yield f"Python {python}: tfmigrate {' '.join(arguments)} exits {done.returncode}: {told}"
 
 
-def pythons() -> list[str]:
-    """The supported versions that are installed here."""
-    found = (subprocess.run([*_UV, "python", "find", "--offline", one], capture_output=True) for one in SUPPORTED)
-    return [one for one, done in zip(SUPPORTED, found, strict=True) if done.returncode == 0]
+def pythons() -> dict[str, str]:
+    """The supported versions that are installed here, each with its interpreter."""
+    found = ((version, runtimes.python_of(version)) for version in SUPPORTED)
+    return {version: str(place) for version, place in found if place is not None}
 
 
 def main() -> int:
@@ -120,12 +121,13 @@ def main() -> int:
     )
     if checked.returncode:
         problems.append(f"twine check: {checked.stdout.strip()}")
+    here = pythons()
     with tempfile.TemporaryDirectory() as scratch:
-        for python in pythons():
-            found = [*trial_problems(wheel, python, Path(scratch))]
+        for python, interpreter in here.items():
+            found = [*trial_problems(wheel, python, interpreter, Path(scratch))]
             problems += found
             print(f"Python {python}: {'the wheel works' if not found else 'see below'}")
-    missing = [one for one in SUPPORTED if one not in pythons()]
+    missing = [one for one in SUPPORTED if one not in here]
     if missing:
         print(f"Not tried, because it is not installed here: Python {', '.join(missing)}")
     for problem in problems:
