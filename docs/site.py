@@ -25,6 +25,15 @@ GROUPS = {
 OUTCOMES = {"safe": "safe fix", "unsafe": "unsafe fix", "refuse": "refused", "warn": "reported"}
 
 
+def on_config(config: MkDocsConfig) -> None:
+    """Put the rules into the sidebar by group, each under its code and name; "next" and "previous" take that order."""
+    entries: list[Any] = ["rules/index.md"]
+    for prefix, group in GROUPS.items():
+        found = [rule for rule in rules.all_rules() if rule.code.startswith(prefix)]
+        entries.append({group: [{f"{rule.code} {rule.name}": f"rules/{rule.code}.md"} for rule in found]})
+    config.nav = [{"Rules": entries} if item == {"Rules": "rules/index.md"} else item for item in config.nav or ()]
+
+
 def on_files(files: Files, *, config: MkDocsConfig, **_: Any) -> Files:
     """Add the generated pages."""
     for page, source in PAGES.items():

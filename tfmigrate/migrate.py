@@ -51,10 +51,22 @@ def files(paths: Sequence[str], settings: Settings) -> Sequence[str]:
 
 def check_within(path: str, settings: Settings) -> FileResult:
     """What `check` finds in one file when it is given the whole repository that the file lies in."""
+    return check_program(path, settings)[0]
+
+
+def check_program(path: str, settings: Settings) -> list[FileResult]:
+    """What `check` finds in one file, and in the files that change together with it, when it is given the whole
+    repository that the file lies in; the file itself first."""
     repository = scan.repository_of(os.path.dirname(os.path.realpath(path)))
-    paths = [path] if repository is None else [path, os.path.relpath(repository)]
+    relative = os.path.relpath if not os.path.isabs(path) else str
+    result = check([path] if repository is None else [path, relative(repository)], settings)
     path = os.path.normpath(path)
-    return next((file for file in check(paths, settings).files if file.path == path), FileResult(path, "unchanged"))
+    program = next((one for one in result.programs if path in one), ())
+    files = {file.path: file for file in result.files}
+    return [
+        files.get(path, FileResult(path, "unchanged")),
+        *(file for name, file in files.items() if name in program and name != path),
+    ]
 
 
 def fix(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> Result:
@@ -166,9 +178,9 @@ def _names_packages(path: str) -> bool:
     """Whether a path that was given is a file of requirements, which is no Python, whatever words it holds."""
     if scan.is_source(path) or not os.path.isfile(path):
         return False
-    from tfmigrate.plan.packages.files import names_packages  # Late: most runs are given folders and sources.
+    from tfmigrate import project  # Late: most runs are given folders and sources.
 
-    return names_packages(os.path.basename(path))
+    return project.is_part(path)
 
 
 def _users(paths: Sequence[str], settings: Settings) -> int:

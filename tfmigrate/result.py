@@ -73,6 +73,11 @@ class FileResult:
         return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines as Python counts them, each with its end: a form feed ends none."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
+
+
 @dataclass(frozen=True)
 class Result:
     """All files that had something to say, in path order, and how many were looked at."""

@@ -22,6 +22,7 @@ from tfmigrate.cli.explain import explain
 from tfmigrate.cli.fix import fix
 from tfmigrate.cli.output import COULD_NOT_RUN, INTERRUPTED, complain, say
 from tfmigrate.cli.runtimes import runtimes
+from tfmigrate.cli.server import server
 from tfmigrate.cli.verify import verify
 from tfmigrate.errors import UserError
 
@@ -67,5 +68,5 @@ def cli() -> None:
     """Take Keras multi_gpu_model out, put tf.distribute.MirroredStrategy in, and prove that training is the same."""
 
 
-for _command in (check, fix, explain, verify, checkpoint, runtimes):
+for _command in (check, fix, explain, verify, checkpoint, runtimes, server):
     cli.add_command(_command)
