@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     ),
     "migrate": (
         "budget", "errors", "files", "incomplete", "limits", "needles", "project", "readers", "result", "rewrite",
-        "settings",
+        "settings", "skips",
     ),
     "readers": ("files", "plan/codes", "result", "settings", "understand"),
     "project": ("files", "plan/packages", "result", "rules", "settings"),
@@ -77,6 +77,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "places": (),
     "printable": (),
     "result": (),
+    "skips": ("result", "understand"),
     "rules": ("errors", "needles", "settings", "toml"),
     "settings": ("errors", "files", "patterns", "toml"),
     "toml": (),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from tfmigrate import budget, incomplete
@@ -26,6 +27,10 @@ _USERS = (b"tensorflow", b"keras")
 """What a file holds that uses the libraries at all."""
 _STRATEGIES = b"distribute"
 """What a file holds that is on a strategy already."""
+_UNUSED = "TFM009"
+"""The code of a comment that suppresses nothing: no other comment helps against it."""
+_WRAPS = ("TFM001", "TFM010", "TFM1")
+"""How the codes begin of what is migrated, or refused, as a whole: other findings follow from it."""
 _NAMED = 5
 """Files of a program that an error names."""
 POOL_PAYS_FROM = 4
@@ -69,14 +74,57 @@ def check_program(path: str, settings: Settings) -> list[FileResult]:
     ]
 
 
-def fix(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> Result:
-    """Migrate in place. Findings say `applied` once their file is on disk; lines are those of the file before."""
+def fix(
+    paths: Sequence[str], settings: Settings, tell: Tell | None = None, accept: Callable[[Result], bool] | None = None
+) -> Result:
+    """Migrate in place. Findings say `applied` once their file is on disk; lines are those of the file before.
+
+    `accept` is asked about each program that would change, and one that it declines stays as it is.
+    """
     plan = _plan(paths, settings, tell)
     told = {file.path: file for file in plan.result.files}
     for group in plan.groups:
-        for file in _written([told[path] for path in group if path in told], plan.read):
+        program = [told[path] for path in group if path in told]
+        if accept is not None and any(file.changed for file in program) and not accept(Result(tuple(program))):
+            continue
+        for file in _written(program, plan.read):
             told[file.path] = file
     return replace(plan.result, files=tuple(told[file.path] for file in plan.result.files))
+
+
+def add_skips(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> tuple[Result, int]:
+    """Write a `tfmigrate: skip` comment for each finding into its file; what is found then, and how many files changed.
+
+    What is left alone takes other findings away with it, so this begins with the wraps and goes on with what is found
+    then. Notebooks stay as they are.
+    """
+    from tfmigrate import skips
+
+    done: set[str] = set()
+    while True:
+        plan = _plan(paths, settings, tell)
+        open_ = [one for _, one in plan.result.findings if one.action != "suppressed" and one.code != _UNUSED]
+        first = {one.code for one in open_ if one.code.startswith(_WRAPS)} or {one.code for one in open_}
+        told = {
+            file.path: replace(file, findings=tuple(one for one in file.findings if one.code in first))
+            for file in plan.result.files
+        }
+        changed = False
+        for group in plan.groups:
+            files = [_with_skips(told[path], plan.read[path], skips) for path in group if path in told]
+            written = {file.path for file in _written(files, plan.read) if file.changed and file.status != "error"}
+            changed, done = changed or bool(written), done | written
+        if not changed:
+            return plan.result, len(done)
+
+
+def _with_skips(file: FileResult, read: _Read, skips: ModuleType) -> FileResult:
+    """A file as it reads with comments for its findings; unchanged where it is a notebook or cannot be read."""
+    found = [one for one in file.findings if one.action != "suppressed" and one.code != _UNUSED]
+    if file.error or read.notebook or not found:
+        return replace(file, after=file.before)
+    write_them = skips.with_skips_in_lines if _names_packages(file.path) else skips.with_skips
+    return replace(file, after=write_them(read.source.text, found), before=read.source.text)
 
 
 def migrate_bytes(data: bytes, path: str, settings: Settings) -> FileResult:
