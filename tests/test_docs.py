@@ -66,6 +66,18 @@ def test_every_rule_has_a_page(site: Path) -> None:
         assert f'href="{rule.code}/"' in index
 
 
+def test_the_sidebar_lists_the_rules_by_group_and_pages_lead_to_the_next(site: Path) -> None:
+    page = (site / "rules/TFM411/index.html").read_text(encoding="utf-8")
+    listed = re.findall(r'href="\.\./(TFM\d+)/"', page)
+    group = [rule.code for rule in rules.all_rules() if rule.code.startswith("TFM4")]
+    assert [one for one in listed if one in group] != []
+    position = group.index("TFM411")
+    footer = page[page.index("md-footer__link--prev") :]
+    assert re.findall(r'href="\.\./(TFM\d+)/"', footer)[:2] == [group[position - 1], group[position + 1]]
+    for title in ("Rewrites", "Refusals", "Strategy traps", "The project around the code"):
+        assert title in page
+
+
 def test_no_page_fetches_anything_from_elsewhere(site: Path) -> None:
     loaded = re.compile(r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="(https?:[^"]+)"')
     assert [match for page in site.rglob("*.html") for match in loaded.findall(page.read_text(encoding="utf-8"))] == []
@@ -116,6 +128,7 @@ def test_commands_options_and_codes_exist(page: str) -> None:
     others = {"--notebook", "--inplace", "--to"}  # of jupyter nbconvert
     others |= {"--nodes", "--ntasks-per-node", "--gpus-per-task"}  # of sbatch
     others |= {"--only"}  # of `make field`
+    others |= {"--add-noqa"}  # of ruff
     others |= {"--user", "--scope"}  # of systemd-run
     others |= {"--host", "--no-python", "--nproc-per-node"}  # of mpirun and torchrun
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXTS[page])) <= known | others
