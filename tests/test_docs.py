@@ -118,7 +118,7 @@ def test_the_configuration_is_complete_and_valid(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", TEXTS)
 def test_commands_options_and_codes_exist(page: str) -> None:
-    commands = cli.cli.commands
+    commands = cli.commands()
     for line in re.findall(r"^ *(?:- )?tfmigrate (\S.*?) *(?:#.*|> .*)?$", TEXTS[page], flags=re.M):
         name, *arguments = line.replace('"', "").split()
         assert name in commands, line
@@ -153,7 +153,7 @@ def test_the_hooks_and_inputs_that_ci_names_exist() -> None:
     inputs = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
     assert set(github["jobs"]["tfmigrate"]["steps"][1]["with"]) <= set(inputs)
     name, *arguments = plain["jobs"]["tfmigrate"]["steps"][2]["run"].split()[1:]
-    cli.cli.commands[name].make_context(name, [one for one in arguments if "{" not in one and one[-1] != "}"])
+    cli.commands()[name].make_context(name, [one for one in arguments if "{" not in one and one[-1] != "}"])
 
 
 def test_the_make_targets_of_contributing_exist() -> None:

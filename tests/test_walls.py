@@ -24,8 +24,8 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
         "verify/judge", "verify/report", "verify/run",
     ),
     "migrate": (
-        "budget", "errors", "files", "incomplete", "limits", "needles", "project", "readers", "result", "rewrite",
-        "settings", "skips",
+        "budget", "errors", "files", "incomplete", "late", "limits", "needles", "project", "readers", "result",
+        "rewrite", "settings", "skips",
     ),
     "readers": ("files", "plan/codes", "result", "settings", "understand"),
     "project": ("files", "plan/packages", "result", "rules", "settings"),
@@ -69,6 +69,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "consistency": ("importing",),
     "errors": (),
     "importing": (),
+    "late": (),
     "incomplete": ("result",),
     "junit": ("printable",),
     "limits": (),

@@ -12,16 +12,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from tfmigrate import budget, incomplete
+from tfmigrate import late
 from tfmigrate.errors import UserError
-from tfmigrate.files import pins, related, scan, source, write
-from tfmigrate.files import project as project_files
+from tfmigrate.files import scan
 from tfmigrate.needles import needles
 from tfmigrate.result import FileResult, Result
 from tfmigrate.settings import PROJECT, Settings
 
 if TYPE_CHECKING:
+    from tfmigrate import budget, incomplete
+    from tfmigrate.files import pins, related, source, write
+    from tfmigrate.files import project as project_files
     from tfmigrate.files.notebook import Notebook
+else:
+    budget, incomplete = map(late.module, ("tfmigrate.budget", "tfmigrate.incomplete"))
+    pins, related, source, write, project_files = (
+        late.module(f"tfmigrate.files.{name}") for name in ("pins", "related", "source", "write", "project")
+    )
 
 _USERS = (b"tensorflow", b"keras")
 """What a file holds that uses the libraries at all."""
@@ -188,6 +195,10 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     found = scan.search(
         sources, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
+    if not found.found and not _asks_for_projects(settings):
+        errors = tuple(sorted(found.errors, key=lambda file: file.path))
+        users = 0 if errors else _users(found.paths, settings)
+        return _Plan(Result(errors, len({*found.paths, *set(paths).difference(sources)}), (), users), {}, ())
     hits = [one for one in found.found if any(needle in one.data for needle in wanted)]
     programs = _programs(hits, sources, settings)
     alone = [one for one in found.found if one.path not in programs.files]
@@ -222,6 +233,11 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     return _Plan(result, read, groups)
 
 
+def _asks_for_projects(settings: Settings) -> bool:
+    """Whether the files round the programs are asked for by themselves."""
+    return any(code.startswith(PROJECT) for code in settings.select)
+
+
 def _names_packages(path: str) -> bool:
     """Whether a path that was given is a file of requirements, which is no Python, whatever words it holds."""
     if scan.is_source(path) or not os.path.isfile(path):
@@ -251,7 +267,7 @@ def _with_projects(
     And those that would change, and cannot, because they lie outside the given paths, each with the paths of the files
     that it would change with.
     """
-    if not any(file.changed for file in files) and not any(code.startswith(PROJECT) for code in settings.select):
+    if not any(file.changed for file in files) and not _asks_for_projects(settings):
         return files, {}
     from tfmigrate import project  # Late: a run without a hit has no project to look at.
 

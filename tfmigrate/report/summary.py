@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tfmigrate.result import Finding, Result
 
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from tfmigrate.rules import Rule
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(NamedTuple):
     """Files by status, and findings by what became of them."""
 
     scanned: int
@@ -32,7 +30,7 @@ class Summary:
     """Warnings of what `--unsafe-fixes` would rewrite; they count among the warnings and among what is left."""
 
     def as_dict(self) -> dict[str, int]:
-        return asdict(self)
+        return self._asdict()
 
 
 def summarize(result: Result) -> Summary:
