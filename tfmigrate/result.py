@@ -39,6 +39,8 @@ class Finding:
     cell: Cell | None = None
     trail: tuple[str, ...] = ()
     """How the values came here, one step a line, for `explain`."""
+    unsafe: bool = False
+    """Whether a warning is of what `--unsafe-fixes` would rewrite as the message says."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,11 @@ class FileResult:
 def no_users() -> int:
     """No file."""
     return 0
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as Python counts them, each with its end: a form feed ends none."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
 
 
 @dataclass(frozen=True)
