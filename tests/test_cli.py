@@ -270,6 +270,7 @@ LIGHT = """
 import sys
 import time
 from tfmigrate.cli import run
+from tfmigrate.cli.extras import install_line
 code = run(sys.argv[1:])
 loaded = {name.split(".")[0] for name in sys.modules} | set(sys.modules)
 heavy = {"libcst", "rich", "numpy", "tensorflow", "matplotlib", "jinja2", "packaging"} & loaded
@@ -498,7 +499,7 @@ class TestVerify:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
         assert done.returncode == 2
-        assert done.stderr == f"tfmigrate: verify needs {missing}: pip install 'tfmigrate[verify]'\n"
+        assert done.stderr == f"tfmigrate: verify needs {missing}: {install_line('verify')}\n"
 
 
 class TestRuntimes:
@@ -525,7 +526,7 @@ class TestRuntimes:
         done = tfmigrate("runtimes")
         assert done.code == 0
         assert "`tfmigrate runtimes --make tf1.15` builds one" in done.text
-        assert "pip install 'tfmigrate[verify]'" in done.text
+        assert "pip install 'tfmigrate[verify]" in done.text
         assert "No GPU found: logical CPUs stand in" in done.text
 
     def test_make_one(self, tfmigrate: Tfmigrate, made: list[str]) -> None:
