@@ -18,6 +18,7 @@ import pytest
 from tests.conftest import ROOT, Outcome, git
 from tests.files.test_notebook import written
 from tfmigrate import __version__, cli, migrate
+from tfmigrate.cli.extras import install_line
 from tfmigrate.verify.judge import verdict
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.report import Report
@@ -270,7 +271,6 @@ LIGHT = """
 import sys
 import time
 from tfmigrate.cli import run
-from tfmigrate.cli.extras import install_line
 code = run(sys.argv[1:])
 loaded = {name.split(".")[0] for name in sys.modules} | set(sys.modules)
 heavy = {"libcst", "rich", "numpy", "tensorflow", "matplotlib", "jinja2", "packaging"} & loaded
