@@ -250,7 +250,8 @@ class TestChoices:
 class TestExplain:
     def test_a_code(self, project: Path, tfmigrate: Tfmigrate) -> None:
         done = tfmigrate("explain", "tfm001")
-        assert (done.code, done.text) == (0, "# Wrap\n\nIt wraps.\n\nWhy.\n")
+        fix = "**TFM001** `wrap`: safe fix, made by `tfmigrate fix`."
+        assert (done.code, done.text) == (0, f"# Wrap\n\n{fix}\n\nIt wraps.\n\nWhy.\n")
 
     def test_the_list(self, project: Path, tfmigrate: Tfmigrate) -> None:
         assert tfmigrate("explain").text == "TFM001  Wrap\nTFM101  Far\n"
