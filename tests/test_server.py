@@ -211,4 +211,4 @@ def test_the_server_needs_its_extra(tfmigrate: Callable[..., Outcome], monkeypat
     monkeypatch.setitem(sys.modules, "lsprotocol", None)
     done = tfmigrate("server")
     assert done.code == 2
-    assert "pip install 'tfmigrate[server]'" in done.err
+    assert "pip install 'tfmigrate[server]" in done.err

@@ -198,8 +198,8 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     )
     if not found.found and not _asks_for_projects(settings):
         errors = tuple(sorted(found.errors, key=lambda file: file.path))
-        looked_at = len({*found.paths, *set(paths).difference(sources)})
-        return _Plan(Result(errors, looked_at, (), no_users if errors else lambda: _users(found.paths)), {}, ())
+        users = no_users if errors or settings.asks_for_names else lambda: _users(found.paths)
+        return _Plan(Result(errors, len({*found.paths, *set(paths).difference(sources)}), (), users), {}, ())
     hits = [one for one in found.found if any(needle in one.data for needle in wanted)]
     programs = _programs(hits, sources, settings)
     alone = [one for one in found.found if one.path not in programs.files]

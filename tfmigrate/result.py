@@ -73,14 +73,14 @@ class FileResult:
         return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
 
 
-def no_users() -> int:
-    """No file."""
-    return 0
-
-
 def lines_of(text: str) -> list[str]:
     """The lines as Python counts them, each with its end: a form feed ends none."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
+
+
+def no_users() -> int:
+    """No file."""
+    return 0
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tfmigrate.cli.extras import install_line
 from tfmigrate.errors import UserError
 
 
@@ -16,6 +17,6 @@ def server() -> int:
     try:
         from tfmigrate.cli import language_server
     except ModuleNotFoundError as error:
-        raise UserError(f"server needs {error.name}: pip install 'tfmigrate[server]'") from None
+        raise UserError(f"server needs {error.name}: {install_line('server')}") from None
     language_server.build().start_io()
     return 0
