@@ -54,8 +54,8 @@ _PIPELINE_OPTIONS = (
         type=click.Choice(get_args(settings.Batch)),
         help="How to write batch sizes: 64 * num_replicas_in_sync (seed), as they are (keep), or what fits (auto).",
     ),
-    click.option("--select", multiple=True, callback=_codes, metavar="CODE", help="Only these rules (TFM2: all TFM2xx)."),
-    click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="All but these rules."),
+    click.option("--select", multiple=True, callback=_codes, metavar="CODE", help="Only these (TFM2: all TFM2xx)."),
+    click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="All but these."),
     click.option(
         "--exclude", multiple=True, callback=_codes, metavar="PATTERN", help="Leave these files out; as in .gitignore."
     ),
@@ -105,7 +105,7 @@ _PIPELINE_OPTIONS = (
         "--color", type=click.Choice(("auto", "always", "never")), default="auto", help="When to use colours."
     ),
     click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if something is found."),
-    click.option("--stdin-filename", metavar="PATH", default=STDIN, help="The name of what `-` reads; decides its settings."),
+    click.option("--stdin-filename", metavar="PATH", default=STDIN, help="What `-` reads, for its name and settings."),
 )
 
 
