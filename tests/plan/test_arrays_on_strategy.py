@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
 PROGRAM = """\
@@ -30,9 +30,7 @@ history = model.fit(x, y, batch_size=batch, epochs=2, validation_split=0.25)
 
 
 def migrated(text: str, *select: str, ignore: tuple[str, ...] = ()) -> FileResult:
-    (file,) = migrate_sources({"train.py": text}, Settings(select=select, ignore=ignore))
-    assert file.error is None
-    return file
+    return migrate(text, Settings(select=select, ignore=ignore))
 
 
 @pytest.mark.parametrize("select", [(), ("TFM",), ("TFM0",), ("TFM00",), ("TFM411",)], ids=str)

@@ -7,10 +7,9 @@ import re
 import numpy as np
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.plan.keras.words import LOSSES, METRICS
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 SCRIPT = """\
 from {keras}.layers import Dense
@@ -26,8 +25,7 @@ parallel_model.fit_generator(batches, epochs=2)
 
 
 def migrated(arguments: str, keras: str = "keras") -> FileResult:
-    (result,) = migrate_sources({"train.py": SCRIPT.format(keras=keras, arguments=arguments)}, Settings())
-    return result
+    return migrate(SCRIPT.format(keras=keras, arguments=arguments))
 
 
 def compiled(result: FileResult) -> str:
@@ -85,7 +83,7 @@ def test_what_may_mean_something_else_is_told_and_left(arguments: str, keras: st
 
 def test_a_method_of_that_name_on_something_else_is_left() -> None:
     text = SCRIPT.format(keras="keras", arguments="loss='mse'") + "other.compile('x', loss='logcosh')\n"
-    (result,) = migrate_sources({"train.py": text}, Settings())
+    result = migrate(text)
     assert "other.compile('x', loss='logcosh')" in result.after
     assert told(result) == []
 
