@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "__main__": ("cli",),
     "cli": (
         "__init__", "checkpoint", "errors", "files", "migrate", "printable", "report", "result", "rules", "settings",
-        "verify/judge", "verify/report", "verify/run",
+        "toml", "verify/judge", "verify/on", "verify/report", "verify/run",
     ),
     "migrate": (
         "budget", "errors", "files", "incomplete", "limits", "needles", "project", "readers", "result", "rewrite",
@@ -61,6 +61,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     # Verification.
     "verify/report": ("junit", "printable", "verify/judge"),
     "verify/judge": ("errors", "files", "printable", "verify/run"),
+    "verify/on": ("__init__", "errors", "verify/run"),
     "verify/run": ("errors", "files", "places", "printable"),
     "verify/probe": (),
     # What everybody may know.
