@@ -6,7 +6,7 @@ BIN := .venv/bin
 DEMO := build/demo
 SOURCES := pyproject.toml
 
-.PHONY: demo test check docs bench field gpu reliability mutants trust runtimes lint types clean
+.PHONY: demo test check docs bench field gpu reliability mutants release trust runtimes lint types clean
 
 demo: .venv/verify runtimes
 	rm -rf $(DEMO)
@@ -53,6 +53,10 @@ reliability: .venv/dev
 # Small mistakes, drawn at random, in the modules that decide: the tests must notice each. MUTANTS="--seed 7 --draws 50"
 mutants: .venv/dev
 	$(BIN)/python tools/mutants.py $(MUTANTS)
+
+# Version, changelog, build, metadata, and the wheel tried in a fresh environment of each Python that is here.
+release: .venv/dev
+	$(BIN)/python tools/release.py
 
 # Every right pair three times, and every mistake that can be made in one: false alarms, misses, wrong causes. Resumable.
 trust: .venv/dev runtimes

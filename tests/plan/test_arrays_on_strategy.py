@@ -30,7 +30,7 @@ history = model.fit(x, y, batch_size=batch, epochs=2, validation_split=0.25)
 
 
 def migrated(text: str, *select: str, ignore: tuple[str, ...] = ()) -> FileResult:
-    return migrate(text, Settings(select=select, ignore=ignore))
+    return migrate(text, Settings(select=select, ignore=ignore, unsafe_fixes=True))
 
 
 @pytest.mark.parametrize("select", [(), ("TFM",), ("TFM0",), ("TFM00",), ("TFM411",)], ids=str)
