@@ -122,3 +122,9 @@ def test_nothing_else_is(call: str) -> None:
     last, done = migrated(call)
     assert "Epochs" not in last
     assert done == []
+
+
+def test_a_sequence_that_is_an_iterator_too_is_given_in_epochs_and_not_made_a_dataset() -> None:
+    own = "class More(Rows):\n    def __next__(self):\n        return load(0)\n"
+    script = SCRIPT.format(call="fit_generator(more, steps_per_epoch=3)").replace("class More(Rows):\n    pass\n", own)
+    assert migrate(script).after.endswith("model.fit(Epochs(more, 3))\n")

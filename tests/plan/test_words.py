@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.kit import migrate
+from tests.kit import actions, migrate
 from tfmigrate.plan.keras.words import LOSSES, METRICS
 from tfmigrate.result import FileResult
 
@@ -104,3 +104,10 @@ def test_the_words_of_today_compute_what_the_old_ones_did(package: str) -> None:
         metric = getattr(keras.metrics, name)(name=old)
         metric.update_state(a, b)
         assert (metric.name, float(metric.result())) == (old, pytest.approx(was[old], rel=1e-5))
+
+
+@pytest.mark.parametrize(("saved", "said"), [("model.save('whole.h5')", ["warn"]), ("model.save('whole.keras')", [])])
+def test_a_loss_that_may_be_a_short_name_is_reported_where_hdf5_keeps_it(saved: str, said: list[str]) -> None:
+    text = SCRIPT.format(keras="keras", arguments="loss=chosen") + f"{saved}\n"
+    result = migrate(text.replace('LOSS = "logcosh"', 'chosen = "MSE" if simple else "hinge"'))
+    assert actions(result, "TFM239") == said
