@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import actions, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.settings import Settings
 
@@ -114,3 +114,23 @@ def test_arrays_and_pipeline_train_alike(keras: int) -> None:
     assert arrays.keys() == pipeline.keys() == {"loss", "val_loss"}
     for key, values in arrays.items():
         assert pipeline[key] == pytest.approx(values, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("whole = batch * strategy.num_replicas_in_sync", ["warn"]),
+        ("whole = strategy.num_replicas_in_sync * batch", ["warn"]),
+        ("whole = batch * 2", []),
+        ("whole = batch * strategy.extended", []),
+        ("batch = batch * strategy.num_replicas_in_sync", []),
+    ],
+)
+def test_a_batch_that_is_multiplied_by_the_replicas_elsewhere_is_reported(line: str, said: list[str]) -> None:
+    program = (
+        "import tensorflow as tf\n\nbatch = 32\nstrategy = tf.distribute.MirroredStrategy()\n"
+        f"{line}\nwith strategy.scope():\n"
+        "    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])\n"
+        "    model.compile('sgd', 'mse')\nmodel.fit(x, y, batch_size=batch)\n"
+    )
+    assert actions(migrate(program), "TFM417") == said
