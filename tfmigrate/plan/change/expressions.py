@@ -23,7 +23,10 @@ _PURE_CALLS = frozenset(
         "set", "sum", "any", "all", "round", "enumerate", "zip", "reversed",
     }
 )  # fmt: skip
-_PURE_METHODS = frozenset({"split", "get", "strip", "getenv", "backend"})
+_PURE_METHODS = frozenset(
+    {"split", "get", "strip", "getenv", "backend", "int", "float", "bool", "str", "int32", "int64", "float32", "float64"}
+)
+"""Of strings, dicts and modules; the conversions are NumPy's."""
 _LONGEST = 400
 """Characters: nobody wants to read a longer expression in the place of a name."""
 
