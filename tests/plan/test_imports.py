@@ -115,3 +115,23 @@ def test_the_old_name_stays_where_the_new_one_means_something(more: str, body: s
     file = migrate_bytes(LAYERS.format(more=more, body=body).encode(), "program.py", Settings())
     assert "LSTM as CuDNNLSTM" in file.after
     assert "CuDNNLSTM(4" in file.after
+
+
+@pytest.mark.parametrize(
+    ("imports", "use", "new"),
+    [
+        ("import keras\n", "keras.__version__", "tf.__version__"),
+        ("import tensorflow as tf\n", "tf.keras.__version__", "tf.__version__"),
+        ("from keras import __version__, layers\n", "__version__", "__version__"),
+    ],
+)
+def test_the_version_of_keras_is_that_of_tensorflow(imports: str, use: str, new: str) -> None:
+    after = migrated(f"{imports}from keras.models import Sequential\nversion = {use}\n").after
+    assert f"version = {new}\n" in after
+    assert "keras.__version__" not in after
+    assert "keras import __version__" not in after
+
+
+def test_a_program_that_is_not_migrated_reads_its_own_version() -> None:
+    source = "import tensorflow as tf\nstrategy = tf.distribute.MirroredStrategy()\nprint(tf.keras.__version__)\n"
+    assert migrate_bytes(source.encode(), "program.py", Settings()).after == source
