@@ -113,7 +113,7 @@ def examine(program: Program, folder: Path, chosen: argparse.Namespace, mark: st
     begun = time.perf_counter()
     done = _tfmigrate("fix", "--format", "json", str(new))
     spent = time.perf_counter() - begun
-    (folder / "fix.json").write_text(done.stdout, encoding="utf-8")
+    (folder / "findings.json").write_text(done.stdout, encoding="utf-8")
     document = _json(done.stdout)
     if document is None:
         told = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]

@@ -53,6 +53,7 @@ def sequence_steps(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange
 
 LOADING = ("workers", "use_multiprocessing", "max_queue_size")
 """Arguments of fit() in Keras 2, attributes of a Sequence in Keras 3."""
+_ENDS_FIRST = "Keras 3 ends an epoch before the first one"
 _TRAIN = frozenset({"fit", "fit_generator"})
 _FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
 """Methods of ImageDataGenerator."""
@@ -102,7 +103,7 @@ def _helper(name: str, tf: str, indent: str, loaded: bool) -> str:
         f"{indent}def __init__(self, data, steps):",
         f"{indent * 2}super().__init__()",
         f"{indent * 2}self.data, self.first = data, 0",
-        f'{indent * 2}self.begun = not hasattr(super(), "on_epoch_begin")  # Keras 3 ends an epoch before the first one',
+        f'{indent * 2}self.begun = not hasattr(super(), "on_epoch_begin")  # {_ENDS_FIRST}',
         *(loading if loaded else ()),
         f"{indent * 2}self.steps = -int(-(steps or len(data)) // 1)  # rounded up, as old Keras counted",
         "",
