@@ -39,10 +39,10 @@ def wrap(
     """
     nodes: dict[str, cst.BaseExpression] = {}
     values: dict[str, Value] = {}
-    problem = None
+    problem, hidden = None, set()
     for position, (argument, (keyword, value)) in enumerate(zip(node.args, arguments, strict=True)):
         if argument.star:
-            problem = "its arguments are passed as *args or **kwargs"
+            hidden.add(argument.star)
             continue
         place = parameters.index(keyword) if keyword in parameters else position if keyword is None else -1
         if not 0 <= place < len(parameters):
@@ -50,6 +50,10 @@ def wrap(
             continue
         key = WRAP_PARAMETERS[place] if place < 2 else parameters[place]
         nodes[key], values[key] = argument.value, value
+    # Beside these two, **kwargs can only say where the model stands, which the strategy decides.
+    placed = hidden == {"**"} and parameters == WRAP_PARAMETERS and {"model", "gpus"} <= values.keys()
+    if hidden and not placed:
+        problem = "its arguments are passed as *args or **kwargs"
     relocation = values.get("cpu_relocation")
     omitted = values.get("gpus", NOTHING) == NOTHING and not _asked_for(state, nodes.get("gpus"))
     found = Wrap(
