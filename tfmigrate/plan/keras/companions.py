@@ -44,7 +44,7 @@ from tfmigrate.plan.keras.monitors import monitor_directions
 from tfmigrate.plan.keras.next_method import next_methods
 from tfmigrate.plan.keras.numpy_integers import numpy_integers
 from tfmigrate.plan.keras.optimizers import optimizer_calls, string_optimizers
-from tfmigrate.plan.keras.outputs import lists_of_one, metrics_of_outputs
+from tfmigrate.plan.keras.outputs import lists_of_one, metrics_of_outputs, set_outputs
 from tfmigrate.plan.keras.outside_tensors import layers_over_tensors, outside_tensors
 from tfmigrate.plan.keras.rates import optimizer_rates
 from tfmigrate.plan.keras.recurrent import recurrent_defaults, stateful_layers
@@ -191,6 +191,7 @@ def _changes(
         *modules_by_name(facts, tables),
         *metrics_of_outputs(facts),
         *lists_of_one(facts),
+        *set_outputs(facts, tf),
         *lists_in_batches(facts, modules),
     ]
     vanished = set(taken_out(handled))
