@@ -31,6 +31,7 @@ from tfmigrate.plan.keras.graphs import entered_graphs
 from tfmigrate.plan.keras.keras1 import keras_1_values
 from tfmigrate.plan.keras.learning_phase import learning_phases
 from tfmigrate.plan.keras.losses import batch_losses, hidden_losses, loss_layers
+from tfmigrate.plan.keras.made_in_call import variables_made_in_call
 from tfmigrate.plan.keras.methods import (
     class_weight_words,
     class_weights_of_outputs,
@@ -204,6 +205,7 @@ def _changes(
     yield from extra_losses(facts)
     yield from outside_tensors(facts, modules, scopes)
     yield from layers_over_tensors(facts, scopes)
+    yield from variables_made_in_call(facts)
     yield from names_through_stars(facts, scopes)
     yield from metrics_names(facts)
     yield from batch_dots(facts)
