@@ -155,7 +155,17 @@ def test_a_script_without_a_strategy_gets_a_hint(project: Path, tfmigrate: Tfmig
 
 def test_no_hint_where_the_names_were_looked_for(project: Path) -> None:
     Path("a.py").write_text("import tensorflow as tf\n")
-    assert migrate.check(["."], Settings(select=("TFM5",))).users == 0
+    assert migrate.check(["."], Settings(select=("TFM5",))).users() == 0
+
+
+@pytest.mark.parametrize("form", [("--format", "json"), ("--format", "sarif"), ("--quiet",)])
+def test_no_file_is_read_again_for_a_report_without_the_hint(
+    project: Path, tfmigrate: Tfmigrate, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    Path("a.py").write_text("import tensorflow as tf\n")
+    monkeypatch.setattr(migrate, "grep", None)
+    assert tfmigrate("check", *form).code == 0
+    assert tfmigrate("check").code == 2
 
 
 class Terminal:
@@ -232,3 +242,22 @@ class TestCounts:
         summary = json.loads(tfmigrate("check", "--format", "json", "train.py").out)["summary"]
         told = {file["path"] for file in json.loads(tfmigrate("check", "--format", "json", "train.py").out)["files"]}
         assert summary["scanned"] >= len(told) >= 1
+
+
+def test_further_forms_of_one_report_go_into_files(two_files: Path, tfmigrate: Tfmigrate) -> None:
+    text, machine = (tfmigrate("check", "--format", form).out for form in ("text", "json"))
+    done = tfmigrate("check", "--format", "github", "--also", "text=a b.txt", "--also", "json=report.json")
+    assert done.text.startswith("::warning file=a.py")
+    assert (Path("a b.txt").read_bytes(), Path("report.json").read_bytes()) == (text, machine)
+
+
+@pytest.mark.parametrize("value", ["xml=report.xml", "sarif", "sarif="])
+def test_a_further_form_that_is_none(two_files: Path, tfmigrate: Tfmigrate, value: str) -> None:
+    done = tfmigrate("check", "--also", value)
+    assert done.code == 2
+    assert f"{value!r} is not FORMAT=FILE" in done.err
+
+
+def test_a_further_form_that_cannot_be_written(two_files: Path, tfmigrate: Tfmigrate) -> None:
+    done = tfmigrate("check", "--also", "sarif=no/such/folder.sarif")
+    assert (done.code, "--also no/such/folder.sarif: cannot be written" in done.err) == (2, True)

@@ -21,11 +21,11 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "__main__": ("cli",),
     "cli": (
         "__init__", "checkpoint", "errors", "files", "migrate", "printable", "report", "result", "rules", "settings",
-        "verify/judge", "verify/report", "verify/run",
+        "toml", "verify/judge", "verify/on", "verify/report", "verify/run",
     ),
     "migrate": (
-        "budget", "errors", "files", "incomplete", "limits", "needles", "project", "readers", "result", "rewrite",
-        "settings",
+        "budget", "errors", "files", "incomplete", "late", "limits", "needles", "project", "readers", "result",
+        "rewrite", "settings", "skips",
     ),
     "readers": ("files", "plan/codes", "result", "settings", "understand"),
     "project": ("files", "plan/packages", "result", "rules", "settings"),
@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "plan/change": ("plan/draft", "plan/edits", "plan/written", "result", "understand", "walk"),
     "plan/draft": ("plan/codes", "plan/edits", "plan/written", "result", "settings", "understand", "walk"),
     "plan/packages": ("plan/codes", "result", "rules", "settings", "toml", "understand"),
-    "plan/codes": (),
+    "plan/codes": ("needles",),
     "plan/edits": ("plan/written", "result"),
     "plan/written": ("brackets", "walk"),
     "edit": ("brackets", "plan/edits", "plan/written", "walk"),
@@ -61,6 +61,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     # Verification.
     "verify/report": ("junit", "printable", "verify/judge"),
     "verify/judge": ("errors", "files", "printable", "verify/run"),
+    "verify/on": ("__init__", "errors", "verify/run"),
     "verify/run": ("errors", "files", "places", "printable"),
     "verify/probe": (),
     # What everybody may know.
@@ -69,6 +70,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "consistency": ("importing",),
     "errors": (),
     "importing": (),
+    "late": (),
     "incomplete": ("result",),
     "junit": ("printable",),
     "limits": (),
@@ -77,6 +79,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "places": (),
     "printable": (),
     "result": (),
+    "skips": ("result", "understand"),
     "rules": ("errors", "needles", "settings", "toml"),
     "settings": ("errors", "files", "patterns", "toml"),
     "toml": (),

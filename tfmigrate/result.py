@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,6 +39,8 @@ class Finding:
     cell: Cell | None = None
     trail: tuple[str, ...] = ()
     """How the values came here, one step a line, for `explain`."""
+    unsafe: bool = False
+    """Whether a warning is of what `--unsafe-fixes` would rewrite as the message says."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,16 @@ class FileResult:
         return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines as Python counts them, each with its end: a form feed ends none."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
+
+
+def no_users() -> int:
+    """No file."""
+    return 0
+
+
 @dataclass(frozen=True)
 class Result:
     """All files that had something to say, in path order, and how many were looked at."""
@@ -79,8 +91,9 @@ class Result:
     scanned: int = 0
     programs: tuple[tuple[str, ...], ...] = ()
     """Paths of the files that change together."""
-    users: int = 0
-    """Files that use TensorFlow or Keras and no strategy; counted only where nothing was found in few files."""
+    users: Callable[[], int] = no_users
+    """Counts the files that use TensorFlow or Keras and no strategy, where nothing was found in few files. It reads
+    them again, so it is called only where the number is printed."""
 
     @property
     def findings(self) -> Iterator[tuple[FileResult, Finding]]:

@@ -13,7 +13,7 @@ from tfmigrate.plan.change.calls import EVALUATE, FIT, named_arguments
 from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.data.pipeline import Names, plan_pipeline, shuffling_function, takes_arrays
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Insert
+from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.plan.strategy.model_group import Group, concerns
 from tfmigrate.plan.strategy.owner import Home
 from tfmigrate.plan.strategy.strategy import replicas
@@ -103,8 +103,7 @@ def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]
         draft = drafts[module]
         over_workers, indent = draft.settings.over_workers, module.tree.default_indent
         code = shuffling_function(_function(draft), draft.tf, indent, draft.quote, over_workers)
-        # First, for it stands before the strategy where both stand before the same statement.
-        draft.edits.insert(0, Insert(place_for_function(module, calls), code))
+        draft.edits.append(Insert(place_for_function(module, calls), code, rank=Rank.PIPELINE))
 
 
 def _function(draft: Draft) -> str:

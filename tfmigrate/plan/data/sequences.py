@@ -11,8 +11,8 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.batches import Data, data_of
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue, Instance, Opaque, Symbol, Value
@@ -24,8 +24,13 @@ _CUT_SHORT = (
 )
 
 
-def sequence_steps(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange]:
+AFTER = ("tfmigrate.plan.data.streams",)
+"""A Sequence that is given in epochs of its own is not made a dataset as well."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
     """`fit(sequence, steps_per_epoch=samples // batch_size)`: Keras 3 cuts epochs short where that is not len()."""
+    facts, scopes, tf = context.facts, context.scopes, context.tf
     helper = scopes.fresh(_HELPER, scopes.module)
     found: dict[cst.Call, list[Data]] = {}
     for use in facts.uses:

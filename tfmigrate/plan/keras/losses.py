@@ -12,7 +12,8 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, is_flag, is_none, keywords, named_arguments
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.generators import is_out_of_sight
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Rank, Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
@@ -55,6 +56,12 @@ _ELEMENTWISE = frozenset(
 """Functions whose result has the shape of their first argument."""
 
 
+def check(context: Context) -> Iterator[CallChange]:
+    yield from batch_losses(context.spread, context.modules, context.scopes, context.tf)
+    yield from hidden_losses(context.spread)
+    yield from loss_layers(context.facts, context.modules, context.single)
+
+
 def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
     """Losses and metrics that relate the samples of a batch, which multi_gpu_model computed once on the whole batch.
 
@@ -95,7 +102,8 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
         )
         for node, function in whole.items()
     )
-    yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), whole, changes)
+    code = _helper(helper, tf, facts.module.tree.default_indent)
+    yield from with_function(facts.module, code, whole, changes, Rank.LOSS)
 
 
 def hidden_losses(facts: Facts) -> Iterator[CallChange]:

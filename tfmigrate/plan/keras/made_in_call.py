@@ -8,8 +8,8 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 
@@ -17,8 +17,9 @@ _MAKERS = frozenset({"tensorflow.Variable", "tensorflow.compat.v1.Variable", "ke
 _MODELS = frozenset({"keras.models.Model", "keras.Model"})
 
 
-def variables_made_in_call(facts: Facts) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`seen = tf.Variable(0.)` in call(): a graph of TensorFlow 1 was built once, and held one variable."""
+    facts = context.facts
     found: dict[cst.Call, CallChange] = {}
     for cls in facts.classes:
         bases = {names.canonical(base) for base in cls.outside_bases()}

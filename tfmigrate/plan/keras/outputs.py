@@ -11,6 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import listed
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -18,6 +19,12 @@ from tfmigrate.understand.program import dotted
 from tfmigrate.understand.values import Items, Made, ModelObject, Parallel, Value
 
 _MODEL = ("inputs", "outputs", "name")
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from metrics_of_outputs(context.facts)
+    yield from lists_of_one(context.facts)
+    yield from set_outputs(context.facts, context.tf)
 
 
 def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
