@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import libcst as cst
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -80,13 +81,13 @@ def test_several_machines_too() -> None:
 
 def test_each_fit_has_its_own_steps() -> None:
     both = "fit_generator(rows, steps_per_epoch=3)\nparallel_model.fit_generator(rows, steps_per_epoch=5)"
-    (result,) = migrate_sources({"train.py": SCRIPT.format(call=both)}, Settings())
+    result = migrate(SCRIPT.format(call=both))
     assert result.after.count("class Epochs(") == 1
     assert result.after.endswith("model.fit(Epochs(rows, 3))\nmodel.fit(Epochs(rows, 5))\n")
 
 
 def test_a_second_fix_changes_nothing() -> None:
-    (once,) = migrate_sources({"train.py": SCRIPT.format(call="fit_generator(rows, steps_per_epoch=3)")}, Settings())
+    once = migrate(SCRIPT.format(call="fit_generator(rows, steps_per_epoch=3)"))
     (again,) = migrate_sources({"train.py": once.after}, Settings())
     assert again.after == once.after
 
@@ -129,7 +130,7 @@ def test_so_is_what_another_caller_gives() -> None:
     script = SCRIPT.format(call="summary()") + (
         f"\n\ndef train(data):\n    parallel_model.fit_generator(data, steps_per_epoch=3)\n\n\n{calls}"
     )
-    (result,) = migrate_sources({"train.py": script}, Settings())
+    result = migrate(script)
     assert [finding.action for finding in result.findings if finding.code == "TFM409"] == ["warn"]
     assert "class Epochs" not in result.after
 
@@ -152,3 +153,9 @@ def test_nothing_else_is(call: str) -> None:
     last, done = migrated(call)
     assert "Epochs" not in last
     assert done == []
+
+
+def test_a_sequence_that_is_an_iterator_too_is_given_in_epochs_and_not_made_a_dataset() -> None:
+    own = "class More(Rows):\n    def __next__(self):\n        return load(0)\n"
+    script = SCRIPT.format(call="fit_generator(more, steps_per_epoch=3)").replace("class More(Rows):\n    pass\n", own)
+    assert migrate(script).after.endswith("model.fit(Epochs(more, 3))\n")
