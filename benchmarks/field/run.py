@@ -9,6 +9,7 @@ where the kernel can do that; reading and the network stay open.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import hashlib
 import json
 import os
@@ -84,7 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def fingerprint(program: Program) -> str:
-    """Of the program's entry and of what of ours it is run with."""
+    """Of the program's entry and of what of ours it is run with; not of what is only said about it."""
+    program = dataclasses.replace(program, shape="", fault="", cause="")
     digest = hashlib.sha256(repr(program).replace(str(HERE), "").encode())
     for file in program.files:
         for path in sorted(file.rglob("*.py")) if file.is_dir() else [file]:
@@ -113,7 +115,7 @@ def examine(program: Program, folder: Path, chosen: argparse.Namespace, mark: st
     begun = time.perf_counter()
     done = _tfmigrate("fix", "--format", "json", str(new))
     spent = time.perf_counter() - begun
-    (folder / "fix.json").write_text(done.stdout, encoding="utf-8")
+    (folder / "findings.json").write_text(done.stdout, encoding="utf-8")
     document = _json(done.stdout)
     if document is None:
         told = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]

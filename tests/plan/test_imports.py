@@ -7,6 +7,7 @@ import pytest
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.report import text
 from tfmigrate.result import FileResult, Result
+from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
 TAIL = """\
@@ -115,3 +116,49 @@ def test_the_old_name_stays_where_the_new_one_means_something(more: str, body: s
     file = migrate_bytes(LAYERS.format(more=more, body=body).encode(), "program.py", Settings())
     assert "LSTM as CuDNNLSTM" in file.after
     assert "CuDNNLSTM(4" in file.after
+
+
+@pytest.mark.parametrize(
+    ("imports", "use", "new"),
+    [
+        ("import keras\n", "keras.__version__", "tf.__version__"),
+        ("import tensorflow as tf\n", "tf.keras.__version__", "tf.__version__"),
+        ("from keras import __version__, layers\n", "__version__", "__version__"),
+    ],
+)
+def test_the_version_of_keras_is_that_of_tensorflow(imports: str, use: str, new: str) -> None:
+    after = migrated(f"{imports}from keras.models import Sequential\nversion = {use}\n").after
+    assert f"version = {new}\n" in after
+    assert "keras.__version__" not in after
+    assert "keras import __version__" not in after
+
+
+def test_a_program_that_is_not_migrated_reads_its_own_version() -> None:
+    source = "import tensorflow as tf\nstrategy = tf.distribute.MirroredStrategy()\nprint(tf.keras.__version__)\n"
+    assert migrate_bytes(source.encode(), "program.py", Settings()).after == source
+
+
+LOSSES = "from keras import backend as K\n\n\ndef dice(t, p):\n    return K.sum(t * p) / (K.sum(t) + K.sum(p))\n"
+
+
+@pytest.mark.parametrize(
+    ("imported", "loss", "path"),
+    [
+        ("import nets.losses", "nets.losses.dice", "nets/losses.py"),
+        ("import nets.losses, os", "nets.losses.dice", "examples/nets/losses.py"),
+        ("import os\nimport nets.deep.losses\nimport nets.other", "nets.deep.losses.dice", "nets/deep/losses.py"),
+    ],
+)
+@pytest.mark.parametrize("package", [None, "", "name = 1\n"])
+def test_what_is_imported_as_a_module_of_a_package_is_read(
+    imported: str, loss: str, path: str, package: str | None
+) -> None:
+    """Packages without `__init__.py` too, or with an empty one, which is not among the files."""
+    script = f"{imported}\nfrom keras.layers import Dense\nfrom keras.models import Sequential\n{TAIL}"
+    modules = {
+        "examples/train.py": f"{script}parallel_model.compile('sgd', {loss})\n",
+        path: LOSSES,
+        **({} if package is None else {path.partition("nets/")[0] + "nets/__init__.py": package}),
+    }
+    train = migrate_sources(modules, Settings())[0]
+    assert f"model.compile('sgd', whole_batch({loss}))" in train.after

@@ -85,3 +85,28 @@ def test_an_import_of_a_module_in_a_package_binds_the_package(old: str, new: str
 def test_a_public_module_of_keras_is_imported_as_before() -> None:
     lines = "import tensorflow.keras.utils\n\nlabels = tensorflow.keras.utils.to_categorical([0, 1])\n"
     assert lines in migrated(f"{LAYERS}{lines}", "tensorflow.keras.utils.multi_gpu_model")
+
+
+@pytest.mark.parametrize("given", ["model, gpus=gpus, **more", "model, gpus, **more", "**more, gpus=gpus, model=model"])
+def test_what_is_passed_on_beside_model_and_gpus_says_where_the_model_stands(given: str) -> None:
+    """cpu_merge and cpu_relocation are all that is left for it to hold."""
+    source = (
+        f"{LAYERS}from tensorflow.keras.utils import multi_gpu_model\n\n\n"
+        f"def spread(model, gpus, **more):\n    return multi_gpu_model({given})\n\n\n"
+        "net = spread(Sequential([Dense(1, input_shape=(4,))]), 2, cpu_merge=False)\nnet.compile('sgd', 'mse')\n"
+    )
+    (file,) = migrate_sources({"train.py": source}, Settings())
+    assert file.status == "migrated", file.findings
+    assert "multi_gpu_model" not in file.after
+    assert "def spread(model, gpus, **more):" in file.after
+
+
+@pytest.mark.parametrize("given", ["model, **more", "model, *more, gpus=gpus", "*more, gpus=gpus", "gpus=gpus, **more"])
+def test_what_may_hold_the_model_or_the_number_is_refused(given: str) -> None:
+    source = (
+        f"{LAYERS}from tensorflow.keras.utils import multi_gpu_model\n\n\n"
+        f"def spread(model, gpus, **more):\n    return multi_gpu_model({given})\n\n\n"
+        "net = spread(Sequential([Dense(1, input_shape=(4,))]), 2)\nnet.compile('sgd', 'mse')\n"
+    )
+    (file,) = migrate_sources({"train.py": source}, Settings())
+    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM106"]

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.plan.whole import migrated
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
 
+IMPORTS = (
+    "from keras.layers import Dense\nfrom keras.models import Sequential\nfrom keras.utils import multi_gpu_model\n\n"
+)
 TWO = "i = Input((4,))\ntwo = Model(i, [Dense(1)(i), Dense(1)(i)])\n"
 
 
@@ -56,3 +61,62 @@ def test_the_only_one_stands_alone(before: str, after: str) -> None:
 @pytest.mark.parametrize("lines", ["Model(i, o)", "Model([i, j], [o, p])", "Model(i, [*o])", "Model(i, outputs)"])
 def test_other_lists_stay(lines: str) -> None:
     assert migrated(lines, "TFM234") == (lines, [])
+
+
+SET = "base = Model(i, Dense(1)(i))\n"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "new"),
+    [
+        ("[base.layers[-2].output]", "base.layers[-2].output"),
+        ("[one.output, base.layers[2].output]", "[one.output, base.layers[2].output]"),
+    ],
+)
+def test_outputs_that_are_set_make_a_model(outputs: str, new: str) -> None:
+    after, done = migrated(f"{SET}base.outputs = {outputs}\nfeatures = base(i)", "TFM240")
+    assert f"base = tf.keras.Model(base.input, {new})\n" in after
+    assert ".outputs =" not in after
+    assert done == ["rewrite"]
+
+
+def test_the_model_that_is_made_stands_in_the_scope_of_one_that_is_trained() -> None:
+    lines = "net = Sequential([Dense(2, input_shape=(4,)), Dense(1)])\nnet.outputs = [net.layers[0].output]\n"
+    (result,) = migrate_sources(
+        {"train.py": f"{IMPORTS}{lines}parallel = multi_gpu_model(net, gpus=2)\nparallel.compile('sgd', 'mse')\n"},
+        Settings(),
+    )
+    assert (
+        "\n    net = tf.keras.Model(net.input, net.layers[0].output)\n    net.compile('sgd', 'mse')\n" in result.after
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"{SET}base.layers.pop()\nbase.outputs = [base.layers[-1].output]",
+        f"{SET}base.outputs = outputs",
+        f"{SET}base.outputs = [*outputs]",
+        f"{SET}base.outputs += [other]",
+        f"{SET}bases = [base]\nbases[0].outputs = [other]",
+    ],
+)
+def test_outputs_that_cannot_be_written_so_are_left_and_reported(lines: str) -> None:
+    after, done = migrated(lines, "TFM240")
+    assert after == lines
+    assert done == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "class Net:\n    def __init__(self):\n        self.outputs = [1]",
+        "class Net(Model):\n    def __init__(self, names):\n        self.outputs = names",
+        "some.outputs = [1]",
+        f"{SET}print(base.outputs)",
+        f"{SET}outputs = [1]",
+        f"{SET}base.output_names = ['a']",
+    ],
+)
+def test_outputs_of_others_stay(lines: str) -> None:
+    assert migrated(lines, "TFM240") == (lines, [])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import libcst as cst
 import pytest
 
@@ -88,6 +90,35 @@ def test_a_second_fix_changes_nothing() -> None:
     once = migrate(SCRIPT.format(call="fit_generator(rows, steps_per_epoch=3)"))
     (again,) = migrate_sources({"train.py": once.after}, Settings())
     assert again.after == once.after
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_the_first_epoch_begins_with_the_first_batch(begins: bool) -> None:
+    """Keras 3 calls on_epoch_end once before the first epoch, and on_epoch_begin, which Keras 2 does not have."""
+    (result,) = migrate_sources({"train.py": SCRIPT.format(call="fit_generator(rows, steps_per_epoch=3)")}, Settings())
+    helper = result.after[result.after.index("class Epochs(") : result.after.index("class Rows(")]
+    base = type("Sequence", (), {"on_epoch_begin": lambda self: None} if begins else {})
+    made = {"tf": SimpleNamespace(keras=SimpleNamespace(utils=SimpleNamespace(Sequence=base)))}
+    exec(helper, made)
+
+    class Data(list[int]):
+        ended = 0
+
+        def on_epoch_end(self) -> None:
+            self.ended += 1
+
+    data = Data(range(4))
+    epochs = made["Epochs"](data, 3)  # type: ignore[operator]
+    if begins:
+        epochs.on_epoch_end()
+    found = []
+    for _ in range(4):
+        if begins:
+            epochs.on_epoch_begin()
+        found.append([epochs[index] for index in range(len(epochs))])
+        epochs.on_epoch_end()
+    assert found == [[0, 1, 2], [3, 0, 1], [2, 3, 0], [1, 2, 3]]
+    assert data.ended == 3
 
 
 def test_data_that_may_be_something_else_is_told() -> None:

@@ -63,6 +63,19 @@ def test_the_migrated_sequence_is_shortened_to_the_same() -> None:
     assert epochs(passes.in_epochs(migrated, 2, 3), 4) == epochs(passes.in_epochs(Rows(), 2, 3), 4)
 
 
+def test_the_migrated_sequence_is_told_where_an_epoch_begins() -> None:
+    class Counting(Rows):
+        begun = 0
+
+        def on_epoch_begin(self) -> None:
+            self.begun += 1
+
+    rows = Counting()
+    passes.in_epochs(rows, 2, 3).on_epoch_begin()
+    assert rows.begun == 1
+    passes.in_epochs(Rows(), 2, 3).on_epoch_begin()
+
+
 def settled(
     world: str, given: float | None, steps: float | None, aligned: bool = True
 ) -> tuple[dict[str, Any], list[str]]:

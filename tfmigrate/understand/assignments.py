@@ -50,6 +50,8 @@ def _set_attribute(walker: Walker, target: cst.Attribute, value: Value) -> None:
             state.effects += 1
             if isinstance(option, ModelObject):
                 option.sites |= sites_of(value)
+                if target.attr.value == "outputs":
+                    option.sites.add(state.site)
     if target.attr.value == "trainable":
         state.facts.toggles.append((target, receiver, value))
 

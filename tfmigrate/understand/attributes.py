@@ -36,6 +36,10 @@ _PLAIN = frozenset({"shape", "ndim", "size", "dtype"})
 
 def attribute(walker: Walker, value: Value, name: str) -> Value:
     """The attribute of one value, which is no Choice."""
+    if isinstance(value, Symbol | ModuleValue):
+        inner = walker.state.inner.get((walker.state.frame.module, value, name))
+        if inner is not None:
+            return inner
     if isinstance(value, Symbol):
         return Symbol(f"{value.name}.{name}")
     if isinstance(value, ModuleValue):

@@ -16,9 +16,23 @@ def import_modules(walker: Walker, small: cst.Import) -> None:
     for alias, bound, full in imports_of(small):
         whole = dotted(alias.name)
         module = _imported(walker, whole if alias.asname is not None else full, 0)
-        walker.state.bind(bound, ModuleValue(module) if module is not None else Symbol(full))
+        value: Value = ModuleValue(module) if module is not None else Symbol(full)
+        walker.state.bind(bound, value)
         if alias.asname is None and "." in whole:
-            _imported(walker, whole, 0)
+            _import_inner(walker, value, whole)
+
+
+def _import_inner(walker: Walker, package: Value, whole: str) -> None:
+    """The modules below the one that `import a.b.c` binds."""
+    state = walker.state
+    first, *rest = whole.split(".")
+    for name in rest:
+        first = f"{first}.{name}"
+        module = _imported(walker, first, 0)
+        value: Value = ModuleValue(module) if module is not None else Symbol(first)
+        if type(value) is not type(package):  # else the one leads to the other by itself
+            state.inner[state.frame.module, package, name] = value
+        package = value
 
 
 def import_names(walker: Walker, small: cst.ImportFrom) -> None:

@@ -103,6 +103,9 @@ class State:
         self._globals: dict[Frame, set[str]] = {}
         self.stars: dict[Module, list[str]] = {}
         """The modules out of sight of which a module imports everything, in order."""
+        self.inner: dict[tuple[Module, Value, str], Value] = {}
+        """The attributes that `import a.b.c` gave to packages, in the module where it stands, as far as a package on
+        the way has no `__init__.py` in sight."""
         self.effects = 0
         """How many attributes were set, models compiled or trained, and parallel ones used so far: a function that
         does any of this is walked again at each call. One that loads weights into what it builds is not."""

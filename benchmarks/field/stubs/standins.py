@@ -26,7 +26,7 @@ def pixels(height, width, channels=3):
 
 
 def picture(path, height=64, width=64, channels=3):
-    Image.fromarray(pixels(height, width, channels)).save(place(path))
+    Image.fromarray(pixels(height, width, channels)).save(place(path), "PNG")  # versions of libjpeg decode differently
     return path
 
 
@@ -34,7 +34,7 @@ def mask(path, height=64, width=64, value=255):
     """A rectangle of the value on 0, in one channel."""
     array = numpy.zeros((height, width), "uint8")
     array[height // 4 : height // 2, width // 4 : width // 2] = value
-    Image.fromarray(array).save(place(path))
+    Image.fromarray(array).save(place(path), "PNG")
     return path
 
 

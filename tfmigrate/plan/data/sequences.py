@@ -58,6 +58,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 LOADING = ("workers", "use_multiprocessing", "max_queue_size")
 """Arguments of fit() in Keras 2, attributes of a Sequence in Keras 3."""
+_ENDS_FIRST = "Keras 3 ends an epoch before the first one"
 _TRAIN = frozenset({"fit", "fit_generator"})
 _FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
 """Methods of ImageDataGenerator."""
@@ -107,6 +108,7 @@ def _helper(name: str, tf: str, indent: str, loaded: bool) -> str:
         f"{indent}def __init__(self, data, steps):",
         f"{indent * 2}super().__init__()",
         f"{indent * 2}self.data, self.first = data, 0",
+        f'{indent * 2}self.begun = not hasattr(super(), "on_epoch_begin")  # {_ENDS_FIRST}',
         *(loading if loaded else ()),
         f"{indent * 2}self.steps = -int(-(steps or len(data)) // 1)  # rounded up, as old Keras counted",
         "",
@@ -116,7 +118,12 @@ def _helper(name: str, tf: str, indent: str, loaded: bool) -> str:
         f"{indent}def __getitem__(self, index):",
         f"{indent * 2}return self.data[(self.first + index) % len(self.data)]",
         "",
+        f"{indent}def on_epoch_begin(self):",
+        f"{indent * 2}self.begun = True",
+        "",
         f"{indent}def on_epoch_end(self):",
+        f"{indent * 2}if not self.begun:",
+        f"{indent * 3}return",
         f"{indent * 2}passes, self.first = divmod(self.first + self.steps, len(self.data))",
         f"{indent * 2}if passes:",
         f"{indent * 3}self.data.on_epoch_end()",

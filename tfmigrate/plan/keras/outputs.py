@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -15,7 +15,8 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import listed
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.values import Items, Made, ModelObject
+from tfmigrate.understand.program import dotted
+from tfmigrate.understand.values import Items, Made, ModelObject, Parallel, Value
 
 _MODEL = ("inputs", "outputs", "name")
 
@@ -23,6 +24,7 @@ _MODEL = ("inputs", "outputs", "name")
 def check(context: Context) -> Iterator[CallChange]:
     yield from metrics_of_outputs(context.facts)
     yield from lists_of_one(context.facts)
+    yield from set_outputs(context.facts, context.tf)
 
 
 def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
@@ -66,6 +68,55 @@ def lists_of_one(facts: Facts) -> Iterator[CallChange]:
                 )
                 edit = Replace(named[name].value, (alone,))
                 yield CallChange(codes.LIST_OF_ONE, named[name].value, message, edit)
+
+
+def set_outputs(facts: Facts, tf: str) -> Iterator[CallChange]:
+    """`base.outputs = [layer.output]`: the model that ends there is written, because outputs can no longer be set."""
+    cut = {_popped(call) for call in facts.module.calls}
+    for node in facts.module.nodes:
+        target = _set_here(node)
+        if target is None or not _are_models(facts.options(target.value)):
+            continue
+        message = "the outputs of a model cannot be set any more"
+        values = node.value.elements if isinstance(node, cst.Assign) and isinstance(node.value, cst.List) else ()
+        plain = values and all(isinstance(element, cst.Element) for element in values)
+        if not plain or not isinstance(target.value, cst.Name) or target.value.value in cut:
+            advice = f"{message}: write `Model(inputs, outputs)` with the outputs that it shall have"
+            yield CallChange(codes.SET_OUTPUTS, target, advice, action="warn")
+            continue
+        assert isinstance(node, cst.Assign)
+        outputs = _alone(node.value) or node.value
+        made = Replace(node.value, (f"{tf}.keras.Model(", target.value, ".input, ", outputs, ")"))
+        yield CallChange(
+            codes.SET_OUTPUTS,
+            target,
+            f"{message}: a model with these is made",
+            Replace(target, (target.value,)),
+            more=(made,),
+        )
+
+
+def _set_here(node: cst.CSTNode) -> cst.Attribute | None:
+    """The target of `x.outputs = ...` or `x.outputs += ...`."""
+    if isinstance(node, cst.Assign) and len(node.targets) == 1:
+        target = node.targets[0].target
+    elif isinstance(node, cst.AugAssign):
+        target = node.target
+    else:
+        return None
+    return target if isinstance(target, cst.Attribute) and target.attr.value == "outputs" else None
+
+
+def _are_models(values: Collection[Value]) -> bool:
+    """Whether a value is a model that Keras made of layers: a class of the program may set what it likes."""
+    models = [one for one in values if isinstance(one, Parallel) or (isinstance(one, ModelObject) and not one.instance)]
+    return bool(values) and len(models) == len(values)
+
+
+def _popped(call: cst.Call) -> str | None:
+    """`base` of `base.layers.pop()`, which took a layer out of the model, and takes it out of a copy of a list now."""
+    name = dotted(call.func)
+    return name.removesuffix(".layers.pop") if name.endswith(".layers.pop") else None
 
 
 def _alone(node: cst.BaseExpression) -> cst.BaseExpression | None:

@@ -10,8 +10,8 @@ from tfmigrate.verify.run.trace import Trace
 ALWAYS = (
     "every run starts from the old run's initial weights; what each script itself gives them is compared by mean and "
     "spread, and value by value where a file gives it",
-    "batches come in one order: shuffling is off, and Python's and NumPy's streams start anew at each training call; "
-    "what shuffling was asked for is compared",
+    "batches come in one order: shuffling is off, and Python's and NumPy's streams start anew at each training call, "
+    "and for each batch that an iterator of the script makes; what shuffling was asked for is compared",
     "dropout and noise are off; what was asked for is compared. What the script's own code draws in a model "
     "(K.random_normal, tf.random.uniform, tf.nn.dropout) comes from a fixed table",
     "TF32 is off, and kernels are deterministic where the TensorFlow can make them so",

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from . import aligned, callers, facts, limits, passes
+from . import aligned, callers, facts, iterators, limits, passes
 from .eager import EagerKeras
 from .graph import GraphKeras
 
@@ -78,7 +78,7 @@ def training_call(original, name, adapter, recorder):
             if recorder.shares_evenly:
                 adapter.with_weights(self, arguments)
             if settle:
-                neutralise(arguments, signature, data, adapter.workers, recorder.config)
+                neutralise(arguments, signature, adapter.workers, recorder.config)
             recording = adapter.epoch_callback(call, seed if settle and asked["source"] == "dataset" else None)
             arguments["callbacks"] = with_recorder(arguments.get("callbacks"), recording)
             history = original(self, **by_name(arguments, signature))
@@ -226,15 +226,18 @@ def source_of(data):
     return "arrays"
 
 
-def neutralise(arguments, signature, data, workers, config):
+def neutralise(arguments, signature, workers, config):
     if "shuffle" in signature.parameters:
         arguments["shuffle"] = False
     for name, value in (("workers", workers), ("use_multiprocessing", False)):
         if name in signature.parameters:
             arguments[name] = value
-    for source in (data, arguments.get("validation_data")):
+    for argument in ("x" if "x" in arguments else "generator", "validation_data"):
+        source = arguments.get(argument)
         if source_of(source) == "sequence":
             fix_sequence(source, config["seed"])
+        elif hasattr(source, "__next__"):
+            arguments[argument] = iterators.numbered(source)
 
 
 def fix_sequence(sequence, seed):

@@ -43,6 +43,10 @@ def in_epochs(sequence, steps, whole):
         def __getitem__(self, index):
             return self.data[(self.first + index) % len(self.data)]
 
+        def on_epoch_begin(self):
+            if hasattr(self.data, "on_epoch_begin"):  # of Keras 3
+                self.data.on_epoch_begin()
+
         def on_epoch_end(self):
             passes, self.first = divmod(self.first + whole, len(self.data))
             if passes:

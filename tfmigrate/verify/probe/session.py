@@ -13,6 +13,7 @@ from . import (
     estimators,
     flavours,
     genuine,
+    iterators,
     logs,
     made_up,
     pipelines,
@@ -86,6 +87,7 @@ def prepare(config, recorder):
         made_up.install(flavour, recorder)
     if recorder.aligned:
         aligned.install(tf, found, config["seed"], recorder)
+        iterators.install(config)
     else:
         seeded.install(tf, found, config["seed"])
     towers.install(tf, found)

@@ -1,0 +1,38 @@
+"""Variables that a layer makes in its call (TFM428)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plan.whole import migrated
+
+LAYER = "class Count(keras.layers.Layer):\n    def call(self, x):\n        {line}\n        return x"
+
+
+@pytest.mark.parametrize("made", ["tf.Variable(0.0)", "K.variable(0)", "x + tf.Variable(0.0, trainable=False)"])
+def test_a_variable_made_in_call_is_left_and_reported(made: str) -> None:
+    lines = LAYER.format(line=f"seen = {made}")
+    assert migrated(lines, "TFM428") == (lines, ["warn"])
+
+
+def test_so_is_that_of_a_base_class_and_of_a_model() -> None:
+    lines = LAYER.format(line="seen = tf.Variable(0.0)") + "\n\n\nclass More(Count):\n    pass"
+    assert migrated(lines, "TFM428") == (lines, ["warn"])
+    lines = lines.replace("keras.layers.Layer", "Model")
+    assert migrated(lines, "TFM428") == (lines, ["warn"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        LAYER.format(line="self.seen = self.seen or 0"),
+        LAYER.format(line="if self.seen is None:\n            self.seen = tf.Variable(0.0)"),
+        LAYER.format(line="seen = tf.constant(0.0)"),
+        LAYER.format(line="seen = self.add_weight('seen', ())"),
+        LAYER.format(line="seen = tf.Variable(0.0)").replace("def call(", "def build("),
+        LAYER.format(line="seen = tf.Variable(0.0)").replace("keras.layers.Layer", "object"),
+        "seen = tf.Variable(0.0)",
+    ],
+)
+def test_others_are_not(lines: str) -> None:
+    assert migrated(lines, "TFM428") == (lines, [])
