@@ -91,7 +91,7 @@ def test_workers_that_keep_arrays_shuffle_each_in_its_own_order() -> None:
 
 def test_the_function_is_written_in_the_style_of_the_module() -> None:
     text = definition("shuffled_batches", {"tf": "tf_1", "shuffled_batches": "shuffled_1"}, "  ", "'")
-    assert text.startswith("def shuffled_1(arrays, count, batch_size, seed=None):\n  \"\"\"Batches of all rows")
+    assert text.startswith('def shuffled_1(arrays, count, batch_size, seed=None):\n  """Batches of all rows')
     assert "\n  with tf_1.device('/cpu:0'):" in text
     assert "import" not in text
 
