@@ -149,3 +149,12 @@ def test_an_import_that_goes_on_behind_a_backslash_stays_whole() -> None:
     before = f"from keras.layers import {names}, \\\n    Last\n"
     after = before.replace("keras", "tensorflow.keras")
     assert fitted(before, after) == after
+
+
+def test_a_line_that_was_too_wide_is_not_broken_for_a_few_words() -> None:
+    names = ", ".join(f"Conv{number}D" for number in range(20))
+    before = f"from keras.layers import {names}\n"
+    after = f"from tensorflow.keras.layers import {names}\n"
+    assert len(before) > 120
+    assert fitted(before, after) == after
+    assert fitted(before, after + f"from tensorflow.keras.metrics import {names.lower()}\n").count("(\n") == 1

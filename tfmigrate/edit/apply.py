@@ -15,7 +15,7 @@ from typing import TypeVar
 import libcst as cst
 
 from tfmigrate.brackets import filled
-from tfmigrate.edit.align import realigned
+from tfmigrate.edit.align import dedented, indented, realigned
 from tfmigrate.edit.compose import Edited, composed, composed_lines
 from tfmigrate.plan.edits import (
     Append,
@@ -315,6 +315,7 @@ class _Editor(cst.CSTTransformer):
         pieces, _ = self._suites[edit.suite]
         if not pieces:
             return []
+        pieces = [dedented(piece, self._indent(edit.suite)) for piece in pieces]
         first = _led(pieces[0], [*leading, *_comment_lines(getattr(pieces[0], "leading_lines", ()))])
         return _keep_comments(self._comments_in(original), [first, *pieces[1:]])
 
@@ -421,7 +422,8 @@ class _Editor(cst.CSTTransformer):
                 orphans.extend(self._orphaned(unit))
             if scope is not None and unit is scope.units[-1]:
                 if inner:
-                    out.append(self._with(scope, [_without_trailing_space(piece) for piece in inner], block))
+                    inner = [indented(_without_trailing_space(piece), self._indent(block)) for piece in inner]
+                    out.append(self._with(scope, inner, block))
                 scope = None
         return out, orphans
 
@@ -452,6 +454,10 @@ class _Editor(cst.CSTTransformer):
 
     def _parsed(self, edit: Insert) -> _Pieces:
         return composed_lines(edit.code, self._parts_in(edit.code), self._config)
+
+    def _indent(self, block: cst.CSTNode) -> str:
+        """How much deeper a block stands than the statement that it belongs to."""
+        return getattr(block, "indent", None) or self._tree.default_indent
 
     def _with(self, scope: Scope, inner: _Pieces, block: _Block) -> cst.With:
         leading = getattr(inner[0], "leading_lines", ())
