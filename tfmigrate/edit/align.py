@@ -4,7 +4,6 @@ bracket changes, those behind a backslash when the statement is indented."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-
 from typing import TypeVar
 
 import libcst as cst

@@ -438,6 +438,8 @@ class _Editor(cst.CSTTransformer):
                 above, below = (_blank_lines(getattr(unit, "leading_lines", ())) for unit in (first, follower))
                 found[follower] = above if not place or len(above) > len(below) else below
                 found[first] = _blank_lines(getattr(move.before, "leading_lines", ()))
+                if units.index(move.before) < place:
+                    found[move.before] = []
         return found
 
     def _orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
