@@ -53,17 +53,20 @@ def migrated(call: str, settings: Settings | None = None) -> tuple[str, list[str
     ("call", "new"),
     [
         (
-            "fit_generator(pictures, steps_per_epoch=pictures.samples // 32)",
-            "fit(Epochs(pictures, pictures.samples // 32))",
+            "fit_generator(pictures, steps_per_epoch=pictures.samples // 32, epochs=2)",
+            "fit(Epochs(pictures, pictures.samples // 32), epochs=2)",
         ),
-        ("fit_generator(rows, steps_per_epoch=3)", "fit(Epochs(rows, 3))"),
+        ("fit_generator(rows, steps_per_epoch=3, epochs=2)", "fit(Epochs(rows, 3), epochs=2)"),
         ("fit_generator(more, 3, 2, workers=4)", "fit(Epochs(more, 3), epochs=2)"),
         (
             "fit(rows, steps_per_epoch=len(names) / 32, epochs=2)",
             "fit(Epochs(rows, int(-(-len(names) // 32))), epochs=2)",
         ),
-        ("fit(generator.flow(x, y), steps_per_epoch=100)", "fit(Epochs(generator.flow(x, y), 100))"),
-        ("fit_generator(generator=rows, steps_per_epoch=3)", "fit(Epochs(rows, 3))"),
+        (
+            "fit(generator.flow(x, y), steps_per_epoch=100, epochs=n)",
+            "fit(Epochs(generator.flow(x, y), 100), epochs=n)",
+        ),
+        ("fit_generator(generator=rows, steps_per_epoch=3, epochs=2)", "fit(Epochs(rows, 3), epochs=2)"),
     ],
 )
 def test_epochs_get_the_steps_that_are_asked_for(call: str, new: str) -> None:
@@ -71,32 +74,32 @@ def test_epochs_get_the_steps_that_are_asked_for(call: str, new: str) -> None:
 
 
 def test_several_machines_too() -> None:
-    last, done = migrated("fit_generator(rows, steps_per_epoch=3)", Settings(strategy="multi-worker"))
+    last, done = migrated("fit_generator(rows, steps_per_epoch=3, epochs=2)", Settings(strategy="multi-worker"))
     assert "fit(Epochs(rows, 3)" in last
     assert done == ["rewrite"]
 
 
 def test_each_fit_has_its_own_steps() -> None:
-    both = "fit_generator(rows, steps_per_epoch=3)\nparallel_model.fit_generator(rows, steps_per_epoch=5)"
+    both = "fit_generator(rows, 3, 2)\nparallel_model.fit_generator(rows, 5, 2)"
     (result,) = migrate_sources({"train.py": SCRIPT.format(call=both)}, Settings())
     assert result.after.count("class Epochs(") == 1
-    assert result.after.endswith("model.fit(Epochs(rows, 3))\nmodel.fit(Epochs(rows, 5))\n")
+    assert result.after.endswith("model.fit(Epochs(rows, 3), epochs=2)\nmodel.fit(Epochs(rows, 5), epochs=2)\n")
 
 
 def test_a_second_fix_changes_nothing() -> None:
-    (once,) = migrate_sources({"train.py": SCRIPT.format(call="fit_generator(rows, steps_per_epoch=3)")}, Settings())
+    (once,) = migrate_sources({"train.py": SCRIPT.format(call="fit_generator(rows, 3, 2)")}, Settings())
     (again,) = migrate_sources({"train.py": once.after}, Settings())
     assert again.after == once.after
 
 
 def test_data_that_may_be_something_else_is_told() -> None:
-    assert migrated("fit_generator(rows if small else feed(), steps_per_epoch=3)")[1] == ["warn"]
+    assert migrated("fit_generator(rows if small else feed(), steps_per_epoch=3, epochs=2)")[1] == ["warn"]
 
 
 def test_so_is_what_another_caller_gives() -> None:
     calls = "train(rows)\ntrain(feed())\n"
     script = SCRIPT.format(call="summary()") + (
-        f"\n\ndef train(data):\n    parallel_model.fit_generator(data, steps_per_epoch=3)\n\n\n{calls}"
+        f"\n\ndef train(data):\n    parallel_model.fit_generator(data, steps_per_epoch=3, epochs=2)\n\n\n{calls}"
     )
     (result,) = migrate_sources({"train.py": script}, Settings())
     assert [finding.action for finding in result.findings if finding.code == "TFM409"] == ["warn"]
@@ -110,6 +113,7 @@ def test_so_is_what_another_caller_gives() -> None:
         "fit_generator(rows, steps_per_epoch=None)",
         "fit_generator(rows, steps_per_epoch=len(rows))",
         "fit_generator(rows, steps_per_epoch=length)",
+        "fit_generator(rows, steps_per_epoch=rows.__len__(), epochs=2)",
         "fit_generator(rows, validation_data=pictures, validation_steps=3)",
         "fit(x, y, steps_per_epoch=3)",
         "fit_generator(unknown, steps_per_epoch=3)",
@@ -121,3 +125,62 @@ def test_nothing_else_is(call: str) -> None:
     last, done = migrated(call)
     assert "Epochs" not in last
     assert done == []
+
+
+@pytest.mark.parametrize("epochs", ["", ", epochs=1"])
+def test_one_epoch_goes_on_nowhere(epochs: str) -> None:
+    assert migrated(f"fit_generator(rows, steps_per_epoch=3{epochs})") == (
+        f"model.fit(rows, steps_per_epoch=3{epochs})\n",
+        ["warn"],
+    )
+    assert migrated("fit_generator(rows, steps_per_epoch=3, epochs=2, initial_epoch=1)")[1] == ["rewrite"]
+
+
+OWN_LENGTH = """import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import Sequence, multi_gpu_model
+
+
+class Rows(Sequence):
+    def __init__(self, x, size=8, **more):
+        self.x, self.size = x, size
+        self.more = more
+
+    def __len__(self):
+        \"\"\"How many batches.\"\"\"
+        return {length}
+
+    def __getitem__(self, index):
+        return self.x[index]
+
+
+def train(x, BATCH):
+    model = Sequential([Dense(1, input_shape=(4,))])
+    model = multi_gpu_model(model, gpus=2)
+    model.compile("sgd", "mse")
+    steps = len(x) // BATCH
+    rows = Rows({given})
+    model.fit_generator(rows, steps_per_epoch={steps}, epochs=5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("length", "given", "steps", "same"),
+    [
+        ("len(self.x) // self.size", "x, BATCH", "len(x) // BATCH", True),
+        ("len(self.x) // self.size", "x, BATCH", "steps", True),
+        ("(len(self.x) // self.size)", "x, size=BATCH", "len( x )//BATCH", True),
+        ("int(np.ceil(len(self.x) / self.size))", "x, BATCH", "int(np.ceil(len(x) / BATCH))", True),
+        ("int(np.ceil(len(self.x) / self.size))", "x, BATCH", "len(x) // BATCH", False),
+        ("len(self.x) // self.size", "x[1:], BATCH", "len(x) // BATCH", False),
+        ("len(self.x) // self.size", "x", "len(x) // BATCH", False),
+        ("len(x) // self.size", "x, BATCH", "len(x) // BATCH", False),
+        ("self.more['n']", "x, n=BATCH", "BATCH", False),
+    ],
+)
+def test_the_length_that_a_class_computes_is_left(length: str, given: str, steps: str, same: bool) -> None:
+    text = OWN_LENGTH.format(length=length, given=given, steps=steps)
+    (result,) = migrate_sources({"train.py": text}, Settings())
+    assert ("Epochs" not in result.after) == same
+    assert (f"model.fit(rows, steps_per_epoch={steps}, epochs=5)" in result.after) == same

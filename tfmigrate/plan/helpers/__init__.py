@@ -9,14 +9,21 @@ from pathlib import Path
 import libcst as cst
 
 
-def definition(name: str, names: Mapping[str, str], indent: str = " " * 4, quote: str = '"') -> str:
+def definition(
+    name: str,
+    names: Mapping[str, str],
+    indent: str = " " * 4,
+    quote: str = '"',
+    leave_out: tuple[type[cst.BaseStatement], ...] = (),
+) -> str:
     """The function or class of a module of this room, without the module's imports.
 
     `names`: what its own name, and those that it imports, are in the user's module. `indent`, `quote`: the style there.
+    `leave_out`: kinds of statements that the user's program does not need.
     """
     tree = _parsed(name)
     units = [unit for unit in tree.body if isinstance(unit, cst.FunctionDef | cst.ClassDef)]
-    renamed = tree.with_changes(body=units, header=(), default_indent=indent).visit(_InPlace(names, quote))
+    renamed = tree.with_changes(body=units, header=(), default_indent=indent).visit(_InPlace(names, quote, leave_out))
     return renamed.code.strip("\n")
 
 
@@ -26,12 +33,20 @@ def _parsed(name: str) -> cst.Module:
 
 
 class _InPlace(cst.CSTTransformer):
-    """Other names for variables, not for attributes and keywords, and another quotation mark."""
+    """Other names for variables, not for attributes and keywords, another quotation mark, and fewer statements."""
 
-    def __init__(self, names: Mapping[str, str], quote: str) -> None:
+    def __init__(
+        self, names: Mapping[str, str], quote: str, leave_out: tuple[type[cst.BaseStatement], ...] = ()
+    ) -> None:
         super().__init__()
         self._names = names
         self._quote = quote
+        self._leave_out = leave_out
+
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode | cst.RemovalSentinel:  # type: ignore[override]
+        if isinstance(original_node, self._leave_out):
+            return cst.RemoveFromParent()
+        return super().on_leave(original_node, updated_node)  # type: ignore[return-value]
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.Name:
         return updated_node.with_changes(value=self._names.get(original_node.value, original_node.value))
