@@ -51,9 +51,9 @@ def sequence_steps(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange
             message = f"{_CUT_SHORT}. Leave `steps_per_epoch` out where it is not the number of batches"
             yield CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
     loaded = any(not keywords(call).keys().isdisjoint(LOADING) for call in wrapped)
-    leave_out = () if loaded else (cst.For,)  # The loop over what says in how many threads.
-    names_here = {"tf": tf, _HELPER: helper}
-    code = definition("epochs", names_here, facts.module.tree.default_indent, leave_out=leave_out)
+    own_names, indent = {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent
+    # The loop copies in how many threads or processes the Sequence is loaded.
+    code = definition("epochs", own_names, indent, leave_out=lambda unit: isinstance(unit, cst.For) and not loaded)
     yield from with_function(facts.module, code, wrapped, wrapped.values())
 
 

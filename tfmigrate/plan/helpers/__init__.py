@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -14,12 +14,12 @@ def definition(
     names: Mapping[str, str],
     indent: str = " " * 4,
     quote: str = '"',
-    leave_out: tuple[type[cst.BaseStatement], ...] = (),
+    leave_out: Callable[[cst.BaseStatement], bool] = lambda _: False,
 ) -> str:
     """The function or class of a module of this room, without the module's imports.
 
     `names`: what its own name, and those that it imports, are in the user's module. `indent`, `quote`: the style there.
-    `leave_out`: kinds of statements that the user's program does not need.
+    `leave_out`: whether the user's program does not need a statement.
     """
     tree = _parsed(name)
     units = [unit for unit in tree.body if isinstance(unit, cst.FunctionDef | cst.ClassDef)]
@@ -35,16 +35,14 @@ def _parsed(name: str) -> cst.Module:
 class _InPlace(cst.CSTTransformer):
     """Other names for variables, not for attributes and keywords, another quotation mark, and fewer statements."""
 
-    def __init__(
-        self, names: Mapping[str, str], quote: str, leave_out: tuple[type[cst.BaseStatement], ...] = ()
-    ) -> None:
+    def __init__(self, names: Mapping[str, str], quote: str, leave_out: Callable[[cst.BaseStatement], bool]) -> None:
         super().__init__()
         self._names = names
         self._quote = quote
         self._leave_out = leave_out
 
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode | cst.RemovalSentinel:  # type: ignore[override]
-        if isinstance(original_node, self._leave_out):
+        if isinstance(original_node, cst.BaseStatement) and self._leave_out(original_node):
             return cst.RemoveFromParent()
         return super().on_leave(original_node, updated_node)  # type: ignore[return-value]
 

@@ -14,6 +14,7 @@ from tfmigrate.plan.change.calls import has_stars, keywords, named_arguments
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.sample_shapes import (
     MEANS,
     REDUCTIONS,
@@ -86,7 +87,8 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
         )
         for node, function in whole.items()
     )
-    yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), whole, changes)
+    code = definition(_HELPER, {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent)
+    yield from with_function(facts.module, code, whole, changes)
 
 
 def _only_predicting(modules: Mapping[Module, Facts]) -> set[ModelObject]:
@@ -218,28 +220,6 @@ _HELPER = "whole_batch"
 _ON_BATCH = ("train_on_batch", "test_on_batch")
 _PREDICT = {"predict", "predict_generator", "predict_on_batch"}
 _HARMLESS = {"compile", "load_weights", "summary"}
-
-
-def _helper(name: str, tf: str, indent: str) -> str:
-    # Data has no device of its own, and all_gather refuses that where a process has one replica: hence the identity.
-    lines = [
-        f"def {name}(function):",
-        f'{indent}"""`function` of the batches of all replicas together, once for each sample."""',
-        "",
-        f"{indent}def of_all_replicas(y_true, y_pred):",
-        f"{indent * 2}rows = {tf}.shape(y_pred)[:1]",
-        f"{indent * 2}floats = {tf}.keras.backend.floatx()",
-        f"{indent * 2}y_true, y_pred = {tf}.cast(y_true, floats), {tf}.cast(y_pred, floats)",
-        f"{indent * 2}replica = {tf}.distribute.get_replica_context()",
-        f"{indent * 2}if replica is not None:",
-        f"{indent * 3}y_true = replica.all_gather({tf}.identity(y_true), axis=0)",
-        f"{indent * 3}y_pred = replica.all_gather({tf}.identity(y_pred), axis=0)",
-        f"{indent * 2}return {tf}.fill(rows, {tf}.reduce_mean(function(y_true, y_pred)))",
-        "",
-        f"{indent}of_all_replicas.__name__ = function.__name__",
-        f"{indent}return of_all_replicas",
-    ]
-    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
