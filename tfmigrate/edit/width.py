@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import keyword
+import re
 import tokenize
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ _LITTLE = 12
 _FSTRING = (getattr(tokenize, "FSTRING_START", -1), getattr(tokenize, "FSTRING_END", -1))  # From Python 3.12 on.
 _Tokens = Sequence[tokenize.TokenInfo]
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
+_BACKSLASH = re.compile(r"[ \t]*\\\r?\n[ \t]*")
+_IMPORT_BEHIND_BACKSLASHES = re.compile(r"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]+[\w, \t\\\r\n]+$", re.M)
+"""Its names are put into brackets."""
 
 
 def fitted(before: str, after: str) -> str:
@@ -95,6 +99,8 @@ class _Fitting:
 
     def statement(self, text: str) -> str:
         """The statement with its lines broken until they fit, or nothing more can be done."""
+        if any(map(self._is_wide, _lines(text))):
+            text = _IMPORT_BEHIND_BACKSLASHES.sub(lambda found: _BACKSLASH.sub(" ", found[0]), text)
         row = 0
         while row < len(lines := _lines(text)):
             broken = self._broken(lines, row) if self._is_wide(lines[row]) else None

@@ -40,8 +40,7 @@ def loading_workers(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             continue
         seen.add(use.call)
         found = [named[name].value for name in _DATA if name in named]
-        cut_short = "steps_per_epoch" in named  # a Sequence made in the call is wrapped there
-        sequences = [node for node in found if _surely_sequence(node, facts) and (dotted(node) or not cut_short)]
+        sequences = [node for node in found if _surely_sequence(node, facts)]
         if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
             yield _set(use, asked, sequences, facts, scopes)
         elif not sequences and found and _may_be_sequence(found[0], facts):
