@@ -521,3 +521,14 @@ def test_a_loss_that_the_program_calls_keeps_its_one_number() -> None:
 def test_what_a_model_that_only_predicts_is_compiled_with_is_not_computed(more: str, wrapped: bool) -> None:
     file = migrated(f"parallel.compile('sgd', dice)\n{more}\n")
     assert ("whole_batch" in file.after) == wrapped
+
+
+def test_a_loss_of_another_module_is_changed_there() -> None:
+    texts = {
+        "train.py": HEAD.format(imports="from measures import distance\n") + "parallel.compile('sgd', distance)\n",
+        "measures.py": "from keras import backend as K\n\n\ndef distance(t, p):\n    return K.mean(K.sum(t - p, 1))\n",
+    }
+    train, measures = migrate_sources(texts, Settings())
+    assert "model.compile('sgd', distance)" in train.after
+    assert "    return K.sum(t - p, 1)\n" in measures.after
+    assert [finding.action for finding in measures.findings if finding.code == "TFM403"] == ["rewrite"]

@@ -172,6 +172,9 @@ def train(x, BATCH):
         ("len(self.x) // self.size", "x, BATCH", "steps", True),
         ("(len(self.x) // self.size)", "x, size=BATCH", "len( x )//BATCH", True),
         ("int(np.ceil(len(self.x) / self.size))", "x, BATCH", "int(np.ceil(len(x) / BATCH))", True),
+        ("int(np.floor(len(self.x) / self.size))", "x, BATCH", "len(x) // BATCH", True),
+        ("int(np.floor(len(self.x) / self.size))", "x, BATCH", "int(len(x) / BATCH)", True),
+        ("int(np.ceil(len(self.x) / self.size))", "x, BATCH", "math.ceil(len(x) / BATCH)", True),
         ("int(np.ceil(len(self.x) / self.size))", "x, BATCH", "len(x) // BATCH", False),
         ("len(self.x) // self.size", "x[1:], BATCH", "len(x) // BATCH", False),
         ("len(self.x) // self.size", "x", "len(x) // BATCH", False),
@@ -184,3 +187,17 @@ def test_the_length_that_a_class_computes_is_left(length: str, given: str, steps
     (result,) = migrate_sources({"train.py": text}, Settings())
     assert ("Epochs" not in result.after) == same
     assert (f"model.fit(rows, steps_per_epoch={steps}, epochs=5)" in result.after) == same
+
+
+def test_the_length_of_a_class_of_another_module_is_read() -> None:
+    text = OWN_LENGTH.format(length="int(np.floor(len(self.x) / self.size))", given="x, BATCH", steps="len(x) // BATCH")
+    head, rows, rest = text.partition("class Rows(Sequence):")
+    body, train, end = rest.partition("def train(")
+    texts = {
+        "train.py": head.replace("import Sequence, ", "import ") + "from rows import Rows\n\n\n" + train + end,
+        "rows.py": "import numpy as np\nfrom keras.utils import Sequence\n\n\n" + rows + body.rstrip() + "\n",
+    }
+    assert "Epochs" not in migrate_sources(texts, Settings())[0].after
+    other = texts["rows.py"].replace("len(self.x)", "len(SAMPLES)")
+    texts = {"train.py": texts["train.py"].replace("len(x)", "len(SAMPLES)"), "rows.py": other}
+    assert "Epochs" in migrate_sources(texts, Settings())[0].after

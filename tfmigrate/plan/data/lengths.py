@@ -36,21 +36,21 @@ def is_own_length(
 ) -> bool:
     """Whether `steps` computes what the `__len__` of an object does, which `data` was made as: with what the object was
     given in the place of its attributes."""
-    made = settled(data, scopes)
+    made, asked = settled(data, scopes), settled(steps, scopes)
     returned = _only_return(value.cls.lookup("__len__"))
     kept = dict(_kept(value.cls.lookup("__init__"), made)) if isinstance(made, cst.Call) else {}
-    if returned is None or value.cls.closure.module is not facts.module:
+    if returned is None:
         return False
     method, length = returned
     receiver = receiver_of(method)
     given = [part for part in _attributes(length, receiver) if part.attr.value in kept]
     own: dict[cst.BaseExpression, Written] = {part: Written.at(kept[part.attr.value]) for part in given}
-    text = Written.at(length, own)
-    if receiver in names_in(text.tree):
-        return False
-    free = names_in(length) - {receiver}
-    anywhere = all(hasattr(builtins, name) or _is_of_module(name, scopes) for name in free)
-    return anywhere and _normal(text.text) == _normal(Written.at(settled(steps, scopes)).text)
+    computed = _normal(Written.at(length, own).text)
+    free = names_in(length) - {receiver} if receiver is not None else names_in(length)
+    left = {node.id for node in ast.walk(computed) if isinstance(node, ast.Name)}
+    here = value.cls.closure.module is facts.module
+    anywhere = all(hasattr(builtins, name) or (here and _is_of_module(name, scopes)) for name in free & left)
+    return anywhere and receiver not in left and ast.dump(computed) == ast.dump(_normal(facts.module.code(asked)))
 
 
 def _only_return(method: object) -> tuple[cst.FunctionDef, cst.BaseExpression] | None:
@@ -95,5 +95,22 @@ def _is_of_module(name: str, scopes: Scopes) -> bool:
     return len(bindings) == 1 and bindings[0].scope is scopes.module
 
 
-def _normal(text: str) -> str:
-    return ast.unparse(ast.parse(f"({text})"))
+def _normal(text: str) -> ast.AST:
+    """The expression with one form for each way to round a quotient down, or up."""
+    tree: ast.Expression = _Rounding().visit(ast.parse(f"({text})", mode="eval"))
+    return tree.body
+
+
+class _Rounding(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.args) != 1 or node.keywords:
+            return node
+        (inner,), name = node.args, ast.unparse(node.func)
+        quotient = isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Div)
+        if name in ("np.floor", "numpy.floor", "math.floor", "int") and quotient:
+            return ast.BinOp(inner.left, ast.FloorDiv(), inner.right)  # type: ignore[attr-defined]
+        if name in ("np.ceil", "numpy.ceil", "math.ceil") and quotient:
+            return ast.BinOp(inner.left, ast.MatMult(), inner.right)  # type: ignore[attr-defined]
+        rounded = isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.FloorDiv | ast.MatMult)
+        return inner if name == "int" and rounded else node

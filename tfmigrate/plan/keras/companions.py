@@ -210,7 +210,7 @@ def _changes(
     yield from python_generators(spread, modules, scopes, tf)
     yield from sequence_steps(facts, scopes, tf)
     yield from loading_workers(facts, scopes)
-    yield from batch_losses(spread, modules, scopes, tf)
+    yield from batch_losses(spread, modules, single, scopes, tf)
     yield from hidden_losses(spread)
     yield from loss_layers(facts, modules, single)
     if any(code.startswith(NAMES) for code in tables.wanted):

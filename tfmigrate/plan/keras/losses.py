@@ -44,28 +44,29 @@ from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import calls_in, children, walk
 
 
-def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
+def batch_losses(
+    facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject], scopes: Scopes, tf: str
+) -> Iterator[CallChange]:
     """Losses and metrics that relate the samples of a batch, which multi_gpu_model computed once on the whole batch.
 
     `return K.mean(x)` becomes `return K.mean(x, axis=-1)` where x surely has one row a sample, because Keras takes the
     mean of what a loss returns. Any other is given the whole batch; where compile() does not show it, it is told.
-    `modules`: the facts of every module of the program.
+    `modules`: the facts of every module of the program; `single`: models that no strategy has to do with.
     """
     reader = Reader(modules)
     uses = [use for known in modules.values() for use in known.uses]
     trained_by_hand = {model for use in uses if use.method in _ON_BATCH for model in use.models}
     predicting = _only_predicting(modules)
     whole: dict[cst.BaseExpression, FunctionValue] = {}
-    rows: dict[cst.CSTNode, CallChange] = {}
     for shown in compiled(facts, scopes):
         mixing = [one for one in shown.values if isinstance(one, FunctionValue) and reader.mixes_samples(one)]
-        means = [_as_rows(facts, function) for function in mixing]
+        means = [_as_rows(modules, function) for function in mixing]
         if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
             continue
         if shown.models and shown.models <= predicting:
             continue
         if None not in means:
-            rows.update((change.node, change) for change in means if change is not None)
+            continue  # Each is changed where it is defined.
         elif len(mixing) < len(shown.values):
             yield _told(shown.call, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
         elif shown.models & trained_by_hand:
@@ -75,7 +76,7 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
         else:
             whole[shown.node] = mixing[0]
     whole.update(_loaded(facts, set(whole.values())))
-    yield from rows.values()
+    yield from _means_of(facts.module, modules, single)
     helper = scopes.fresh(_HELPER, scopes.module)
     changes = (
         CallChange(
@@ -171,7 +172,8 @@ def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Modul
         for one in shown.values:
             home = modules.get(one.module) if isinstance(one, FunctionValue) else None
             if isinstance(one, FunctionValue) and home is not None and _is_scalar_loss(one, home):
-                yield _as_rows(facts, one) or CallChange(
+                mended = _as_rows(modules, one) if one.module is facts.module else None
+                yield mended or CallChange(
                     codes.BATCH_LOSS,
                     shown.node,
                     f"{called(one)} returns one number for the batch, and Keras 3 multiplies it by the number of "
@@ -400,17 +402,28 @@ def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
             yield isinstance(first, cst.Slice) and any((first.lower, first.upper, first.step))
 
 
-def _as_rows(facts: Facts, value: FunctionValue) -> CallChange | None:
+def _means_of(module: Module, modules: Mapping[Module, Facts], single: Set[ModelObject]) -> Iterator[CallChange]:
+    """The losses of a module, wherever they are compiled with, that are one mean and become what it is the mean of."""
+    reader, found = Reader(modules), dict[FunctionValue, None]()
+    for known in modules.values():
+        for shown in compiled(known):
+            if not shown.is_metric and not (shown.models and shown.models <= single):
+                found.update((one, None) for one in shown.values if isinstance(one, FunctionValue))
+    changes = (_as_rows(modules, one) for one in found if one.module is module and reader.mixes_samples(one))
+    yield from {change.node: change for change in changes if change is not None}.values()
+
+
+def _as_rows(modules: Mapping[Module, Facts], value: FunctionValue) -> CallChange | None:
     """A loss that is nothing but the mean of a value for each sample, or each of its elements, as these values."""
-    function = value.node
-    if value.module is not facts.module or not isinstance(function, cst.FunctionDef):
+    function, facts = value.node, modules.get(value.module)
+    if facts is None or not isinstance(function, cst.FunctionDef):
         return None
     reductions = [call for call in calls_in(function.body) if is_whole_reduction(call, facts)]
     returned, variables = list(returned_by(function.body)), _variables(function)
     result = returned[0] if len(returned) == 1 else None
     if isinstance(result, cst.Name):
         result = variables.get(result.value)
-    if len(reductions) != 1 or result is not reductions[0] or _is_called(value, facts):
+    if len(reductions) != 1 or result is not reductions[0] or _is_called(value, modules):
         return None
     call, parameters = reductions[0], parameters_of(value)
     if name_of(call.func, facts) not in MEANS or len(call.args) != 1 or len(parameters) != 2:
@@ -452,9 +465,9 @@ def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield node.name
 
 
-def _is_called(value: FunctionValue, facts: Facts) -> bool:
-    """Whether a module itself calls a loss, and so may compute with the one number that it returns."""
-    return any(value in facts.options(call.func) for call in facts.module.calls)
+def _is_called(value: FunctionValue, modules: Mapping[Module, Facts]) -> bool:
+    """Whether the program itself calls a loss, and so may compute with the one number that it returns."""
+    return any(value in known.options(call.func) for known in modules.values() for call in known.module.calls)
 
 
 def returned_by(node: cst.CSTNode) -> Iterator[cst.BaseExpression | None]:
