@@ -20,6 +20,8 @@ from tfmigrate.understand.program import Module, Unit, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
 
 _LINE = 100
+_LISTED = 4
+"""Devices that are listed one by one where their number is written out."""
 _REPEATABLE = (cst.Name, cst.Attribute, cst.Subscript)
 """What reads well more than once."""
 
@@ -154,6 +156,8 @@ def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str
     count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
         return count
+    if isinstance(count.tree, cst.Integer) and 0 < count.tree.evaluated_value <= _LISTED:
+        return Written.of(f"[{', '.join(f'{quote}/gpu:{i}{quote}' for i in range(count.tree.evaluated_value))}]")
     ids = _either(wrap, count, carrier, count, Written.of("range(", count, ")"))
     return Written.of(f"[f{quote}/gpu:{{i}}{quote} for i in ", ids, "]")
 
