@@ -320,7 +320,10 @@ class _Editor(cst.CSTTransformer):
         return _keep_comments(self._comments_in(original), [first, *pieces[1:]])
 
     def _alike(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-        return self._tree.code_for_node(one) == self._tree.code_for_node(other)
+        """Whether two arms read the same, but for space at the end of lines."""
+        texts = (self._tree.code_for_node(arm).rstrip().splitlines() for arm in (one, other))
+        first, second = ([line.rstrip() for line in lines] for lines in texts)
+        return first == second
 
     def _branch(self, edit: Branch, leading: Sequence[cst.EmptyLine]) -> cst.If:
         body = self._block_of(edit.body)
@@ -462,13 +465,15 @@ class _Editor(cst.CSTTransformer):
         return getattr(block, "indent", None) or self._tree.default_indent
 
     def _with(self, scope: Scope, inner: _Pieces, block: _Block) -> cst.With:
-        leading = getattr(inner[0], "leading_lines", ())
+        said = {f"# {text}" for text in self._remarks.values()}
+        leading = [line for line in inner[0].leading_lines if line.comment is None or line.comment.value not in said]  # type: ignore[attr-defined]
+        remarks = [line for line in inner[0].leading_lines if line not in leading]  # type: ignore[attr-defined]
         code = scope.context if isinstance(scope.context, str) else scope.context.code
         context = composed(code, self._parts_in(code), self._config)
         return cst.With(
             items=[cst.WithItem(context)],
             # As deep as the block round it, where that differs from the file's first.
-            body=cst.IndentedBlock([_led(inner[0], []), *inner[1:]], indent=getattr(block, "indent", None)),
+            body=cst.IndentedBlock([_led(inner[0], remarks), *inner[1:]], indent=getattr(block, "indent", None)),
             leading_lines=leading,
         )
 
