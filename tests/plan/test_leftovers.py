@@ -110,6 +110,6 @@ def test_a_remark_stands_with_its_statement() -> None:
     after = migrated(
         "from tensorflow.keras.optimizers import RMSprop\n# Trains\n" + BUILT.replace('"sgd"', "RMSprop(G)")
     ).after
-    assert "    # 1e-7 squared: epsilon is under the root now\n    model.compile(" in after
+    assert "    # 1e-7 squared: epsilon is now inside the square root\n    model.compile(" in after
     body = BUILT.replace('"sgd"', "rate") + "parallel.fit(x)\nparallel.compile('rmsprop', 'mse')\n"
-    assert "with strategy.scope():\n    # 1e-7 squared: epsilon is under the root now\n" in migrated(body).after
+    assert "with strategy.scope():\n    # 1e-7 squared: epsilon is now inside the square root\n" in migrated(body).after

@@ -7,7 +7,7 @@ def as_dataset(generator, *args, **kwargs):
     def batches():
         for batch in generator(*args, **kwargs):
             parts = (tuple(part) if isinstance(part, list) else part for part in batch)
-            # TensorFlow may compute in the memory of an array that it is given.
+            # TensorFlow may reuse the memory of an array that it is given.
             yield tf.nest.map_structure(lambda array: array.copy(), tuple(parts))
 
     def spec(one, other):

@@ -9,7 +9,7 @@ def as_dataset_of(iterator):
     if iterator is None:
         return None
 
-    def copied(batch):  # TensorFlow may compute in the memory of an array that it is given
+    def copied(batch):  # TensorFlow may reuse the memory of an array that it is given
         return tf.nest.map_structure(lambda array: array.copy(), batch)
 
     def batches():

@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 def whole_batch(function):
-    """`function` of the batches of all replicas together, once for each sample."""
+    """`function` computed on the batches of all replicas together, repeated for each sample."""
 
     def of_all_replicas(y_true, y_pred):
         rows = tf.shape(y_pred)[:1]
