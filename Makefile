@@ -6,7 +6,7 @@ BIN := .venv/bin
 DEMO := build/demo
 SOURCES := pyproject.toml
 
-.PHONY: demo test check docs bench field reliability trust runtimes lint types clean
+.PHONY: demo test check docs bench field gpu reliability trust runtimes lint types clean
 
 demo: .venv/verify runtimes
 	rm -rf $(DEMO)
@@ -53,6 +53,11 @@ reliability: .venv/dev
 # Every right pair three times, and every mistake that can be made in one: false alarms, misses, wrong causes. Resumable.
 trust: .venv/dev runtimes
 	$(BIN)/python tools/trust.py
+
+# All fixtures verified on the devices of this machine, the trust matrix, the speed of training: build/gpu. Resumable;
+# GPU="--parts fixtures" is passed on.
+gpu: .venv/verify runtimes
+	$(BIN)/python benchmarks/gpu.py $(GPU)
 
 # TensorFlow 1.15 and 2.3, for the old side of verify. Where no Python old enough is installed, verify does without.
 runtimes: .venv/verify

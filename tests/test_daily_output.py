@@ -155,7 +155,17 @@ def test_a_script_without_a_strategy_gets_a_hint(project: Path, tfmigrate: Tfmig
 
 def test_no_hint_where_the_names_were_looked_for(project: Path) -> None:
     Path("a.py").write_text("import tensorflow as tf\n")
-    assert migrate.check(["."], Settings(select=("TFM5",))).users == 0
+    assert migrate.check(["."], Settings(select=("TFM5",))).users() == 0
+
+
+@pytest.mark.parametrize("form", [("--format", "json"), ("--format", "sarif"), ("--quiet",)])
+def test_no_file_is_read_again_for_a_report_without_the_hint(
+    project: Path, tfmigrate: Tfmigrate, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    Path("a.py").write_text("import tensorflow as tf\n")
+    monkeypatch.setattr(migrate, "grep", None)
+    assert tfmigrate("check", *form).code == 0
+    assert tfmigrate("check").code == 2
 
 
 class Terminal:

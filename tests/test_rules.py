@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.variants import Variant, comments, decoded, variants, with_comments, with_suppressions
 from tfmigrate import rules
 from tfmigrate.migrate import migrate_bytes
-from tfmigrate.plan.codes import CODES, TENSORBOARD, UNUSED_SUPPRESSION
+from tfmigrate.plan import codes as pages
 from tfmigrate.plan.packages.pins import Project, mended
 from tfmigrate.result import FileResult
 from tfmigrate.rules import Example, Rule
@@ -46,7 +48,7 @@ def migrated(data: bytes, rule: Rule) -> FileResult:
 
 def project_of(rule: Rule) -> Project:
     """The project that a rule's requirements files belong to; that of TFM604 uses TensorBoard."""
-    return Project(Settings(), RULES, writes_for_tensorboard="train.py" if rule.code == TENSORBOARD else None)
+    return Project(Settings(), RULES, writes_for_tensorboard="train.py" if rule.code == pages.TENSORBOARD else None)
 
 
 def outcome(example: Example, rule: Rule) -> FileResult:
@@ -60,8 +62,21 @@ def codes(file: FileResult, *actions: str) -> set[str]:
 
 
 def test_every_code_has_a_rule_and_every_rule_a_code_or_a_table() -> None:
-    assert set(CODES) <= {rule.code for rule in RULES}
-    assert {rule.code for rule in RULES if not rule.renames} <= set(CODES)
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "tfmigrate").rglob("*.py"))
+    named = {getattr(pages, name) for source in sources for name in re.findall(r"\bcodes\.([A-Z]\w+)", source)}
+    assert named <= {rule.code for rule in RULES}
+    assert {rule.code for rule in RULES if not (rule.renames or rule.defaults)} <= named
+
+
+@pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.path.name) for rule in RULES])
+def test_a_page_is_named_after_its_rule(rule: Rule) -> None:
+    assert rule.path.stem == f"{rule.code}-{rule.name}"
+    assert getattr(pages, rule.name.upper().replace("-", "_")) == rule.code
+
+
+def test_a_name_without_a_page_is_no_code() -> None:
+    with pytest.raises(AttributeError, match="no page in rules/ is named 'moved-stars'"):
+        pages.MOVED_STARS  # noqa: B018
 
 
 @pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.path.name) for rule in RULES])
@@ -124,7 +139,7 @@ def test_comments_are_kept_and_change_nothing(rule: Rule, example: Example) -> N
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_suppression_makes_it_a_no_op(rule: Rule, example: Example) -> None:
-    found = [f for f in migrated(example.before.encode(), rule).findings if f.code != UNUSED_SUPPRESSION]
+    found = [f for f in migrated(example.before.encode(), rule).findings if f.code != pages.UNUSED_SUPPRESSION]
     lines = {finding.line for finding in found if finding.action != "suppressed"}
     text = with_suppressions(example.before, lines)
     file = migrated(text.encode(), rule)

@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "__main__": ("cli",),
     "cli": (
         "__init__", "checkpoint", "errors", "files", "migrate", "printable", "report", "result", "rules", "settings",
-        "verify/judge", "verify/report", "verify/run",
+        "toml", "verify/judge", "verify/on", "verify/report", "verify/run",
     ),
     "migrate": (
         "budget", "errors", "files", "incomplete", "limits", "needles", "project", "readers", "result", "rewrite",
@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "plan/draft": ("plan/codes", "plan/edits", "plan/written", "result", "settings", "understand", "walk"),
     "plan/helpers": (),
     "plan/packages": ("plan/codes", "result", "rules", "settings", "toml", "understand"),
-    "plan/codes": (),
+    "plan/codes": ("needles",),
     "plan/edits": ("plan/written", "result"),
     "plan/written": ("brackets", "walk"),
     "edit": ("brackets", "plan/edits", "plan/written", "walk"),
@@ -64,6 +64,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     # Verification.
     "verify/report": ("junit", "printable", "verify/judge"),
     "verify/judge": ("errors", "files", "printable", "verify/run"),
+    "verify/on": ("__init__", "errors", "verify/run"),
     "verify/run": ("errors", "files", "places", "printable"),
     "verify/probe": (),
     # What everybody may know.

@@ -15,8 +15,9 @@ from tfmigrate import budget, incomplete
 from tfmigrate.errors import UserError
 from tfmigrate.files import pins, related, scan, source, write
 from tfmigrate.files import project as project_files
+from tfmigrate.files.grep import grep
 from tfmigrate.needles import needles
-from tfmigrate.result import FileResult, Result
+from tfmigrate.result import FileResult, Result, no_users
 from tfmigrate.settings import PROJECT, Settings
 
 if TYPE_CHECKING:
@@ -156,17 +157,22 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
         # Requirements files, and modules outside the given paths, are read when a program of theirs is.
         len({*found.paths, *(one.path for one in told if one.path in read)}),
         tuple(map(tuple, groups)),
-        0 if told else _users(found.paths, settings),
+        no_users if told or settings.asks_for_names else lambda: _users(found.paths),
     )
     return _Plan(result, read, groups)
 
 
-def _users(paths: Sequence[str], settings: Settings) -> int:
+def _users(paths: Sequence[str]) -> int:
     """How many of these files use TensorFlow or Keras and no strategy; none are counted where many would have to be
-    read for that, nor where all such files were looked at."""
-    if settings.asks_for_names or len(paths) > FEW:
+    read for that."""
+    if len(paths) > FEW:
         return 0
-    return sum(_STRATEGIES not in one.data for one in scan.search(paths, _USERS, (), settings.root).found)
+    using = (paths[place] for place, data in grep(paths, _USERS).items() if _uses_no_strategy(data))
+    return len(set(map(os.path.realpath, using)))
+
+
+def _uses_no_strategy(data: bytes | str) -> bool:
+    return isinstance(data, bytes) and _STRATEGIES not in data
 
 
 def _with_projects(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,6 +71,11 @@ class FileResult:
         return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
 
 
+def no_users() -> int:
+    """No file."""
+    return 0
+
+
 @dataclass(frozen=True)
 class Result:
     """All files that had something to say, in path order, and how many were looked at."""
@@ -79,8 +84,9 @@ class Result:
     scanned: int = 0
     programs: tuple[tuple[str, ...], ...] = ()
     """Paths of the files that change together."""
-    users: int = 0
-    """Files that use TensorFlow or Keras and no strategy; counted only where nothing was found in few files."""
+    users: Callable[[], int] = no_users
+    """Counts the files that use TensorFlow or Keras and no strategy, where nothing was found in few files. It reads
+    them again, so it is called only where the number is printed."""
 
     @property
     def findings(self) -> Iterator[tuple[FileResult, Finding]]:

@@ -205,24 +205,29 @@ def _check(key: str, value: Any, where: str) -> Any:
         if not isinstance(value, bool):
             raise SettingsError(f"{where}: {name} = {value!r} is neither true nor false")
         return value
-    if key in ("jobs", "budget"):
+    if key in _COUNTS:
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            what = "processes" if key == "jobs" else "training steps"
-            raise SettingsError(f"{where}: {key} = {value!r} is not a number of {what} (1 or more)")
+            raise SettingsError(f"{where}: {name} = {value!r} is not a number of {_COUNTS[key]} (1 or more)")
         return value
     if key == "program_timeout":
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
             raise SettingsError(f"{where}: {name} = {value!r} is not a number of seconds (more than 0)")
         return float(value)
-    if key == "largest_file":
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise SettingsError(f"{where}: {name} = {value!r} is not a number of characters (1 or more)")
-        return value
     if not isinstance(value, str):
         raise SettingsError(f"{where}: {name} = {value!r} is not a string; put it in quotes")
+    _check_word(key, value, where)
+    return value
+
+
+_COUNTS = {"jobs": "processes", "budget": "training steps", "largest_file": "characters"}
+
+
+def _check_word(key: str, value: str, where: str) -> None:
+    """Raises SettingsError for a word that the setting does not know."""
     if key in _CHOICES and value not in _CHOICES[key]:
         choices = ", ".join(_CHOICES[key])
-        raise SettingsError(f"{where}: {name} = {value!r} is not one of {choices}{suggestion(value, _CHOICES[key])}")
+        known = f"one of {choices}{suggestion(value, _CHOICES[key])}"
+        raise SettingsError(f"{where}: {_key(key)} = {value!r} is not {known}")
     if key == "target":
         version = _version(value)
         if version is None:
@@ -233,7 +238,6 @@ def _check(key: str, value: Any, where: str) -> Any:
         raise SettingsError(
             f"{where}: from = {value!r} is not understood; write tensorflow==1.15, keras==2.2.4, or both with a comma"
         )
-    return value
 
 
 def _strings(name: str, value: Any, where: str) -> tuple[str, ...]:

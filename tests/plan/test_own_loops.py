@@ -58,3 +58,14 @@ def test_a_step_by_hand_is_refused(code: str) -> None:
 )
 def test_what_only_looks_like_a_loop_is_migrated(code: str) -> None:
     assert refused(code) == []
+
+
+@pytest.mark.parametrize("names", [1, 3, 8])
+def test_a_model_handed_to_a_module_loaded_by_a_computed_name_is_refused(names: int) -> None:
+    lines = ["import importlib", "step_0 = importlib.import_module('train_' + name)"]
+    lines += [f"step_{number} = step_{number - 1}.part" for number in range(1, names)]
+    assert refused("\n".join([*lines, f"step_{names - 1}.run(net)"]) + "\n") == ["TFM119"]
+
+
+def test_names_bound_to_each_other_end_the_search() -> None:
+    assert refused(FITTED + "one = other.a\nother = one.b\none.run(net)\n") == []

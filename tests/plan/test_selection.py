@@ -78,3 +78,13 @@ def test_one_alone() -> None:
     file = migrated(select=("TFM209",))
     assert [(f.code, f.action) for f in file.findings] == [("TFM209", "rewrite")]
     assert file.after == PROGRAM.replace(", period=1)", ")")
+
+
+def test_names_that_rules_left_out_would_mend_are_reported() -> None:
+    told = {(f.line, f.message.split(" ")[0]) for f in migrated(select=("TFM5",)).findings}
+    assert told >= {
+        (10, "tensorflow.ConfigProto"),
+        (12, "keras.backend.set_session"),
+        (22, "keras.callbacks.ModelCheckpoint()"),
+        (25, "keras.Model.fit_generator"),
+    }

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from tfmigrate import __version__, settings
 from tfmigrate.cli.amounts import size
-from tfmigrate.cli.output import say, write, write_json
+from tfmigrate.cli.output import write, write_json
 from tfmigrate.errors import UserError
 from tfmigrate.printable import everywhere
 
 if TYPE_CHECKING:
+    from tfmigrate.cli.places import Place
     from tfmigrate.verify.judge.plan import VerifyOptions
     from tfmigrate.verify.judge.report import Report
 
+Form = Literal["text", "json", "junit"]
 LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 
 
 @click.command()
-@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("old", type=click.Path(path_type=Path), required=False)
 @click.argument("new", type=click.Path(path_type=Path), required=False)
 @click.option("--smoke", is_flag=True, help="Only: do both reach the end of step 1, with the same loss?")
 @click.option("--thorough", is_flag=True, help="Train as long as the scripts ask for, and run every control.")
@@ -47,6 +50,8 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
     "--format", "form", type=click.Choice(("text", "json", "junit")), default="text", help="Form of the verdict."
 )
 @click.option("--pull-request", is_flag=True, help="Print the verdict as Markdown to paste in a pull request.")
+@click.option("--batch", type=click.Path(path_type=Path), metavar="FILE", help="Verify many programs: a TOML file.")
+@click.option("--on", metavar="ENGINE", help="Do the runs on ray, ray://HOST:PORT, slurm or local (processes).")
 @click.option("--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Spread NEW over N processes.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs that may go on at once.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=900, metavar="SECONDS", help="Limit of each run.")
@@ -65,12 +70,13 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 @click.option("--pairs", type=click.IntRange(min=1), metavar="N", help="With --as-written: so many seeds (default 20).")
 @click.option("--synthetic-data", is_flag=True, help="Made-up data in the place of keras.datasets downloads.")
 def verify(
-    old: Path,
+    old: Path | None,
     new: Path | None,
     folder: Path | None,
-    form: str,
+    form: Form,
     pull_request: bool,
-    env: tuple[str, ...],
+    batch: Path | None,
+    on: str | None,
     **options: Any,
 ) -> int:
     """Run OLD and NEW and compare their training step by step; without NEW, a migrated copy of OLD.
@@ -81,39 +87,59 @@ def verify(
     Exit code: 0 equivalent, 1 different or NEW crashed, 2 could not run, 3 inconclusive, 130 interrupted.
     """
     import signal
-    import tempfile
 
     # What a terminal that closes and a CI job that is cancelled send ends the runs as Ctrl-C does.
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.default_int_handler)
     if pull_request and form != "text":
         raise click.UsageError(f"--pull-request prints Markdown; leave --format {form} out")
-    if options["smoke"] and (options["thorough"] or options["as_written"] or options["budget"]):
-        raise click.UsageError("--smoke looks at the first step alone; leave --thorough, --as-written and --budget out")
     try:
-        from tfmigrate.verify.judge.stopping import time_limit
         from tfmigrate.verify.report import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
     except ModuleNotFoundError as error:
         package = (error.name or "a package").split(".")[0]
         raise UserError(f"verify needs {package}: pip install 'tfmigrate[verify]'") from None
-    if options["cwd"] and not options["cwd"].is_dir():
-        raise UserError(f"--cwd {options['cwd']}: no such folder")
-    if options["pairs"] and not options["as_written"]:
-        raise UserError("--pairs goes with --as-written")
+    from tfmigrate.cli.places import place
+
     if folder is not None:
-        _make_folder(folder)
-    with tempfile.TemporaryDirectory(prefix="tfmigrate-") as scratch:
-        chosen = _asked(old, new, Path(scratch).resolve(), env, options)
-        chosen = replace(chosen, keep=folder / "runs" if folder else None)
-        title = f"{options['module'] + ': ' if options['module'] else ''}{old} -> {new or 'its migrated copy'}"
-        with time_limit(options["time_limit"]):
-            report = replace(_judged(chosen, options["as_written"], options["pairs"], title, folder), title=title)
+        make_folder(folder)
+    with place(on, options["timeout"]) as where:
+        if batch is not None:
+            from tfmigrate.cli import batch as batches
+
+            if old is not None or pull_request or options["time_limit"]:
+                raise click.UsageError(
+                    "--batch has its programs in a file; leave OLD, --pull-request and --time-limit out"
+                )
+            return batches.verify_all(batch, folder or Path("verified"), form, options, where)
+        if old is None:
+            raise click.UsageError("Missing argument 'OLD'.")
+        report = verified(old, new, options, folder, where)
     # Names of layers, and above all what the scripts died of, are text from others.
     _show_verdict(everywhere(report), folder, "pull request" if pull_request else form)
     return report.exit_code
 
 
-def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], options: dict[str, Any]) -> VerifyOptions:
+def verified(old: Path, new: Path | None, options: dict[str, Any], folder: Path | None, where: Place) -> Report:
+    """One verification; `options` are those of the command. What is known lies in `folder` after every run. Raises
+    UserError and click.UsageError."""
+    from tfmigrate.verify.judge.stopping import time_limit
+
+    if options["smoke"] and (options["thorough"] or options["as_written"] or options["budget"]):
+        raise click.UsageError("--smoke looks at the first step alone; leave --thorough, --as-written and --budget out")
+    if options["cwd"] and not options["cwd"].is_dir():
+        raise UserError(f"--cwd {options['cwd']}: no such folder")
+    if options["pairs"] and not options["as_written"]:
+        raise UserError("--pairs goes with --as-written")
+    with tempfile.TemporaryDirectory(prefix="tfmigrate-") as scratch:
+        chosen = _asked(old, new, Path(scratch).resolve(), options)
+        chosen = replace(chosen, keep=folder / "runs" if folder else None, jobs=chosen.jobs or where.jobs)
+        title = f"{options['module'] + ': ' if options['module'] else ''}{old} -> {new or 'its migrated copy'}"
+        with time_limit(options["time_limit"]):
+            report = _judged(chosen, options["as_written"], options["pairs"], title, folder, where)
+    return replace(report, title=title)
+
+
+def _asked(old: Path, new: Path | None, scratch: Path, options: dict[str, Any]) -> VerifyOptions:
     from tfmigrate.cli import programs
     from tfmigrate.files import pins
     from tfmigrate.verify.judge.depth import Depth
@@ -156,7 +182,7 @@ def _asked(old: Path, new: Path | None, scratch: Path, env: Sequence[str], optio
         steps=options["steps"],
         subset=options["subset"],
         synthetic_data=options["synthetic_data"],
-        environment=dict(map(_variable, env)),
+        environment=dict(map(_variable, options["env"])),
         jobs=options["jobs"],
         version=__version__,
         command=_command_line(sys.argv),
@@ -176,7 +202,9 @@ def _command_line(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None, title: str, folder: Path | None) -> Report:
+def _judged(
+    chosen: VerifyOptions, as_written: bool, pairs: int | None, title: str, folder: Path | None, where: Place
+) -> Report:
     """Verifies; on a terminal the losses are shown as they come, in `folder` what is known after every run."""
     from functools import partial
 
@@ -184,20 +212,16 @@ def _judged(chosen: VerifyOptions, as_written: bool, pairs: int | None, title: s
 
     from tfmigrate.verify.judge import verdict, written
     from tfmigrate.verify.report.progress import Progress
-    from tfmigrate.verify.run.servers import Servers
-    from tfmigrate.verify.run.side_by_side import run_all
 
     def publish(report: Report) -> None:
         if folder is not None:
-            _write_report(everywhere(replace(report, title=title)), folder)
+            write_report(everywhere(replace(report, title=title)), folder)
 
     verify = partial(written.verify_as_written, pairs=pairs or written.PAIRS) if as_written else verdict.verify
-    with Servers() as servers:
-        forking = partial(run_all, launch=servers.launch)
-        if not sys.stderr.isatty():
-            return verify(chosen, tell=say, execute=forking, publish=publish)
-        with Progress(Console(stderr=True, markup=False)) as live:
-            return verify(chosen, tell=live.tell, execute=partial(forking, watch=live.step), publish=publish)
+    if where.quiet or not sys.stderr.isatty():
+        return verify(chosen, tell=where.tell, execute=where.execute, publish=publish)
+    with Progress(Console(stderr=True, markup=False)) as live:
+        return verify(chosen, tell=live.tell, execute=where.watched(live.step), publish=publish)
 
 
 def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
@@ -205,7 +229,7 @@ def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
 
     from tfmigrate.verify.report import junit, pull_request, terminal
 
-    html = _write_report(report, folder) if folder else None
+    html = write_report(report, folder) if folder else None
     if form == "json":
         write_json(report.to_json())
         return
@@ -230,7 +254,7 @@ def _words(arguments: str) -> tuple[str, ...]:
         raise UserError(f"--args {arguments!r}: {str(error).lower()}; write it as on a shell's command line") from None
 
 
-def _write_report(report: Report, folder: Path) -> Path:
+def write_report(report: Report, folder: Path) -> Path:
     from tfmigrate.verify.report import page
 
     try:
@@ -246,7 +270,7 @@ def _variable(assignment: str) -> tuple[str, str]:
     return name, value
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

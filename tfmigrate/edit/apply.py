@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -81,9 +82,8 @@ class _Editor(cst.CSTTransformer):
         self._signatures = {edit.function: edit.kept for edit in edits if isinstance(edit, Signature)}
         self._scopes = {edit.units[0]: edit for edit in edits if isinstance(edit, Scope)}
         self._inserts: dict[cst.CSTNode, list[Insert]] = {}
-        for edit in edits:
-            if isinstance(edit, Insert):
-                self._inserts.setdefault(edit.before, []).append(edit)
+        for edit in sorted((edit for edit in edits if isinstance(edit, Insert)), key=attrgetter("rank")):
+            self._inserts.setdefault(edit.before, []).append(edit)
         self._moves = [edit for edit in edits if isinstance(edit, Move)]
         self._moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
         self._parts = {part for edit in self._replaced.values() for part in edit.parts} | {

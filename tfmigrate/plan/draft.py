@@ -100,6 +100,10 @@ class Draft:
 
     # ---- what stands where ----
 
+    def first_place(self) -> cst.CSTNode:
+        """Where the module changes first, from the top."""
+        return min(map(place_of, self.edits), key=self.module.position)
+
     def scope_of(self, frame: Frame) -> LexicalScope:
         """The variables of an activation's function, or of the module."""
         return self.scopes.by_node[frame.function or self.module.tree]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import TypeVar
 
 import libcst as cst
@@ -22,6 +23,22 @@ class Scope:
     context: str | Written
 
 
+class Rank(IntEnum):
+    """Which lines stand above which where several are inserted before one unit; those of one rank as planned."""
+
+    WORKERS = 1
+    """What several machines need before TensorFlow is imported."""
+    DEVICES = 2
+    """The choice of devices, because listing them starts them."""
+    IMPORT = 3
+    RULE = 4
+    """What a rule of keras/, data/ or names/ brings: settings of devices, functions, in the order of their codes."""
+    LOSS = 5
+    """Functions round losses and metrics, below those that make layers and data."""
+    PIPELINE = 6
+    LINE = 7
+
+
 @dataclass(frozen=True)
 class Insert:
     """New lines before a unit, under the comments above `comments_of`: units that vanish, or the unit itself."""
@@ -31,6 +48,7 @@ class Insert:
     comments_of: tuple[cst.CSTNode, ...] = ()
     scoped: bool = False
     """Whether the lines stand in the scope that the unit stands in, and not before it."""
+    rank: Rank = Rank.LINE
 
     @property
     def text(self) -> str:

@@ -13,12 +13,11 @@ from tfmigrate.plan.data.arrays import plan_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan, Scope, Unwrap, place_of
 from tfmigrate.plan.keras import cautions
-from tfmigrate.plan.keras.companions import Found, plan_companions, plan_readiness
-from tfmigrate.plan.keras.decays import decays_of
+from tfmigrate.plan.keras.companions import plan_companions, plan_readiness
 from tfmigrate.plan.keras.own_optimizers import plan_own_optimizers
-from tfmigrate.plan.keras.saving import loaded_files, renamed_files, writes_hdf5
 from tfmigrate.plan.keras.sessions import session_lines
 from tfmigrate.plan.keras.toggles import plan_toggles
+from tfmigrate.plan.names.context import Migration
 from tfmigrate.plan.names.moved import moved_modules
 from tfmigrate.plan.names.program_imports import leave_imports_in_use, plan_imports
 from tfmigrate.plan.names.tables import Tables
@@ -60,9 +59,8 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     rules = tuple(rules)
     raised = {call: unit for one in placements for call, unit in one.raised.sessions}
     told = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts), raised)
-    for placement in placements:
-        for module, edit in placement.raised.edits:
-            drafts[module].edits.insert(0, edit)  # Listing the devices starts them: they are chosen before.
+    for module, edit in reversed([one for placement in placements for one in placement.raised.edits]):
+        drafts[module].edits.append(edit)
     plan_strategy_methods(drafts, rules)
     making = {placement.home.module for placement in placements if placement.over_workers}
     for module in making | saving:
@@ -208,7 +206,7 @@ def _say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], 
             scope = next((edit for edit in draft.edits if isinstance(edit, Scope)), None)
             what = "what is built here stands in the scope of its strategy" if scope else "this file changes with it"
             message = f"for multi_gpu_model at line {line} of {wrap.site.frame.module.path}, {what}"
-            draft.say(codes.MULTI_GPU_MODEL, place_of(scope or draft.edits[0]), message, "rewrite")
+            draft.say(codes.MULTI_GPU_MODEL, place_of(scope) if scope else draft.first_place(), message, "rewrite")
 
 
 def _say_what_changes_under_refused_uses(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
@@ -241,7 +239,7 @@ def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
         if draft.edits and not rewrites[module] and cause is not None:
             other, finding = cause
             message = f"changes together with line {finding.line} of {other.path}"
-            draft.say(finding.code, place_of(draft.edits[0]), message, "rewrite")
+            draft.say(finding.code, draft.first_place(), message, "rewrite")
 
 
 def _drop_dresses(dresses: Iterable[ClassValue], drafts: Mapping[Module, Draft]) -> None:
@@ -303,17 +301,12 @@ def _plan_interfaces(
     """What else the old Keras had: all of it in the modules that leave it, names alone where they are asked for.
 
     Names of strategies are said in any case: a program is looked at because it uses them.
-    `single`: models that no strategy has to do with; `raised`: see Found. Returns the modules that leave the old Keras.
+    `single`: models that no strategy has to do with; `raised`: see Migration.
+    Returns the modules that leave the old Keras.
     """
     moved = moved_modules(facts, drafts)
     leaving = leave_imports_in_use(drafts, moved)
-    renamed: dict[str, str] = {}
-    moving = [draft for draft in drafts.values() if draft.module in moved]
-    loaded = frozenset().union(*(loaded_files(draft.facts, draft.scopes) for draft in moving))
-    for draft in moving:
-        renamed.update(renamed_files(draft.facts, draft.scopes, loaded))
-    saved = any(writes_hdf5(draft.facts, draft.scopes, renamed) for draft in moving)
-    found = Found(renamed, single, decays_of(facts, drafts, moved), raised, saved)
+    migration = Migration(facts, drafts, moved, single, raised)
     tables: dict[Module, Tables] = {}
     unread: dict[Module, frozenset[cst.ImportAlias]] = {}
     for draft in drafts.values():
@@ -321,7 +314,7 @@ def _plan_interfaces(
         if draft.module in moved | leaving:
             exported = {name for module, name in facts.exported if module is draft.module}
             tables[draft.module] = Tables.of(rules, wanted)
-            unread[draft.module] = plan_companions(draft, tables[draft.module], facts, exported, found)
+            unread[draft.module] = plan_companions(draft, tables[draft.module], migration, exported)
         elif draft.settings.asks_for_names:
             plan_readiness(draft, Tables.of(rules, wanted))
         elif not facts.estimators:

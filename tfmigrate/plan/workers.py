@@ -16,7 +16,7 @@ from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.data.pipeline import takes_arrays
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, ImportNames, Insert, Remove, Replace
+from tfmigrate.plan.edits import Edit, ImportNames, Insert, Rank, Remove, Replace
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strategy
 from tfmigrate.plan.strategy.model_group import concerns
@@ -33,8 +33,6 @@ _HELPER = "by_chief"
 def begin(draft: Draft, *, makes: bool, saves: bool) -> None:
     """The lines before all imports: what the helper needs where the module `saves`, and where it `makes` the strategy,
     Keras 2 for TensorFlow 2.16 and later. An import that they repeat goes.
-
-    Planned last, so that they stand before the imports that are added, too.
     """
     needed = ["os", "tempfile"] if saves else ["os"]
     lines = [f"import {name}" for name in needed]
@@ -45,7 +43,8 @@ def begin(draft: Draft, *, makes: bool, saves: bool) -> None:
     place = next(unit for unit in body if not _stands_first(unit))
     plain = [one for one in map(only_statement, body) if isinstance(one, cst.Import) and len(one.names) == 1]
     again = [one for one in plain if one.names[0].asname is None and dotted(one.names[0].name) in needed]
-    draft.edits[:0] = (Insert(place, "\n".join(lines)), *(ImportNames(one) for one in again))
+    draft.edits.append(Insert(place, "\n".join(lines), rank=Rank.WORKERS))
+    draft.edits.extend(ImportNames(one) for one in again)
     if makes:
         draft.say(codes.SEVERAL_WORKERS, place, KERAS_2, "rewrite")
 
@@ -172,7 +171,7 @@ def _what_belongs_to_it(facts: ProgramFacts, drafts: Mapping[Module, Draft], hom
         training = {use.call: _data_story(use.method) for use in keras}
         training |= {use.call: _data_story("fit") for use in estimated if use.site.frame.module is draft.module}
         for call, story in training.items():
-            draft.say(codes.WORKERS_DATA, call, story, "warn")
+            draft.say(codes.DATA_OF_WORKERS, call, story, "warn")
         if training:
             _say_unseeded(draft)
 
@@ -188,7 +187,7 @@ def plan_home(home: Home, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -
     for use in trainings:
         draft = drafts[use.site.frame.module]
         if not takes_arrays(use, draft.facts):
-            draft.say(codes.WORKERS_DATA, use.call, _data_story(use.method), "warn")
+            draft.say(codes.DATA_OF_WORKERS, use.call, _data_story(use.method), "warn")
     for module in {use.site.frame.module for use in trainings}:
         _say_unseeded(drafts[module])
     return saving
@@ -198,7 +197,7 @@ def _say_unseeded(draft: Draft) -> None:
     """Tells of random numbers that each worker would draw for itself."""
     call = unseeded(draft.facts)
     if call is not None:
-        draft.say(codes.WORKERS_DATA, call, UNSEEDED, "warn")
+        draft.say(codes.DATA_OF_WORKERS, call, UNSEEDED, "warn")
 
 
 KERAS_2 = "Keras 3 cannot train over several machines: TF_USE_LEGACY_KERAS=1 and the package tf_keras"

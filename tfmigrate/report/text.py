@@ -71,8 +71,9 @@ def counts(result: Result) -> str:
     total = summarize(result)
     looked = _number(total.scanned, "file", "files") + " looked at"
     if not result.files:
-        users = f"{_number(result.users, 'file uses', 'files use')} TensorFlow or Keras"
-        hint = f" {users}: --select TFM5 reports names that TensorFlow 2 no longer has." if result.users else ""
+        users = result.users()
+        using = f"{_number(users, 'file uses', 'files use')} TensorFlow or Keras"
+        hint = f" {using}: --select TFM5 reports names that TensorFlow 2 no longer has." if users else ""
         return f"{looked}, nothing to migrate.{hint}"
     done = any(finding.applied for _, finding in result.findings)
     parts = [

@@ -10,7 +10,8 @@ branches, assignments, imports, functions, classes, calls, attributes, container
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import libcst as cst
 
@@ -203,52 +204,39 @@ class Interpreter:
         return value
 
     def _expression(self, node: cst.BaseExpression) -> Value:
-        if isinstance(node, cst.Name):
-            return self._name(node.value)
-        if isinstance(node, cst.Attribute):
-            name = node.attr.value
-            return join(*(attribute(self, option, name) for option in in_order(self.evaluate(node.value))))
-        if isinstance(node, cst.Call):
-            return call(self, node)
-        if isinstance(node, cst.Integer | cst.Float | cst.SimpleString):
-            return Literal(node.evaluated_value)  # type: ignore[arg-type]
-        if isinstance(node, cst.Tuple | cst.List | cst.Set):
-            return containers.display(self, node)
-        if isinstance(node, cst.Dict):
-            return containers.dict_display(self, node)
-        if isinstance(node, cst.Subscript):
-            return self._subscript(node)
-        if isinstance(node, cst.UnaryOperation):
-            return self._negated(node)
-        if isinstance(node, cst.BinaryOperation):
-            left = self.evaluate(node.left)
-            return self._operation(left, self.evaluate(node.right), node)
-        if isinstance(node, cst.BooleanOperation):
-            return self._either(node)
-        if isinstance(node, cst.Comparison):
-            number = self.evaluate(node.left)
-            limits = [self.evaluate(comparison.comparator) for comparison in node.comparisons]
-            return machine.compared(node, number, limits[0])
-        if isinstance(node, cst.IfExp):
-            return branches.conditional(self, node)
-        if isinstance(node, cst.Lambda):
-            return walk_lambda(self, node)
-        if isinstance(node, cst.BaseComp):
-            return self._comprehension(node)
-        if isinstance(node, cst.NamedExpr):
-            value = self.evaluate(node.value)
-            assign(self, node.target, value)
-            return value
-        if isinstance(node, cst.Await):
-            return self.evaluate(node.expression)
-        if isinstance(node, cst.Yield):
-            if node.value is not None:
-                self.evaluate(node.value.item if isinstance(node.value, cst.From) else node.value)
-            return Opaque("a yield")
-        if isinstance(node, cst.FormattedString):
-            for part in node.parts:
-                if isinstance(part, cst.FormattedStringExpression):
-                    self.evaluate(part.expression)
+        evaluate = _OF_KIND.get(type(node))
+        return evaluate(self, node) if evaluate is not None else Opaque("an expression")
+
+    def _literal(self, node: cst.Integer | cst.Float | cst.SimpleString) -> Value:
+        return Literal(node.evaluated_value)  # type: ignore[arg-type]
+
+    def _attribute(self, node: cst.Attribute) -> Value:
+        name = node.attr.value
+        return join(*(attribute(self, option, name) for option in in_order(self.evaluate(node.value))))
+
+    def _binary(self, node: cst.BinaryOperation) -> Value:
+        left = self.evaluate(node.left)
+        return self._operation(left, self.evaluate(node.right), node)
+
+    def _comparison(self, node: cst.Comparison) -> Value:
+        number = self.evaluate(node.left)
+        limits = [self.evaluate(comparison.comparator) for comparison in node.comparisons]
+        return machine.compared(node, number, limits[0])
+
+    def _named(self, node: cst.NamedExpr) -> Value:
+        value = self.evaluate(node.value)
+        assign(self, node.target, value)
+        return value
+
+    def _yield(self, node: cst.Yield) -> Value:
+        if node.value is not None:
+            self.evaluate(node.value.item if isinstance(node.value, cst.From) else node.value)
+        return Opaque("a yield")
+
+    def _formatted(self, node: cst.FormattedString) -> Value:
+        for part in node.parts:
+            if isinstance(part, cst.FormattedStringExpression):
+                self.evaluate(part.expression)
         return Opaque("an expression")
 
     def _name(self, name: str) -> Value:
@@ -301,6 +289,29 @@ class Interpreter:
         if clause.inner_for_in is not None:
             self._clause(clause.inner_for_in)
         return iterable
+
+
+_OF_KIND: dict[type[cst.BaseExpression], Callable[[Interpreter, Any], Value]] = {
+    cst.Name: lambda interpreter, node: interpreter._name(node.value),
+    cst.Attribute: Interpreter._attribute,
+    cst.Call: call,
+    **dict.fromkeys((cst.Integer, cst.Float, cst.SimpleString), Interpreter._literal),
+    **dict.fromkeys((cst.Tuple, cst.List, cst.Set), containers.display),
+    cst.Dict: containers.dict_display,
+    cst.Subscript: Interpreter._subscript,
+    cst.UnaryOperation: Interpreter._negated,
+    cst.BinaryOperation: Interpreter._binary,
+    cst.BooleanOperation: Interpreter._either,
+    cst.Comparison: Interpreter._comparison,
+    cst.IfExp: branches.conditional,
+    cst.Lambda: walk_lambda,
+    **dict.fromkeys((cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp), Interpreter._comprehension),
+    cst.NamedExpr: Interpreter._named,
+    cst.Await: lambda interpreter, node: interpreter.evaluate(node.expression),
+    cst.Yield: Interpreter._yield,
+    cst.FormattedString: Interpreter._formatted,
+}
+"""What evaluates an expression, by its kind; any other is opaque."""
 
 
 def _enters_no_scope(state: State, context: cst.BaseExpression) -> bool:

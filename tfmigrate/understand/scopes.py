@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, count
 
 import libcst as cst
 
@@ -221,6 +222,12 @@ def _each(params: cst.Parameters) -> Iterator[cst.Param]:
             yield star
 
 
+def numbered(wanted: str, is_taken: Callable[[str], bool]) -> str:
+    """`wanted`, or where that is taken the first of `wanted_2`, `wanted_3` ... that is not."""
+    names = chain([wanted], (f"{wanted}_{number}" for number in count(2)))
+    return next(name for name in names if not is_taken(name))
+
+
 _Variables = dict[LexicalScope, list[Occurrence]]
 """The variables of one name, by the scope that each belongs to."""
 
@@ -270,10 +277,7 @@ class Scopes:
 
     def fresh(self, wanted: str, scope: LexicalScope) -> str:
         """`wanted`, or with a number behind it where that name is taken."""
-        name, number = wanted, 2
-        while self.visible(name, scope) or self._is_brought(name, scope):
-            name, number = f"{wanted}_{number}", number + 1
-        return name
+        return numbered(wanted, lambda name: self.visible(name, scope) or self._is_brought(name, scope))
 
     def _is_brought(self, name: str, scope: LexicalScope) -> bool:
         """Whether `scope`, or one inside it, reads a name that nothing in the module binds: a star import brings it."""

@@ -12,7 +12,7 @@ from tfmigrate.plan.change.folding import constant, folded
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.written import Written
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, is_star_import, only_statement, units_of
-from tfmigrate.understand.reaching import assigned, passed
+from tfmigrate.understand.reaching import assigned, passed, reaching
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
 from tfmigrate.walk import children, walk
@@ -68,7 +68,7 @@ class Carrier:
             if hasattr(builtins, name) or self._comes_with_a_star(frame.module, way):
                 return None
             raise _Unavailable
-        bindings = [mention for mention in scopes.of_variable(name, scope) if mention.binds]
+        bindings = reaching(name, scope, scopes)
         here = frame.module is target.module
         if here and isinstance(owner.node, cst.Module) and target.function is not None:
             declared = [binding for binding in bindings if binding.scope.node is target.function]  # by `global`
@@ -158,8 +158,8 @@ class Carrier:
         loops = {owner for owner in module.ancestors(way.before) if isinstance(owner, cst.For | cst.While)}
         return not any(
             module.order[one.unit] < module.order[way.before] or loops & set(module.ancestors(one.unit))
-            for one in self.scopes[module].of_variable(name, parameter.scope)
-            if one.binds and one is not parameter
+            for one in reaching(name, parameter.scope, self.scopes[module])
+            if one is not parameter
         )
 
     def _is_settled(self, binding: Occurrence, source: Site, target: Frame, before: cst.CSTNode) -> bool:

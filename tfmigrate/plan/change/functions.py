@@ -8,20 +8,24 @@ from dataclasses import replace
 import libcst as cst
 
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.edits import Insert
+from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.understand.program import Module, is_seam, only_statement
 from tfmigrate.walk import walk
 
 
 def with_function(
-    module: Module, code: str, users: Iterable[cst.CSTNode], changes: Iterable[CallChange]
+    module: Module,
+    code: str,
+    users: Iterable[cst.CSTNode],
+    changes: Iterable[CallChange],
+    rank: Rank = Rank.RULE,
 ) -> Iterator[CallChange]:
     """The changes, which make `users` call the function that `code` defines; the first of them brings it along."""
     changes = list(changes)
     if not changes:
         return
     first, *others = changes
-    yield replace(first, more=(*first.more, Insert(place_for_function(module, users), code)))
+    yield replace(first, more=(*first.more, Insert(place_for_function(module, users), code, rank=rank)))
     yield from others
 
 

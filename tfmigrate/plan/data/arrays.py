@@ -15,7 +15,7 @@ from tfmigrate.plan.data.form import form_of
 from tfmigrate.plan.data.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.data.pipeline import Pipeline as PlannedPipeline
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Insert
+from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.strategy.model_group import Group, concerns
 from tfmigrate.plan.strategy.owner import Home
@@ -110,8 +110,7 @@ def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]
         draft = drafts[module]
         names = {"tf": draft.tf, _HELPER: _function(draft)}
         code = definition(_HELPER, names, module.tree.default_indent, draft.quote)
-        # First, for it stands before the strategy where both stand before the same statement.
-        draft.edits.insert(0, Insert(place_for_function(module, calls), code))
+        draft.edits.append(Insert(place_for_function(module, calls), code, rank=Rank.PIPELINE))
 
 
 def _keeps_arrays(form: Pipeline, draft: Draft) -> bool:

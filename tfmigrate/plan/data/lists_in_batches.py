@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -10,17 +10,15 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.data.made_batches import batches_made, parts_of
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import listed
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Items
 
 
-def lists_in_batches(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
-    """`yield [x, y]` is `yield x, y`, and `[first, second]` in it, the inputs of a model, a tuple too.
-
-    `modules`: the facts of every module of the program.
-    """
+def check(context: Context) -> Iterator[CallChange]:
+    """`yield [x, y]` is `yield x, y`, and `[first, second]` in it, the inputs of a model, a tuple too."""
+    facts, modules = context.facts, context.modules
     seen: set[cst.CSTNode] = set()
     for batch in batches_made(facts, modules):
         if batch.node in seen:

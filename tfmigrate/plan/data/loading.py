@@ -10,7 +10,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, is_false, named_arguments
 from tfmigrate.plan.data.sequences import LOADING, is_sequence
-from tfmigrate.plan.edits import Edit, Insert
+from tfmigrate.plan.edits import Edit, Insert, Rank
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
 from tfmigrate.plan.written import Code, joined
 from tfmigrate.understand.lifecycle import Facts, Use
@@ -28,8 +29,9 @@ _METHODS = {
 _DATA = ("generator", "x", "validation_data")
 
 
-def loading_workers(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`fit_generator(rows, workers=8)`: `rows.workers` says so before the call."""
+    facts, scopes = context.facts, context.scopes
     seen: set[cst.Call] = set()
     for use in facts.uses:
         named = named_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
@@ -100,7 +102,7 @@ def _set(
     setting = joined([(indent, *line) for line in settings], "\n")
     if len(held) > 1:
         setting = (f"for {one} in ({', '.join(held)}):\n", *setting)
-    insert: Edit = Insert(use.site.unit, joined([*lines, setting], "\n"), (use.site.unit,))
+    insert: Edit = Insert(use.site.unit, joined([*lines, setting], "\n"), (use.site.unit,), rank=Rank.RULE)
     message = "Keras 3 asks the Sequence in how many threads or processes it is loaded: its attributes say so"
     edit = Revision(use.call, wrapped=tuple(wrapped)) if wrapped else None
     return CallChange(codes.GENERATOR_METHODS, use.call, message, edit or insert, more=(insert,) if edit else ())

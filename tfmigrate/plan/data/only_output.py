@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 
 import libcst as cst
 
@@ -11,9 +11,9 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, named_arguments
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Items, Made, ModelObject
 
 _PARAMETERS = {
@@ -25,11 +25,9 @@ _PARAMETERS = {
 }
 
 
-def only_outputs(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
-    """`fit(x, {"digit": y})` of a model with one output: the targets alone are written, of a generator's batches too.
-
-    `modules`: the facts of every module of the program.
-    """
+def check(context: Context) -> Iterator[CallChange]:
+    """`fit(x, {"digit": y})` of a model with one output: the targets alone are written, in batches too."""
+    facts, modules = context.facts, context.modules
     found: dict[cst.Dict, set[ModelObject]] = {}
     for use in facts.uses:
         for node in _dicts(use):

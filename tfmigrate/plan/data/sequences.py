@@ -13,6 +13,7 @@ from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.lengths import is_length, is_own_length
 from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import Scopes
@@ -25,8 +26,13 @@ _CUT_SHORT = (
 )
 
 
-def sequence_steps(facts: Facts, scopes: Scopes, tf: str) -> Iterator[CallChange]:
+AFTER = ("tfmigrate.plan.data.streams",)
+"""A Sequence that is given in epochs of its own is not made a dataset as well."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
     """`fit(sequence, steps_per_epoch=samples // batch_size)`: Keras 3 cuts epochs short where that is not len()."""
+    facts, scopes, tf = context.facts, context.scopes, context.tf
     helper = scopes.fresh(_HELPER, scopes.module)
     found: dict[cst.Call, list[Data]] = {}
     for use in facts.uses:

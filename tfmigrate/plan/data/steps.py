@@ -10,6 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import imports_of
 from tfmigrate.understand.reaching import bound_once
@@ -25,8 +26,9 @@ _COUNTS = {
 }
 
 
-def fractional_steps(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`steps_per_epoch=len(x) / batch_size` took the next whole number of steps, which is written out."""
+    facts, scopes = context.facts, context.scopes
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
         if not use.is_of_model and not use.method.endswith("_generator"):

@@ -14,6 +14,7 @@ from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.generators import Restarts, is_out_of_sight
 from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import bound_once
@@ -25,6 +26,10 @@ _KEPT = "as_dataset_of"
 _NONE = Literal(None)
 _OUT_OF_SIGHT = "where it is made is not in sight"
 _AGAIN = "; each validation begins it anew, where old Keras went on from where the last one stopped"
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from python_generators(context.spread, context.modules, context.scopes, context.tf)
 
 
 def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:

@@ -70,7 +70,7 @@ class CallPlanner(Migration):
                     added = Written.of(use.call, f" | {{{key}: ", step, "}")
                     self.edits.append((module, Replace(use.call, added.code)))
                 self._in_scope(use, inputs, receiver)
-            self._say(codes.ESTIMATOR_CALL, module, use.call, "evaluate() takes the dataset and returns a dict")
+            self._say(codes.ESTIMATOR_CALLS, module, use.call, "evaluate() takes the dataset and returns a dict")
             return None
         if use.method == "predict":
             given = self._named(use.call, PREDICT, module)
@@ -94,7 +94,7 @@ class CallPlanner(Migration):
             self.edits.append((module, Replace(use.call, code.code)))
             self._in_scope(use, inputs, receiver)
             self._say(
-                codes.ESTIMATOR_CALL, module, use.call, "predict() takes the dataset; one sample is read at a time"
+                codes.ESTIMATOR_CALLS, module, use.call, "predict() takes the dataset; one sample is read at a time"
             )
             return None
         message = f"{use.method}() of an Estimator has no counterpart that is known here"
@@ -158,7 +158,7 @@ class CallPlanner(Migration):
         else:
             result = None if _is_statement(use) else receiver
             self._first(use, [self._fit(use, receiver, text, few=few)], result, inputs, receiver)
-        self._say(codes.ESTIMATOR_CALL, module, use.call, "train() is fit(), with as many steps")
+        self._say(codes.ESTIMATOR_CALLS, module, use.call, "train() is fit(), with as many steps")
         return given["input_fn"].value, use
 
     def _counts_once(self, arg: cst.Arg | None, use: Use, trainings: list[Use]) -> None:
@@ -201,7 +201,7 @@ class CallPlanner(Migration):
         result = None if name is None else Written.of(f"({name}, [])")
         self._first(use, [fit, *lines], result, inputs, receiver)
         self._say(
-            codes.ESTIMATOR_CALL,
+            codes.ESTIMATOR_CALLS,
             module,
             use.call,
             "train_and_evaluate() is fit(), then evaluate(); the Estimator also evaluated at checkpoints, by the clock",

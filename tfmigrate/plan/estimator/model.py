@@ -7,8 +7,7 @@ and become one compile() at the end (estimator_training).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain, count
+from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -23,6 +22,7 @@ from tfmigrate.plan.written import Written
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
+from tfmigrate.understand.scopes import numbered
 from tfmigrate.understand.values import FunctionValue, Made, ModelObject
 from tfmigrate.walk import walk
 
@@ -74,7 +74,7 @@ class _Reader(TrainingReader, NetworkReader):
         found = list({id(thing.node): thing for thing in self._outputs}.values())
         if len(found) != 1:
             raise self._refuse(
-                codes.ESTIMATOR_NO_LAYER,
+                codes.NO_KERAS_LAYER,
                 self._plan.function,
                 f"loss, predictions and metrics are computed from {len(found)} tensors: one output is understood",
             )
@@ -155,7 +155,7 @@ class _Reader(TrainingReader, NetworkReader):
         found = [name for name, thing, _ in self._assigned if thing.kind == "tensor" and thing.node is output.node]
         if not found:
             raise self._refuse(
-                codes.ESTIMATOR_NO_LAYER,
+                codes.NO_KERAS_LAYER,
                 output.node or self._plan.function,
                 "the model's output has no name of its own",
             )
@@ -164,7 +164,7 @@ class _Reader(TrainingReader, NetworkReader):
     def _inputs(self) -> str:
         tf = self._tf
         if self._keys and self._whole_features:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, self._plan.function, "features is used whole and by key")
+            raise self._refuse(codes.NO_KERAS_LAYER, self._plan.function, "features is used whole and by key")
         if self._keys:
             made = f"{tf}.keras.Input(spec.shape[1:], name=key, dtype=spec.dtype)"
             made = f"{{key: {made} for key, spec in features.items()}}"
@@ -182,7 +182,7 @@ class _Reader(TrainingReader, NetworkReader):
         return self._fresh("inputs") if "features" in assigned else "features"
 
     def _fresh(self, wanted: str) -> str:
-        return _unused(wanted, _names_in(self._plan.function))
+        return numbered(wanted, _names_in(self._plan.function).__contains__)
 
     def _predictions(self, spec: Thing, output: Thing, title: str) -> None:
         """Plan the generator that gives one sample's predictions after another, where they can be computed apart."""
@@ -206,11 +206,11 @@ class _Reader(TrainingReader, NetworkReader):
         whole = Written.at(found.node)
         used = {tensor}.union(*map(_names_in, wanted))
         if not isinstance(found.node, cst.Name):
-            name = _unused("predictions", used)
+            name = numbered("predictions", used.__contains__)
             lines.append(Written.of(f"{name} = ", whole))
             whole = Written.of(name)
         if found.kind == "dict":
-            row, rows = _unused("row", used), _unused("rows", used)
+            row, rows = numbered("row", used.__contains__), numbered("rows", used.__contains__)
             values = Written.of(f"{tf}.convert_to_tensor(value).numpy() for value in ", whole, ".values()")
             lines.append(Written.of(f"{rows} = zip(*(", values, "))"))
             lines.append(Written.of(f"for {row} in {rows}:\n{indent}yield dict(zip(", whole, f", {row}))"))
@@ -252,18 +252,18 @@ class _Reader(TrainingReader, NetworkReader):
             self._block(unit.body, modes)
             if any(self._names.get(name, thing).kind != thing.kind for name, thing in before.items()
                    if thing.kind not in ("features", "plain")):  # fmt: skip
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "a name changes its meaning in this loop")
+                raise self._refuse(codes.NO_KERAS_LAYER, unit, "a name changes its meaning in this loop")
             return modes
         if isinstance(unit, cst.FunctionDef):
             self._names[unit.name.value] = PLAIN
             return modes
-        raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "this statement of model_fn is not understood")
+        raise self._refuse(codes.NO_KERAS_LAYER, unit, "this statement of model_fn is not understood")
 
     def _if(self, unit: cst.If, modes: frozenset[str]) -> frozenset[str]:
         test = self._read(unit.test)
         if test.kind != "training":
             if test.kind != "plain":
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "this condition depends on the data")
+                raise self._refuse(codes.NO_KERAS_LAYER, unit, "this condition depends on the data")
             before = dict(self._names)
             left = self._block(unit.body, modes)
             one, self._names = self._names, before
@@ -297,7 +297,7 @@ class _Reader(TrainingReader, NetworkReader):
         elif unit.orelse is not None:
             inner = self._read(unit.orelse.test)
             if inner.kind != "training":
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "this condition mixes the mode with other things")
+                raise self._refuse(codes.NO_KERAS_LAYER, unit, "this condition mixes the mode with other things")
             other = self._modal(unit.orelse, inner, orelse, arms)
         self._names = _by_mode(one, left, self._names, other)
         return left | other
@@ -310,11 +310,9 @@ class _Reader(TrainingReader, NetworkReader):
         for name, thing in one.items():
             other = self._names.setdefault(name, thing)
             if other.kind != thing.kind:
-                raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, unit, f"{name} means different things after this condition"
-                )
+                raise self._refuse(codes.NO_KERAS_LAYER, unit, f"{name} means different things after this condition")
             if thing.kind not in _KEPT and (other.code, other.settings) != (thing.code, thing.settings):
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, f"{name} depends on this condition")
+                raise self._refuse(codes.NO_KERAS_LAYER, unit, f"{name} depends on this condition")
 
     def _goes(self, unit: cst.CSTNode) -> bool:
         """Whether nothing of a unit stays."""
@@ -330,19 +328,19 @@ class _Reader(TrainingReader, NetworkReader):
             call = item.item
             name = self._symbol(call.func) if isinstance(call, cst.Call) else None
             if name not in ("variable_scope", "name_scope", "device", "control_dependencies"):
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "this `with` has no meaning in a Keras model")
+                raise self._refuse(codes.NO_KERAS_LAYER, unit, "this `with` has no meaning in a Keras model")
             assert isinstance(call, cst.Call)
             if name == "variable_scope" and keywords(call).keys() & {"reuse", "initializer", "regularizer"}:
                 raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, unit, "a variable scope that reuses variables or sets defaults"
+                    codes.NO_KERAS_LAYER, unit, "a variable scope that reuses variables or sets defaults"
                 )
             if name == "control_dependencies":
                 thing = self._read(call.args[0].value)
                 if thing.kind not in ("updates", "tensors", "train_op"):
-                    raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "operations that wait for one another")
+                    raise self._refuse(codes.NO_KERAS_LAYER, unit, "operations that wait for one another")
                 self._updates_are_run = self._updates_are_run or thing.kind == "updates"
             if item.asname is not None:
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, unit, "this scope is bound to a name")
+                raise self._refuse(codes.NO_KERAS_LAYER, unit, "this scope is bound to a name")
         left = self._block(unit.body, modes)
         gone = all(self._goes(inner) for inner in units_of(unit.body))
         self._unwrap(unit, None if gone else unit.body)
@@ -364,11 +362,11 @@ class _Reader(TrainingReader, NetworkReader):
             if test.kind == "training" and self._modes <= test.modes:
                 self._remove(small)
             elif test.kind != "plain":
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this assertion depends on the data or the mode")
+                raise self._refuse(codes.NO_KERAS_LAYER, small, "this assertion depends on the data or the mode")
         elif isinstance(small, cst.Raise):
             return False
         elif not isinstance(small, cst.Pass):
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this statement of model_fn is not understood")
+            raise self._refuse(codes.NO_KERAS_LAYER, small, "this statement of model_fn is not understood")
         return True
 
     def _return(self, small: cst.Return) -> None:
@@ -394,13 +392,11 @@ class _Reader(TrainingReader, NetworkReader):
                 self._names[target.target.value] = thing
                 self._assigned.append((target.target.value, thing, small))
             elif thing.kind != "plain":
-                raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, small, "a value is kept in something other than a plain name"
-                )
+                raise self._refuse(codes.NO_KERAS_LAYER, small, "a value is kept in something other than a plain name")
         if thing.kind not in _KEPT:
             self._remove(small)
         elif self._modes != MODES and thing.kind != "plain":
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this part of the model is built in one mode only")
+            raise self._refuse(codes.NO_KERAS_LAYER, small, "this part of the model is built in one mode only")
 
     def _expression(self, small: cst.Expr) -> None:
         if isinstance(small.value, cst.SimpleString | cst.ConcatenatedString):
@@ -423,7 +419,7 @@ class _Reader(TrainingReader, NetworkReader):
             if self._modes != MODES:
                 self._remove(small)
         else:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, small, "this statement of model_fn is not understood")
+            raise self._refuse(codes.NO_KERAS_LAYER, small, "this statement of model_fn is not understood")
 
     def _talks(self, call: cst.Call) -> bool:
         """Whether a call writes a message: print, and the functions of loggers."""
@@ -465,9 +461,7 @@ class _Reader(TrainingReader, NetworkReader):
             kind = "updates" if {thing.kind for thing in found} == {"updates"} else kind
             known = all(thing.kind in ("tensor", "features", "updates", "train_op") for thing in found)
             if not known:
-                raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, node, "this list mixes things that are not tensors of layers"
-                )
+                raise self._refuse(codes.NO_KERAS_LAYER, node, "this list mixes things that are not tensors of layers")
             return Thing(kind, node, of=next((t.of for t in found if t.kind == "train_op"), None))
         if isinstance(node, cst.Attribute):
             inner = self._read(node.value)
@@ -476,7 +470,7 @@ class _Reader(TrainingReader, NetworkReader):
                 return PLAIN
             if inner.kind != "plain":
                 raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` has no counterpart in Keras"
+                    codes.NO_KERAS_LAYER, node, f"`{self._module.code(node)}` has no counterpart in Keras"
                 )
             return PLAIN
         parts = [self._read(part) for part in _operands(node)]
@@ -487,7 +481,7 @@ class _Reader(TrainingReader, NetworkReader):
             return Thing("tensor", node)
         if kinds <= {"plain", "reading"} and isinstance(node, cst.BinaryOperation | cst.UnaryOperation):
             return Thing("reading", node, of=next(part.of for part in parts if part.kind == "reading"))
-        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` has no counterpart in Keras")
+        raise self._refuse(codes.NO_KERAS_LAYER, node, f"`{self._module.code(node)}` has no counterpart in Keras")
 
     def _name(self, node: cst.Name) -> Thing:
         thing = self._names.get(node.value, PLAIN).within(self._modes)
@@ -506,9 +500,7 @@ class _Reader(TrainingReader, NetworkReader):
         key = text_of(index.value) if isinstance(index, cst.Index) else None
         if isinstance(node.value, cst.Name) and self._names.get(node.value.value, PLAIN).kind == "features":
             if key is None:
-                raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, node, "a feature is chosen by something other than its name"
-                )
+                raise self._refuse(codes.NO_KERAS_LAYER, node, "a feature is chosen by something other than its name")
             self._keys.add(key)
             return Thing("tensor", node)
         whole = self._read(node.value)
@@ -519,7 +511,7 @@ class _Reader(TrainingReader, NetworkReader):
             found = whole.entry(key)
             if found is not None:
                 return found
-        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` has no counterpart in Keras")
+        raise self._refuse(codes.NO_KERAS_LAYER, node, f"`{self._module.code(node)}` has no counterpart in Keras")
 
     def _comparison(self, node: cst.Comparison) -> Thing:
         left = self._read(node.left)
@@ -549,7 +541,7 @@ class _Reader(TrainingReader, NetworkReader):
             return Thing("reading", node, of=left.of or left, form="comparison")
         if left.kind == "labels" and all(is_none(part.comparator) for part in node.comparisons):
             return Thing("training", modes=frozenset({PREDICT}))
-        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` is not understood")
+        raise self._refuse(codes.NO_KERAS_LAYER, node, f"`{self._module.code(node)}` is not understood")
 
     def _mode(self, node: cst.BaseExpression) -> str | None:
         name = self._symbol(node) or ""
@@ -565,7 +557,7 @@ class _Reader(TrainingReader, NetworkReader):
             return Thing("training", modes=both)
         if left.kind == right.kind == "plain":
             return PLAIN
-        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "this condition mixes the mode with other things")
+        raise self._refuse(codes.NO_KERAS_LAYER, node, "this condition mixes the mode with other things")
 
     def _dict(self, node: cst.Dict) -> Thing:
         entries = []
@@ -573,7 +565,7 @@ class _Reader(TrainingReader, NetworkReader):
             thing = self._read(element.value)
             key = text_of(element.key) if isinstance(element, cst.DictElement) else None
             if key is None and thing.kind != "plain":
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "a key of this dict is no plain string")
+                raise self._refuse(codes.NO_KERAS_LAYER, node, "a key of this dict is no plain string")
             entries.append((key or "", thing))
         if all(thing.kind == "plain" for _, thing in entries):
             return PLAIN
@@ -608,7 +600,7 @@ class _Reader(TrainingReader, NetworkReader):
                 self._symbol(collection) == "GraphKeys.UPDATE_OPS" or text_of(collection) == "update_ops"
             ):
                 return Thing("updates", node)
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "a collection of the graph has no counterpart in Keras")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, "a collection of the graph has no counterpart in Keras")
         if name == "group":
             found = [self._read(arg.value) for arg in node.args]
             self._updates_are_run = self._updates_are_run or any(thing.kind == "updates" for thing in found)
@@ -643,18 +635,16 @@ class _Reader(TrainingReader, NetworkReader):
             return self._own_function(node, value, found)
         if isinstance(func, cst.Attribute) and self._read(func.value).kind == "params":
             return PLAIN
-        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(func)}` is not followed")
+        raise self._refuse(codes.NO_KERAS_LAYER, node, f"`{self._module.code(func)}` is not followed")
 
     def _keras_call(self, node: cst.Call, passed: Sequence[Thing]) -> Thing:
         """A layer or model of Keras, called on tensors: it stays, and is told by Keras when training is under way."""
         for arg, thing in zip(node.args, passed, strict=True):
             named = arg.keyword.value if arg.keyword is not None else ""
             if thing.kind == "training" and (named != "training" or thing.modes != {TRAIN}):
-                raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, arg.value, "`training=` is something other than mode == TRAIN"
-                )
+                raise self._refuse(codes.NO_KERAS_LAYER, arg.value, "`training=` is something other than mode == TRAIN")
             if thing.kind not in ("plain", "tensor", "tensors", "features", "training"):
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, arg.value, "a layer is called on this")
+                raise self._refuse(codes.NO_KERAS_LAYER, arg.value, "a layer is called on this")
         kept = [arg for arg, thing in zip(node.args, passed, strict=True) if thing.kind != "training"]
         if len(kept) != len(node.args):
             self._edit(Arguments(node, unchanged(kept)))
@@ -672,21 +662,21 @@ class _Reader(TrainingReader, NetworkReader):
         params = [param.name.value for param in definition.params.params]
         given = named_arguments(node, params)
         if given is None or not set(given) <= set(params):
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "its arguments cannot be matched with its parameters")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, "its arguments cannot be matched with its parameters")
         kinds = {id(arg): thing for arg, thing in zip(node.args, passed, strict=True)}
         saved = self._names, self._module, self._returned
         bound = {name: kinds[id(given[name])] if name in given else PLAIN for name in params}
         if any(
             thing.kind not in ("plain", "features", "tensor", "mode", "training", "params") for thing in bound.values()
         ):
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "it is passed more than tensors, the mode and settings")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, "it is passed more than tensors, the mode and settings")
         form = tuple(bound[name].kind for name in params)
         if self._read_functions.setdefault(definition, form) != form or definition is self._plan.function:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"{definition.name.value} is called in two ways")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, f"{definition.name.value} is called in two ways")
         self._plan.functions.add(definition)
         self._names, self._module, self._returned = dict(bound), function.module, None
         if definition in self._inside:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, definition, f"{definition.name.value} calls itself")
+            raise self._refuse(codes.NO_KERAS_LAYER, definition, f"{definition.name.value} calls itself")
         self._inside.append(definition)
         for unit in units_of(definition.body):
             self._statement(unit, self._modes)
@@ -695,7 +685,7 @@ class _Reader(TrainingReader, NetworkReader):
         self._names, self._module, self._returned = saved
         if returned is None or returned.kind != "tensor":
             raise self._refuse(
-                codes.ESTIMATOR_NO_LAYER, node, f"{definition.name.value} returns something other than a tensor"
+                codes.NO_KERAS_LAYER, node, f"{definition.name.value} returns something other than a tensor"
             )
         dropped = {name for name, thing in bound.items() if thing.kind in ("mode", "training")}
         if dropped:
@@ -708,12 +698,6 @@ class _Reader(TrainingReader, NetworkReader):
 
 def _names_in(node: cst.CSTNode) -> set[str]:
     return {name.value for name in walk(node) if isinstance(name, cst.Name)}
-
-
-def _unused(wanted: str, used: Collection[str]) -> str:
-    """A name that begins as wanted and is none of those used."""
-    numbered = (f"{wanted}_{number}" for number in count(2))
-    return next(name for name in chain([wanted], numbered) if name not in used)
 
 
 def _by_mode(

@@ -38,18 +38,18 @@ class NetworkReader(Reader):
         thing = self._read(node)
         if thing.kind == "reading":
             raise self._refuse(
-                codes.ESTIMATOR_NO_LAYER,
+                codes.NO_KERAS_LAYER,
                 node,
                 "a layer is put on what is computed here; write it as the `activation=` of the layer before",
             )
         if thing.kind not in ("tensor", "tensors"):
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"`{self._module.code(node)}` is no tensor of a layer")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, f"`{self._module.code(node)}` is no tensor of a layer")
         return node
 
     def _layer_function(self, node: cst.Call, layer: Layer) -> Thing:
         given = named_arguments(node, ("inputs", *layer.parameters))
         if given is None or "inputs" not in given:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "the arguments of this layer cannot be read")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, "the arguments of this layer cannot be read")
         inputs = given.pop("inputs").value
         self._tensor(inputs)
         return self._layer(node, layer, given, given.get("training"), inputs)
@@ -80,14 +80,14 @@ class NetworkReader(Reader):
     def _class_arguments(self, made: cst.Call, layer: Layer) -> dict[str, cst.Arg]:
         given = named_arguments(made, tuple(p for p in layer.parameters if p != "training"))
         if given is None:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, made, "the arguments of this layer cannot be read")
+            raise self._refuse(codes.NO_KERAS_LAYER, made, "the arguments of this layer cannot be read")
         return given
 
     def _called(self, node: cst.Call) -> tuple[cst.Arg | None, cst.BaseExpression]:
         """`training=` and the input of a call of a layer."""
         called = named_arguments(node, ("inputs", "training"))
         if called is None or "inputs" not in called or not set(called) <= {"inputs", "training"}:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "the arguments of this layer cannot be read")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, "the arguments of this layer cannot be read")
         return called.get("training"), self._tensor(called["inputs"].value)
 
     def _layer(
@@ -112,7 +112,7 @@ class NetworkReader(Reader):
             return False
         if layer.keras != "Dropout":
             raise self._refuse(
-                codes.ESTIMATOR_NO_LAYER, node, "this batch normalization is not told when training is under way"
+                codes.NO_KERAS_LAYER, node, "this batch normalization is not told when training is under way"
             )
         return True
 
@@ -134,14 +134,14 @@ class NetworkReader(Reader):
                     if name in REGULARIZERS
                     else f"Keras has no `{name}=`"
                 )
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, arg.value, why)
+                raise self._refuse(codes.NO_KERAS_LAYER, arg.value, why)
             code = self._setting(name, arg.value)
             plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
             written.append(Written.of("" if plain else f"{name}=", arg.value if code is None else code).code)
             named = named or not plain
         unknown = set(given) - set(layer.parameters)
         if unknown:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"the argument {min(unknown)} is unknown")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, f"the argument {min(unknown)} is unknown")
         if layer.keras == "Dropout" and "rate" not in given:
             written.insert(0, ("0.5",))
         return (f"{self._tf}.keras.layers.{layer.keras}(", *listed(written), ")")
@@ -154,9 +154,7 @@ class NetworkReader(Reader):
             return True
         if isinstance(training.value, cst.Name) and training.value.value == "False":
             return False
-        raise self._refuse(
-            codes.ESTIMATOR_NO_LAYER, training.value, "`training=` is something other than mode == TRAIN"
-        )
+        raise self._refuse(codes.NO_KERAS_LAYER, training.value, "`training=` is something other than mode == TRAIN")
 
     def _setting(self, name: str, node: cst.BaseExpression) -> Written | None:
         """Keras's word for a setting of a layer; None where it stays as it is."""
@@ -165,9 +163,7 @@ class NetworkReader(Reader):
             if symbol is not None and symbol in ACTIVATIONS:
                 return Written.of(f"{self._quote}{ACTIVATIONS[symbol]}{self._quote}")
             if symbol is not None:
-                raise self._refuse(
-                    codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no activation that Keras has by name"
-                )
+                raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is no activation that Keras has by name")
         if name.endswith("initializer"):
             call = node if isinstance(node, cst.Call) else None
             symbol = self._symbol(call.func) if call is not None else symbol
@@ -188,7 +184,7 @@ class NetworkReader(Reader):
                 ]
                 return Written.of(f"{self._tf}.keras.initializers.{keras}(", Written.joined(inside, ", "), ")")
             if symbol is not None and not symbol.startswith("keras.initializers."):
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{symbol} is no initializer that is known here")
+                raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is no initializer that is known here")
         self._needs_plain(node)
         return None
 
@@ -215,10 +211,10 @@ class NetworkReader(Reader):
         kinds = {thing.kind for thing in found}
         if kinds <= {"plain"}:
             if name in ("get_variable", "Variable", "placeholder", "add_to_collection", "get_default_graph"):
-                raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no place in a Keras model")
+                raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no place in a Keras model")
             return PLAIN
         if first is None:
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no layer in Keras")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras")
         subject = found[0]
         if kinds <= {"labels", "plain"} and name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze",
                                                      "expand_dims"):  # fmt: skip
@@ -243,7 +239,7 @@ class NetworkReader(Reader):
             if subject.form not in ("", "squeezed"):
                 form = f"{name} of {subject.form}"
             return Thing("reading", node, of=base, form=form)
-        raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, f"tf.{name} has no layer in Keras that is known here")
+        raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras that is known here")
 
     def _argmax(self, node: cst.Call) -> str:
         """ "argmax" where it runs over the classes; the default runs over the batch."""

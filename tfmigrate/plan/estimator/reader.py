@@ -117,7 +117,7 @@ class Reader(ABC):
 
     def _needs_plain(self, node: cst.BaseExpression) -> None:
         if self._read(node).kind != "plain":
-            raise self._refuse(codes.ESTIMATOR_NO_LAYER, node, "this depends on the data or the mode")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, "this depends on the data or the mode")
 
     def _symbol(self, node: cst.BaseExpression) -> str | None:
         """The name of something of TensorFlow, without `tensorflow.`; None for anything else."""

@@ -9,13 +9,14 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.walk import walk
 
 
-def batch_dots(facts: Facts) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """A call whose axes say that a tensor has four dimensions at least is reported."""
+    facts = context.facts
     for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) != "keras.backend.batch_dot":
             continue

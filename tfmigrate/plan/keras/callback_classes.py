@@ -9,9 +9,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
-from tfmigrate.plan.edits import Insert, Remove
+from tfmigrate.plan.edits import Insert, Rank, Remove
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, passed_on
 from tfmigrate.plan.keras.monitors import WATCHERS
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import joined
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -33,6 +34,11 @@ _KEEP_THE_MODEL = frozenset(
 """Callbacks whose set_model() does nothing but keep the model."""
 _COUNTED = {"epochs_since_last_save": "0", "period": "1"}
 """What ModelCheckpoint of Keras 2 kept, and what it began with."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from callback_attributes(context.facts)
+    yield from models_in_themselves(context.facts, context.draft.vanishing())
 
 
 def callback_attributes(facts: Facts) -> Iterator[CallChange]:
@@ -108,7 +114,7 @@ def _assigned_models(cls: ClassValue, bases: set[str], facts: Facts) -> Iterator
             code = facts.module.code(assign.value)
             if plain and not overridden and unit is not None:
                 message = "Keras 3 lets nobody assign to a callback's `model`: set_model() does, on Keras 2 as well"
-                more = (Insert(unit, ("super().set_model(", assign.value, ")"), (unit,)),)
+                more = (Insert(unit, ("super().set_model(", assign.value, ")"), (unit,), rank=Rank.RULE),)
                 yield CallChange(codes.CALLBACK_ATTRIBUTES, assign, message, Remove(assign), more=more)
             else:
                 message = (
@@ -183,7 +189,7 @@ def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
         values["period"] = named["period"].value
     begun = joined(((f"{own}.{name} = ", values[name]) for name in _COUNTED if name in read), "\n")
     message = f"ModelCheckpoint of Keras 3 keeps no {listed}: the class does, as ModelCheckpoint began them"
-    yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, Insert(unit, begun))
+    yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, Insert(unit, begun, rank=Rank.RULE))
 
 
 def _lines(method: FunctionValue, facts: Facts) -> Iterator[cst.SimpleStatementLine]:

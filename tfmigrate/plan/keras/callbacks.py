@@ -13,6 +13,7 @@ from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.change.paths import ending_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -29,6 +30,11 @@ _LOGGED = {
     "mean_squared_logarithmic_error": "msle",
 }
 """What a metric was logged as -> what compile() calls it, as TensorFlow 2 logs it."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from metric_keys(context.facts, context.scopes, changed_keys(context))
+    yield from rate_keys(context.facts, context.scopes)
 
 
 def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
@@ -121,14 +127,15 @@ def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             yield CallChange(codes.RATE_IN_LOGS, key, message, Replace(asked, code))
 
 
-def changed_keys(facts: Facts, modules: Iterable[Facts]) -> Mapping[str, str]:
+def changed_keys(context: Context) -> Mapping[str, str]:
     """Old metric key -> new one, where every compile() that names its metrics says 'accuracy' and none 'acc'.
 
     TensorFlow 2 logs a metric under the very name that compile() gives, so `metrics=['acc']` still logs `acc`, and
-    'mse' is no longer written out. `modules`: the facts of the whole program, which are asked where this module
-    compiles nothing.
+    'mse' is no longer written out. Where this module compiles nothing, the whole program is asked.
     """
-    asked = [facts] if _metrics(facts) else list(modules)
+    if codes.METRIC_KEYS not in context.tables.wanted:
+        return {}
+    asked = [context.facts] if _metrics(context.facts) else list(context.modules.values())
     metrics = [value for known in asked for value in _metrics(known)]
     named = {text_of(node) for value in metrics for node in _strings(value)}
     named |= {name for known in asked for value in _metrics(known) for name in _held(known.values.get(value))}

@@ -11,6 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_flag, keywords, named_arguments, unchanged
 from tfmigrate.plan.edits import Arguments
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted
@@ -87,11 +88,9 @@ def hands_on_rest(cls: ClassValue) -> bool:
     return any(arg.star == "**" and dotted(arg.value) == rest.name.value for arg in handed.args)
 
 
-def checkpoint_periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
-    """`period=1` wrote after each epoch, which is the default; another period has no equal, nor has its place.
-
-    `modules`: the facts of every module of the program, which may make objects of this one's classes.
-    """
+def check(context: Context) -> Iterator[CallChange]:
+    """`period=1` wrote after each epoch, which is the default; another period has no equal, nor has its place."""
+    facts, modules = context.facts, context.modules
     for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) == CHECKPOINT or _is_plain_heir(call, facts):
             yield from _period(call, facts, [])

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.program import only_statement
 from tfmigrate.understand.values import models_of
 
 
-def cleared_sessions(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
-    """The call goes from functions that build models and leave the wrapping to their callers.
-
-    `modules`: the facts of every module of the program.
-    """
+def check(context: Context) -> Iterator[CallChange]:
+    """The call goes from functions that build models and leave the wrapping to their callers."""
+    facts, modules = context.facts, context.modules
     wraps = [wrap for known in modules.values() for wrap in known.wraps]
     models = {base for wrap in wraps for model in models_of(wrap.template) for base in model.base_models()}
     builders = {frame.function for model in models for frame in model.site.frame.chain()}

@@ -16,6 +16,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Append, Replace
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.rates import SETTERS, rates_set
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.written import Code, Written
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
@@ -39,18 +40,19 @@ class Decays:
     """The optimizers that get a schedule though something sets their rate, or may: what that is."""
 
 
-def decays_of(facts: ProgramFacts, drafts: Mapping[Module, Draft], moved: Container[Module]) -> Decays:
-    """The form of each `decay=` in the modules that are migrated (`moved`)."""
+def decays_of(migration: Migration) -> Decays:
+    """The form of each `decay=` in the modules that leave the old Keras."""
+    drafts = migration.drafts
     calls = [
         (module, call)
         for module, draft in drafts.items()
-        if module in moved and draft.settings.wants(codes.OPTIMIZER_DECAY)
+        if module in migration.leaving and draft.settings.wants(codes.OPTIMIZER_DECAY)
         for call in module.calls
         if decays(call, draft.facts) and not _is_suppressed(call, draft)
     ]
     if not calls:
         return Decays()
-    training = _Training(facts)
+    training = _Training(migration.facts)
     carrier = Carrier(drafts)
     divided: dict[cst.Call, dict[cst.Call, Written]] = {}
     stuck: dict[cst.Call, str] = {}
@@ -58,7 +60,7 @@ def decays_of(facts: ProgramFacts, drafts: Mapping[Module, Draft], moved: Contai
         reason = training.sets_rate_of(call) or training.may_set_rate_of(call)
         if reason is None:
             continue
-        found = _codes_at_trainings(call, training, carrier, moved)
+        found = _codes_at_trainings(call, training, carrier, migration.leaving)
         if found is None:
             stuck[call] = reason
         else:
@@ -92,6 +94,12 @@ def decays(call: cst.Call, facts: Facts) -> bool:
 def _is_suppressed(call: cst.Call, draft: Draft) -> bool:
     line, _ = draft.module.position(call)
     return any(one.covers(line, codes.OPTIMIZER_DECAY) for one in draft.suppressions)
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    decays = context.migration.once(decays_of)
+    yield from decaying_callbacks(context.draft, decays)
+    yield from rates_of_schedules(context.facts, context.migration.facts, decays)
 
 
 def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:

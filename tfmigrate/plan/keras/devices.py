@@ -9,16 +9,17 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
 
 
-def gpu_lists(facts: Facts, tf: str, quote: str) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`K.tensorflow_backend._get_available_gpus()`: names such as /device:GPU:0, of which most scripts want the number.
 
     Only logical devices have those names; to list them starts the GPUs, so where the number is asked for the physical
     ones are counted.
     """
+    facts, tf, quote = context.facts, context.tf, context.quote
     counted = {call.args[0].value for call in facts.module.calls if _is_len(call)}
     for call in facts.module.calls:
         if names.lists_devices(facts.symbols.get(call.func, "")) != "gpus" or call.args:

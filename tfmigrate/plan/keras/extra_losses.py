@@ -9,8 +9,8 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none, keywords
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
 
 _ADDS = (
     "multi_gpu_model counted a loss that a layer adds once for each replica (tf.keras 2.x), or once more (TensorFlow "
@@ -27,8 +27,9 @@ _SUMS = (
 )
 
 
-def extra_losses(facts: Facts) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`add_loss()` and `activity_regularizer=`: told, because which strength is meant the code does not say."""
+    facts = context.facts
     for call in facts.module.calls:
         known = facts.symbols.get(call.func, "")
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_loss" and call.args and not known:

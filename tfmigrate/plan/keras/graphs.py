@@ -9,9 +9,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove, Replace, Unwrap
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import NOTHING, Opaque
@@ -21,11 +21,9 @@ _DEFAULT = "tensorflow.get_default_graph"
 _GRAPHS = (_DEFAULT, "tensorflow.Graph")
 
 
-def entered_graphs(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
-    """`with graph.as_default():` goes, its block stays; so does `graph = tf.get_default_graph()` that served only it.
-
-    `modules`: the facts of every module of the program.
-    """
+def check(context: Context) -> Iterator[CallChange]:
+    """`with graph.as_default():` goes, its block stays; `graph = tf.get_default_graph()` goes if only it reads it."""
+    facts, modules, scopes, tf = context.facts, context.modules, context.scopes, context.tf
     symbols = {node: name for known in modules.values() for node, name in known.symbols.items()}
     gone: set[cst.CSTNode] = set()
     for unit in facts.module.places:

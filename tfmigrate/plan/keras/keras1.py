@@ -13,6 +13,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, keywords, text_of
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import Code, listed
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -32,8 +33,9 @@ _CONVOLUTIONS = {
 }  # fmt: skip
 
 
-def keras_1_values(facts: Facts) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`Conv2D(64, 3, 3)`, `nb_row=`, `dim_ordering='tf'`, `samples_per_epoch=`, K.set_image_dim_ordering()."""
+    facts = context.facts
     for call in facts.module.calls:
         real = facts.symbols.get(call.func, "")
         known = names.canonical(real)

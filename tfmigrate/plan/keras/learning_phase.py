@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, Facts
-from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.program import only_statement
 from tfmigrate.understand.values import Literal
 
 _SET = "keras.backend.set_learning_phase"
 _INFERENCE = frozenset({"evaluate", "predict", "predict_on_batch", "evaluate_generator", "predict_generator"})
 
 
-def learning_phases(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
-    """A call goes where it said what Keras does by itself: 1 where the program trains, 0 where it does not.
-
-    `modules`: the facts of every module of the program.
-    """
+def check(context: Context) -> Iterator[CallChange]:
+    """A call goes where it said what Keras does by itself: 1 where the program trains, 0 where it does not."""
+    facts, modules = context.facts, context.modules
     used = {use.method for known in modules.values() for use in known.uses}
     for unit in facts.module.places:
         small = only_statement(unit)

@@ -13,7 +13,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, keywords, named_arguments
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.generators import is_out_of_sight
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Rank, Replace
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.sample_shapes import (
     MEANS,
@@ -23,6 +23,7 @@ from tfmigrate.plan.keras.sample_shapes import (
     is_whole_reduction,
     name_of,
 )
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
@@ -42,6 +43,12 @@ from tfmigrate.understand.values import (
 )
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import calls_in, children, walk
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from batch_losses(context.spread, context.modules, context.single, context.scopes, context.tf)
+    yield from hidden_losses(context.spread)
+    yield from loss_layers(context.facts, context.modules, context.single)
 
 
 def batch_losses(
@@ -89,7 +96,7 @@ def batch_losses(
         for node, function in whole.items()
     )
     code = definition(_HELPER, {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, code, whole, changes)
+    yield from with_function(facts.module, code, whole, changes, Rank.LOSS)
 
 
 def _only_predicting(modules: Mapping[Module, Facts]) -> set[ModelObject]:

@@ -11,6 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, named_arguments, text_of, unchanged
 from tfmigrate.plan.data.only_output import has_one_output
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.reaching import assigned
@@ -21,6 +22,17 @@ _CATEGORICAL = frozenset({"categorical_crossentropy", "sparse_categorical_crosse
 """Losses of models with one output a class, of which there are two at least."""
 COMPILE = ("optimizer", "loss", "metrics", "loss_weights", "sample_weight_mode")
 """Parameters of compile() in order, in every Keras 2."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    facts = context.facts
+    yield from predicted_classes(facts)
+    yield from predictions_on_batch(context.spread)
+    yield from positional_arguments(facts)
+    yield from class_weight_words(facts)
+    yield from class_weights_of_outputs(facts)
+    yield from target_tensors(facts, context.scopes)
+    yield from metrics_names(facts)
 
 
 def predicted_classes(facts: Facts) -> Iterator[CallChange]:

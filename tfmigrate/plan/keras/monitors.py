@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import libcst as cst
@@ -13,7 +13,9 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords, named_arguments, text_of
 from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.callbacks import changed_keys
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, hands_on_rest, passed_on
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import Code, joined, shown
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
@@ -98,13 +100,10 @@ _CHECKPOINTS = _Judge(begins=("fmeasure",))
 _BY_ENDING = _Judge(anywhere=(), ends=("acc", "accuracy", "auc"))
 
 
-def monitor_directions(
-    facts: Facts, modules: Iterable[Facts], keys: Mapping[str, str], settings: Settings, quote: str
-) -> Iterator[CallChange]:
-    """`EarlyStopping('val_dice')`: the `mode=` that the old Keras took from the name is written out.
-
-    `modules`: the facts of the whole program; `keys`: what `callbacks.changed_keys` gives.
-    """
+def check(context: Context) -> Iterator[CallChange]:
+    """`EarlyStopping('val_dice')`: the `mode=` that the old Keras took from the name is written out."""
+    facts, modules = context.facts, context.modules.values()
+    keys, settings, quote = changed_keys(context), context.settings, context.quote
     watchers = [one for one in _watchers(facts) if one.mode is None or _is_auto(one.mode)]
     own = frozenset(name for known in modules for name in _functions_in_metrics(known)) if watchers else frozenset()
     for one in watchers:

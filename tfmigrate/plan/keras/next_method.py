@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Made, Opaque, Value, options
 
 _MAKER = "keras.preprocessing.image.ImageDataGenerator"
@@ -20,11 +20,9 @@ _ITERATORS = frozenset(
 )
 
 
-def next_methods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
-    """`generator.next()` of a generator of the program, or of what ImageDataGenerator makes, is `next(generator)`.
-
-    `modules`: the facts of every module of the program.
-    """
+def check(context: Context) -> Iterator[CallChange]:
+    """`generator.next()` of a generator of the program, or of what ImageDataGenerator makes, is `next(generator)`."""
+    facts, modules = context.facts, context.modules
     for call in facts.module.calls:
         func = call.func
         if not isinstance(func, cst.Attribute) or func.attr.value != "next" or call.args:

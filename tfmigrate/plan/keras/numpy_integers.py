@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import named, settled
@@ -32,8 +33,9 @@ _COUNTS: Mapping[str, tuple[str, ...]] = {
 """The first parameters of the layers whose sizes must be of Python's type; those of convolutions need not."""
 
 
-def numpy_integers(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """A size of a layer that NumPy computed, or a quotient: `int(...)` goes round it."""
+    facts, scopes = context.facts, context.scopes
     for call in facts.module.calls:
         name = facts.symbols.get(call.func, "")
         parameters = _COUNTS.get(name.rpartition(".")[2], ()) if names.is_layer(name) else ()

@@ -22,6 +22,8 @@ from tfmigrate.plan.change.calls import (
 )
 from tfmigrate.plan.edits import Argument, Arguments, Remark, Replace
 from tfmigrate.plan.keras import positions
+from tfmigrate.plan.keras.decays import decays_of
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.written import Code
 from tfmigrate.rules import Default
@@ -30,6 +32,12 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted, import_statements, imports_of
 from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_order, options, unbound
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    facts, decays = context.facts, context.migration.once(decays_of)
+    yield from optimizer_calls(facts, context.settings, context.tables, context.tf, decays.divided)
+    yield from string_optimizers(facts, context.settings, context.tables, context.tf)
 
 
 def optimizer_calls(

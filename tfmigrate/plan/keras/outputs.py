@@ -11,12 +11,18 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import listed
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import Items, Made, ModelObject
 
 _MODEL = ("inputs", "outputs", "name")
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from metrics_of_outputs(context.facts)
+    yield from lists_of_one(context.facts)
 
 
 def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:

@@ -10,15 +10,21 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.losses import called, compiled
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
-from tfmigrate.understand.reaching import assigned
+from tfmigrate.understand.reaching import assigned, reaching
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Made, Value
 from tfmigrate.walk import walk
 
 _INPUT = "keras.layers.Input"
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from outside_tensors(context.facts, context.modules, context.scopes)
+    yield from layers_over_tensors(context.facts, context.scopes)
 
 
 def outside_tensors(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes) -> Iterator[CallChange]:
@@ -82,8 +88,7 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
 def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
     """Whether a name is bound to what layers give, and nothing else: the shape of a tensor may be read anywhere."""
     scope = scopes.holding(node)
-    bindings = [one for one in scopes.of_variable(node.value, scope) if one.binds] if scope is not None else []
-    made = [assigned(binding) for binding in bindings]
+    made = [assigned(binding) for binding in reaching(node.value, scope, scopes)] if scope is not None else []
     return bool(made) and all(
         isinstance(call, cst.Call)
         and (isinstance(call.func, cst.Call) or names.canonical(facts.symbols.get(call.func, "")) == _INPUT)

@@ -10,6 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
@@ -20,11 +21,12 @@ SETTERS = frozenset({"keras.callbacks.ReduceLROnPlateau", "keras.callbacks.Learn
 _RATES = ("lr", "learning_rate")
 
 
-def optimizer_rates(facts: Facts) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`optimizer.lr` is `optimizer.learning_rate`, and `K.set_value(optimizer.lr, x)` is its `assign(x)`.
 
     `K.set_value` of Keras 3 fails on every variable; `assign` works on Keras 2 and 3, under a strategy too.
     """
+    facts = context.facts
     rates = _rates(facts)
     setters: set[cst.CSTNode] = set()
     for call, attribute in _set_values(facts, rates):

@@ -11,6 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_true, keywords, text_of
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -23,6 +24,11 @@ _FIRST_CLASSES = "tensorflow.python.keras.layers."
 """The private package has the layers of TensorFlow 1, defaults and all, in TensorFlow 2 too (measured on 2.3.4)."""
 FIRST_WITH_SIGMOID = {"keras": (2, 3), "tf.keras": (2, 0)}
 """First version whose LSTM and GRU have `recurrent_activation='sigmoid'`."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from recurrent_defaults(context.facts, context.settings, context.tf)
+    yield from stateful_layers(context.facts)
 
 
 def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[CallChange]:

@@ -10,10 +10,9 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, keywords, text_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.names.tables import Tables
+from tfmigrate.plan.names.context import Context
 from tfmigrate.rules import Default
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.walk import calls_in
 
 _BOTH = "keras.regularizers.l1_l2"
@@ -21,8 +20,9 @@ _STRENGTHS = ("l1", "l2")
 """Its parameters, in order."""
 
 
-def regularizer_defaults(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`l1_l2(l1=1e-4)` had `l2=0.01` in every Keras 2, and has none in Keras 3; `'l1_l2'` is an error there."""
+    facts, tables, tf = context.facts, context.tables, context.tf
     rows = {row.argument: row for row in tables.defaults if row.of == _BOTH}
     for call in calls_in(facts.module.tree) if rows else ():
         known = names.canonical(facts.symbols.get(call.func, ""))

@@ -12,14 +12,44 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_true, keywords
 from tfmigrate.plan.change.paths import ending_of, name_shape
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.callbacks import renamed_keys
+from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
 from tfmigrate.plan.keras.checkpoints import checkpoints
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import Scopes
 
 _ENDINGS = {WEIGHTS: WEIGHTS, MODEL: f"{MODEL} or .h5"}
 """What Keras 3 takes where one of these is written."""
+
+
+AFTER = ("tfmigrate.plan.keras.callbacks",)
+"""New names of metrics in a file's name are written together with its new ending."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
+    if not context.settings.over_workers:
+        renamed = context.migration.once(renamed_in_program)
+        yield from checkpoint_files(context.facts, context.scopes, changed_keys(context), renamed)
+    yield from model_folders(context.facts, context.scopes)
+
+
+def renamed_in_program(migration: Migration) -> Mapping[str, str]:
+    """The renamed_files() of all modules that leave the old Keras."""
+    drafts = [draft for module, draft in migration.drafts.items() if module in migration.leaving]
+    loaded = frozenset().union(*(loaded_files(draft.facts, draft.scopes) for draft in drafts))
+    found: dict[str, str] = {}
+    for draft in drafts:
+        found.update(renamed_files(draft.facts, draft.scopes, loaded))
+    return found
+
+
+def saves_hdf5(migration: Migration) -> bool:
+    """Whether some module saves a whole model to an HDF5 file, or may."""
+    renamed = migration.once(renamed_in_program)
+    drafts = (draft for module, draft in migration.drafts.items() if module in migration.leaving)
+    return any(writes_hdf5(draft.facts, draft.scopes, renamed) for draft in drafts)
 
 
 def loaded_files(facts: Facts, scopes: Scopes) -> frozenset[str]:

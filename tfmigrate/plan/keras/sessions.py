@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -10,11 +10,12 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, is_false, is_true, keywords, text_of
-from tfmigrate.plan.edits import Edit, Insert, Remove, Unwrap
+from tfmigrate.plan.edits import Edit, Insert, Rank, Remove, Unwrap
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.strategy.late_devices import SessionLines
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, root_name, units_of
+from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement, root_name, units_of
 from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 
@@ -29,13 +30,10 @@ def session_lines(facts: Facts, scopes: Scopes, tf: str) -> SessionLines:
     return SessionLines({call: one.units(facts.module) for call, one in found.items() if not isinstance(one, str)})
 
 
-def sessions(
-    facts: Facts, scopes: Scopes, tf: str, quote: str, raised: Mapping[cst.Call, Unit]
-) -> Iterator[CallChange]:
-    """Each `K.set_session(...)` statement: rewritten where all that the session carries is understood, else told.
-
-    `raised`: those whose settings shall stand further up, each with the unit that they shall stand before.
-    """
+def check(context: Context) -> Iterator[CallChange]:
+    """Each `K.set_session(...)`: rewritten where all that the session carries is understood, else reported."""
+    facts, scopes, tf, quote = context.facts, context.scopes, context.tf, context.quote
+    raised = context.migration.raised
     for call, unit in _set_sessions(facts):
         reading = _Reading(facts, scopes, tf)
         found = reading.session(call, unit)
@@ -51,7 +49,9 @@ def sessions(
         gpu = scopes.fresh("gpu", reading.scope_of(unit))
         lines = found.lines(tf, gpu, facts.module.tree.default_indent, quote)
         block = found.beside(unit, facts.module)
-        edits: list[Edit] = [Insert(raised.get(call, block[0]), "\n".join(lines), block)] if lines else []
+        edits: list[Edit] = (
+            [Insert(raised.get(call, block[0]), "\n".join(lines), block, rank=Rank.RULE)] if lines else []
+        )
         edits += [Remove(small) for small in found.removed] + [Unwrap(function, None) for function in found.functions]
         said = f"; {'; '.join(found.said)}" if found.said else ""
         where = ", before the strategy starts the GPUs" if call in raised else ""

@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import Code
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import settled
@@ -19,8 +20,9 @@ _OLD = ("_keras_shape", "_shape_tuple")
 _COUNTS = ("ndims", "rank")
 
 
-def static_shapes(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`x.get_shape().as_list()` is `list(x.shape)`, and `x.shape[1].value` is `x.shape[1]`."""
+    facts, scopes = context.facts, context.scopes
     reader = _Reader(facts, scopes)
     for node in facts.module.nodes:
         found = reader.change_of(node) if isinstance(node, cst.Call | cst.Attribute) else None

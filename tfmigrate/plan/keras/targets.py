@@ -9,9 +9,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
-from tfmigrate.plan.edits import Insert, Replace
+from tfmigrate.plan.edits import Insert, Rank, Replace
 from tfmigrate.plan.keras.losses import Reader, called, compiled, parameters_of
 from tfmigrate.plan.keras.sample_shapes import name_of
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, is_docstring, only_statement
 from tfmigrate.understand.values import FunctionValue, Items, Method, ModelObject, Value, options
@@ -25,6 +26,11 @@ _INTEGERS = {
     "keras.backend.one_hot": "indices",
 }
 """Functions that take integers alone, and the argument that is one."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from integer_targets(context.facts, context.modules, context.tf)
+    yield from metric_targets(context.facts, context.modules, context.single, context.tf)
 
 
 def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> Iterator[CallChange]:
@@ -104,7 +110,7 @@ def metric_targets(
         )
         if isinstance(body, cst.IndentedBlock):
             first = next(unit for unit in body.body if not is_docstring(only_statement(unit)))
-            yield CallChange(codes.COMPILE_ARGUMENTS, function.node, message, Insert(first, line))
+            yield CallChange(codes.COMPILE_ARGUMENTS, function.node, message, Insert(first, line, rank=Rank.RULE))
         else:
             yield CallChange(codes.COMPILE_ARGUMENTS, function.node, f"{message}; write `{line}`", action="warn")
 

@@ -20,6 +20,7 @@ from tfmigrate.plan.edits import Insert
 from tfmigrate.plan.written import Code
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, Unit, dotted, root_name, units_of
+from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.values import ClassValue, Literal, ModelObject, Parallel, models_of, opaque_sites, options
 from tfmigrate.walk import walk
 
@@ -209,5 +210,5 @@ def _is_settled(node: cst.BaseExpression, use: Use, draft: Draft) -> bool:
     if root is None or draft.scopes.owner(root.value, scope) is None:
         return False
     order = draft.module.order
-    bindings = [mention for mention in draft.scopes.of_variable(root.value, scope) if mention.binds]
+    bindings = reaching(root.value, scope, draft.scopes)
     return all(one.unit is one.scope.node or order[one.unit] < order[use.site.unit] for one in bindings)

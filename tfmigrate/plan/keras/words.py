@@ -12,6 +12,8 @@ from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.keras.optimizers import flavour_of
+from tfmigrate.plan.keras.saving import saves_hdf5
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.values import Literal
 
@@ -38,6 +40,12 @@ ALIASES: Mapping[str, str] = {
 }
 """Losses by their short names, in small or capital letters: Keras 3 writes them into HDF5 files and does not know them
 there (3.15.1; each of them measured, and none of the metrics of these names)."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from old_words(context.facts, context.tf)
+    if context.migration.once(saves_hdf5):
+        yield from loss_aliases(context.facts)
 
 
 def loss_aliases(facts: Facts) -> Iterator[CallChange]:

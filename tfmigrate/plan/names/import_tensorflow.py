@@ -6,7 +6,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import ImportNames, Insert, Unwrap
+from tfmigrate.plan.edits import ImportNames, Insert, Rank, Unwrap
 from tfmigrate.plan.names.imports import in_try
 from tfmigrate.understand.program import (
     Unit,
@@ -18,6 +18,7 @@ from tfmigrate.understand.program import (
     only_statement,
     units_of,
 )
+from tfmigrate.understand.reaching import reaching
 
 
 def import_tensorflow(draft: Draft) -> None:
@@ -34,7 +35,7 @@ def import_tensorflow(draft: Draft) -> None:
         return
     place = _place_for_import(draft)
     if not standing and place is not None:
-        draft.edits.insert(0, Insert(place, f"import tensorflow as {draft.tf}"))
+        draft.edits.append(Insert(place, f"import tensorflow as {draft.tf}", rank=Rank.IMPORT))
         for statement, unit in conditional:
             _drop_conditional(draft, statement, unit)
     for statement, unit in inner:
@@ -84,4 +85,4 @@ def _is_magic(unit: Unit, draft: Draft) -> bool:
     call = statement.value if isinstance(statement, cst.Expr) else None
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name) or call.args:
         return False
-    return not any(mention.binds for mention in draft.scopes.of_variable(call.func.value, draft.scopes.module))
+    return not reaching(call.func.value, draft.scopes.module, draft.scopes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -10,6 +10,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import FIT_GENERATOR, Revision, keywords, named_arguments, unchanged
 from tfmigrate.plan.edits import Argument, Arguments, Replace
+from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.readiness import taken_out
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.rules import Rename
 from tfmigrate.understand import names
@@ -26,6 +28,20 @@ GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """Parameters of the methods that are gone, in order."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    yield from generator_calls(context.facts, context.tables)
+    yield from handed_on(context.facts, context.tables)
+    yield from renamed_arguments(context.facts, context.tables)
+
+
+def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
+    """What was moved is not written anew where another rule takes it out."""
+    vanished = set(taken_out(others))
+    for change in moved_attributes(context.facts, context.tables, context.tf):
+        if change.node not in vanished:
+            yield change
 
 
 def generator_calls(facts: Facts, tables: Tables) -> Iterator[CallChange]:

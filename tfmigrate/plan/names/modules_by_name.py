@@ -10,13 +10,14 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.names.tables import Tables
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import unbound
 
 
-def modules_by_name(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """The names that stand there as literals, or begin so, move as those of import statements do."""
+    facts, tables = context.facts, context.tables
     for call in facts.module.calls:
         if not call.args or call.args[0].star or not _imports(call, facts):
             continue

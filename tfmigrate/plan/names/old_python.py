@@ -9,15 +9,15 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.understand.guarded import guarded
-from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted, import_statements, imports_of, root_name
-from tfmigrate.understand.scopes import Scopes
 
 
-def old_python_names(facts: Facts, scopes: Scopes, tables: Tables) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`np.int` is `int`, `np.Inf` is `np.inf`; what has no equal is reported where it is used, or imported."""
+    facts, scopes, tables = context.facts, context.scopes, context.tables
     asks_first = set(guarded(facts.module))
     inner = {node.value for node in facts.symbols if isinstance(node, cst.Attribute)}
     for node, name in facts.symbols.items():

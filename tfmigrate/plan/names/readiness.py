@@ -13,16 +13,22 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords
 from tfmigrate.plan.edits import Arguments, Remove, Replace, Unwrap
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.public_names import public_names
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.target import LEGACY_KERAS, Target
-from tfmigrate.settings import Settings
+from tfmigrate.settings import NAMES, Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.guarded import guarded
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted, import_statements, imports_of, root_of
 from tfmigrate.understand.values import Literal, ModelObject, Parallel, Symbol, options
 from tfmigrate.walk import walk
+
+
+def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
+    if any(code.startswith(NAMES) for code in context.tables.wanted):
+        yield from missing_names(context.facts, context.settings, context.tables, others, context.unread)
 
 
 def missing_names(

@@ -9,7 +9,8 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.edits import Insert
+from tfmigrate.plan.edits import Insert, Rank
+from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted, import_statements, is_star_import
@@ -30,8 +31,9 @@ _IMPORTS = {
 keras.callbacks import *` brings `np` and `os` in the first two, and `K` in all three."""
 
 
-def names_through_stars(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+def check(context: Context) -> Iterator[CallChange]:
     """`K` and `np` of a script that imports neither: tensorflow.keras does not bring them, so they are imported."""
+    facts, scopes = context.facts, context.scopes
     stars = [
         (statement, unit)
         for statement, unit in import_statements(facts.module)
@@ -49,7 +51,7 @@ def names_through_stars(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     statement, unit = stars[0]
     listed = ", ".join(missing)
     message = f"tensorflow.keras does not bring {listed}, as the star imports of Keras did by the way: imported here"
-    edit = Insert(unit, "\n".join(_IMPORTS[name] for name in missing))
+    edit = Insert(unit, "\n".join(_IMPORTS[name] for name in missing), rank=Rank.RULE)
     yield CallChange(codes.STANDALONE_KERAS, statement, message, edit)
 
 

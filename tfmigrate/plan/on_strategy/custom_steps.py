@@ -244,4 +244,4 @@ def _made_outside(
                         "fails, Keras 2 does not; make it in the scope"
                     )
                     node = made.config if made.config is not None else site.unit
-                    yield site.frame.module, CallChange(codes.COMPILE_OUTSIDE, node, message, action="warn")
+                    yield site.frame.module, CallChange(codes.COMPILE_OUTSIDE_SCOPE, node, message, action="warn")

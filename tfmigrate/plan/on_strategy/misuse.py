@@ -17,6 +17,7 @@ from tfmigrate.plan.keras import cautions
 from tfmigrate.plan.keras.companions import traps
 from tfmigrate.plan.keras.losses import scalar_losses
 from tfmigrate.plan.keras.methods import predictions_on_batch
+from tfmigrate.plan.names.context import Migration
 from tfmigrate.plan.names.import_tensorflow import import_tensorflow
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.target import LEGACY_KERAS, brings_keras_3
@@ -117,12 +118,12 @@ class _Reader:
         if self._facts.estimators:
             return
         trap = {rule.code for rule in self._rules if rule.leaves == "trap"}
-        single = frozenset(self._facts.models) - self._scoped
+        migration = Migration(self._facts, single=frozenset(self._facts.models) - self._scoped)
         for module, draft in self._drafts.items():
             if module in self._told:
                 continue
             wanted = frozenset(rule.code for rule in self._rules if draft.settings.wants(rule.code))
-            for change in traps(draft, Tables.of(self._rules, wanted), self._facts, single, trap):
+            for change in traps(draft, Tables.of(self._rules, wanted), migration, trap):
                 yield module, change
 
     # ---- two strategies in one process ----
@@ -229,7 +230,7 @@ class _Reader:
                         "with more than one worker Keras 3 fails in the first fit(): set TF_USE_LEGACY_KERAS=1 before "
                         "TensorFlow is imported, with the package tf_keras, which makes tf.keras Keras 2"
                     )
-                    yield module, CallChange(codes.KERAS_3_WORKERS, strategy.node, message, action="warn")
+                    yield module, CallChange(codes.WORKERS_ON_KERAS_3, strategy.node, message, action="warn")
 
     # ---- the batch of one replica ----
 

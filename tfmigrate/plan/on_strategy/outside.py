@@ -167,7 +167,7 @@ class _Finder:
                     else "compile() makes metrics outside the scope of its model: Keras 2 fails"
                 )
                 sites = frozenset((use.site,))
-                yield from self._once(Outside(codes.COMPILE_OUTSIDE, message, use.site, sites, strategies, use))
+                yield from self._once(Outside(codes.COMPILE_OUTSIDE_SCOPE, message, use.site, sites, strategies, use))
         yield from self._parts_outside(use, strategies)
 
     def _parts_outside(self, use: Use, strategies: Strategies) -> Iterator[Outside]:
@@ -177,7 +177,7 @@ class _Finder:
                 if site != use.site and slots and self._scoping.outside(site, strategies):
                     message = f"this {kind} is made outside the scope of {who} fails"
                     sites = frozenset((site,))
-                    yield from self._once(Outside(codes.COMPILE_OUTSIDE, message, site, sites, strategies, use))
+                    yield from self._once(Outside(codes.COMPILE_OUTSIDE_SCOPE, message, site, sites, strategies, use))
 
     def _brings_its_optimizer(self, use: Use) -> bool:
         """Whether the optimizer was made in a scope, which is all that Keras 3 asks of compile()."""
@@ -213,7 +213,7 @@ class _Finder:
         for model, weighty in found:
             first = min(weighty, key=_order)
             loaded = model.origin == "loaded" and first == model.site
-            code = codes.LOADED_OUTSIDE if loaded else codes.MODEL_OUTSIDE
+            code = codes.LOADED_OUTSIDE_SCOPE if loaded else codes.MODEL_OUTSIDE_SCOPE
             what = "this model is loaded" if loaded else "this model, or a part of it, is built"
             message = f"{what} outside the scope and {evidence}: its variables belong to no replica, and training fails"
             yield from self._once(Outside(code, message, first, self._all_outside(model, strategies), strategies, use))
@@ -240,7 +240,7 @@ class _Finder:
                 sites = frozenset((models[0].site,))
                 strategies = frozenset(self._trained)
                 yield from self._once(
-                    Outside(codes.LOADED_OUTSIDE, message, models[0].site, sites, strategies, use, meant=True)
+                    Outside(codes.LOADED_OUTSIDE_SCOPE, message, models[0].site, sites, strategies, use, meant=True)
                 )
 
     def _once(self, found: Outside) -> Iterator[Outside]:

@@ -17,7 +17,7 @@ from tfmigrate.plan.on_strategy.outside import Outside, Strategies, things_outsi
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
 from tfmigrate.understand.program import Module, Unit, dotted, only_statement, suites_of, units_of
-from tfmigrate.understand.reaching import assigned
+from tfmigrate.understand.reaching import assigned, reaching
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Frame, Literal, ModelObject, Site
 
@@ -153,7 +153,7 @@ class _Scopes:
         made = [one for one in (strategy.site.lifted(site.frame) for strategy in strategies) if one is not None]
         if not all(module.order[one.unit] < module.order[unit] for one in made):
             return False
-        mentions = [mention for mention in draft.scopes.of_variable(root, lexical) if mention.binds]
+        mentions = reaching(root, lexical, draft.scopes)
         absent = {mention.unit for mention in mentions if self._may_be_none(mention, draft)}
         if home is not lexical:
             return not absent
@@ -201,7 +201,7 @@ class _Scopes:
         module = site.frame.module
         draft = self._drafts[module]
         lexical = draft.scope_of(site.frame)
-        bindings = [mention for mention in draft.scopes.of_variable(root, lexical) if mention.binds] if root else []
+        bindings = reaching(root, lexical, draft.scopes) if root else []
         own = {mention.unit for mention in bindings if mention.scope is lexical}
         early = all(unit is lexical.node or module.order[unit] < module.order[site.unit] for unit in own)
         known = early and (not own or lexical.node in own or _surely_bound(own, site.unit, module))

@@ -37,7 +37,7 @@ def no_devices(
                 f"MirroredStrategy takes names of devices, and this is {what}: leave the argument out for all GPUs, or "
                 'write names as "/gpu:0"'
             )
-            yield draft.module, CallChange(codes.NO_DEVICES, given, message, action="warn")
+            yield draft.module, CallChange(codes.DEVICES_NOT_NAMES, given, message, action="warn")
 
 
 def _cannot_be(node: cst.BaseExpression, draft: Draft) -> str | None:

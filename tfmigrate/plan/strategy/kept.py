@@ -18,6 +18,7 @@ from tfmigrate.plan.strategy.model_group import Group, Refusal, common_frame, gr
 from tfmigrate.plan.strategy.strategy import Strategy
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, units_of
+from tfmigrate.understand.scopes import numbered
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
 from tfmigrate.walk import calls_in
 
@@ -154,10 +155,7 @@ def attribute_for(frame: Frame, name: str, drafts: Mapping[Module, Draft]) -> st
     assert owner is not None
     classes = [cls for draft in drafts.values() for cls in draft.facts.classes]
     related = {one for cls in classes if owner in cls.ancestors() for one in cls.ancestors()} | {*owner.ancestors()}
-    number, found = 2, name
-    while any(found in cls.members or any(setters_of(cls, found)) for cls in related):
-        found, number = f"{name}_{number}", number + 1
-    return found
+    return numbered(name, lambda one: any(one in cls.members or any(setters_of(cls, one)) for cls in related))
 
 
 def place_in_init(

@@ -14,7 +14,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.expressions import Carrier, is_pure
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, Insert, Remove
+from tfmigrate.plan.edits import Edit, Insert, Rank, Remove
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.owner import Home
 from tfmigrate.plan.written import Written
@@ -131,7 +131,7 @@ def _variable_set_at(choice: DeviceChoice, made: Unit, at: Site, carrier: Carrie
     value = carrier.carried(small.value, choice.site, at.frame, made)
     if not known or value is None or not is_pure(small.value):
         return None
-    return Insert(made, (f"{module.code(choice.node)} = ", *value.code), (unit,)), Remove(small)
+    return Insert(made, (f"{module.code(choice.node)} = ", *value.code), (unit,), rank=Rank.DEVICES), Remove(small)
 
 
 def _too_late(choice: DeviceChoice, home: Home, before: Unit) -> Refusal:

@@ -70,16 +70,19 @@ def _behind_a_loader(group: Group, draft: Draft) -> cst.Call | None:
     return None
 
 
-def _is_loaded(node: cst.BaseExpression, draft: Draft, depth: int = 0) -> bool:
-    for part in walk(node):
-        if isinstance(part, cst.Call):
-            plain = isinstance(part.func, cst.Name) and part.func.value == "__import__"
-            if plain or draft.facts.symbols.get(part.func) in _LOADERS:
-                return True
-        if isinstance(part, cst.Name) and depth < 4:
-            bound = bound_once(part, draft.scopes)
-            if bound is not None and _is_loaded(bound, draft, depth + 1):
-                return True
+def _is_loaded(node: cst.BaseExpression, draft: Draft) -> bool:
+    """Whether a loader is called in an expression, or in what its names are bound to."""
+    pending, seen = [node], {node}
+    while pending:
+        for part in walk(pending.pop()):
+            if isinstance(part, cst.Call):
+                plain = isinstance(part.func, cst.Name) and part.func.value == "__import__"
+                if plain or draft.facts.symbols.get(part.func) in _LOADERS:
+                    return True
+            value = bound_once(part, draft.scopes) if isinstance(part, cst.Name) else None
+            if value is not None and value not in seen:
+                seen.add(value)
+                pending.append(value)
     return False
 
 

@@ -24,6 +24,7 @@ from tfmigrate.plan.strategy.model_group import (
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.values import Frame, ModelObject, Site, models_of
 from tfmigrate.walk import walk
 
@@ -220,6 +221,5 @@ def _known_before(use: Use, unit: Unit, draft: Draft) -> bool:
     order = draft.module.order
     return all(
         order[mention.unit] < order[unit] or mention.unit is scope.node
-        for mention in draft.scopes.of_variable(root, scope)
-        if mention.binds
+        for mention in reaching(root, scope, draft.scopes)
     )

@@ -29,7 +29,7 @@ from tfmigrate.plan.strategy.owner import Home
 from tfmigrate.plan.strategy.scope import loops_round
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, is_docstring, suites_of, units_of
-from tfmigrate.understand.reaching import assigned
+from tfmigrate.understand.reaching import assigned, reaching
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Value
 from tfmigrate.walk import children, walk
@@ -302,11 +302,10 @@ class _Proof:
 
     def _keeps_its_value(self, name: str, owner: LexicalScope) -> bool:
         """Whether a variable is plain data, which no function that may be called in between binds anew."""
-        bindings = [mention for mention in self._scopes.of_variable(name, owner) if mention.binds]
         return not any(
             self._is_elsewhere(mention)
             or (isinstance(mention.unit, cst.FunctionDef | cst.ClassDef) and mention.unit is not owner.node)
-            for mention in bindings
+            for mention in reaching(name, owner, self._scopes)
         )
 
     def _is_seen_by_none(self, name: str, owner: LexicalScope, passed: Sequence[Unit]) -> bool:
@@ -432,11 +431,7 @@ class _Proof:
         return self._scopes.owner(name, self._scope)
 
     def _is_imported(self, name: str, owner: LexicalScope) -> bool:
-        return any(
-            isinstance(mention.node, cst.ImportAlias)
-            for mention in self._scopes.of_variable(name, owner)
-            if mention.binds
-        )
+        return any(isinstance(mention.node, cst.ImportAlias) for mention in reaching(name, owner, self._scopes))
 
     def _symbol(self, node: cst.CSTNode) -> str:
         return self._draft.facts.symbols.get(node, "")
@@ -445,8 +440,7 @@ class _Proof:
         """By which function of a library, always the same, the variable `node` is made; "" for none."""
         if not isinstance(node, cst.Name):
             return ""
-        mentions = self._scopes.of_variable(node.value, self._scope)
-        values = [assigned(mention) for mention in mentions if mention.binds]
+        values = [assigned(mention) for mention in reaching(node.value, self._scope, self._scopes)]
         found = {self._symbol(value.func) if isinstance(value, cst.Call) else "" for value in values}
         return found.pop() if len(found) == 1 else ""
 

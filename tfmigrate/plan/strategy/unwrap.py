@@ -12,6 +12,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Remove, Replace, Unwrap
 from tfmigrate.understand.lifecycle import Guard
 from tfmigrate.understand.program import Module, only_statement, units_of
+from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Parallel, options
 from tfmigrate.walk import walk
@@ -125,7 +126,7 @@ def _bound_once(one: cst.Name, other: cst.Name, scopes: Scopes) -> bool:
     scope = scopes.holding(one)
     if scope is None or scope is not scopes.holding(other):
         return False
-    return sum(mention.binds for mention in scopes.of_variable(one.value, scope)) == 1
+    return len(reaching(one.value, scope, scopes)) == 1
 
 
 def _set_attributes(module: Module) -> set[str]:

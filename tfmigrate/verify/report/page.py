@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from importlib import resources
 from pathlib import Path
 
 import jinja2
@@ -28,17 +27,18 @@ def write(report: Report, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = report.state == "under way"
     pictures = () if unfinished else figures.draw(report, folder)
-    _replace(folder / "report.json", json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n")
+    replace_file(folder / "report.json", json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n")
     if not unfinished:
-        _replace(folder / "report.xml", junit.render(report))
-        _replace(folder / "pull-request.md", pull_request.render(report, [picture.file for picture in pictures]))
+        replace_file(folder / "report.xml", junit.render(report))
+        replace_file(folder / "pull-request.md", pull_request.render(report, [picture.file for picture in pictures]))
         events.write(report, folder / "events")
     page = folder / "report.html"
-    _replace(page, html(report, pictures))
+    replace_file(page, html(report, pictures))
     return page
 
 
-def _replace(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
+    """Writes a file as a whole. Raises OSError."""
     new = path.with_name(f".{path.name}.new")
     new.write_text(text, encoding="utf-8")
     new.replace(path)
@@ -46,9 +46,26 @@ def _replace(path: Path, text: str) -> None:
 
 def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
     """The page as one text, pictures inside."""
-    source = resources.files(__package__).joinpath("templates").joinpath(TEMPLATE).read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters.update(
+    shown = report.shown
+    return (
+        environment()
+        .get_template(TEMPLATE)
+        .render(
+            report=report,
+            comparison=shown.comparison if shown else None,
+            divergence=shown.divergence if shown else None,
+            shown=shown,
+            runs=[run for run in report.runs if not run.role.startswith(CONTROL)],  # controls have a table of their own
+            pictures=[(p.caption, Markup(p.wide), Markup(p.narrow)) for p in pictures],
+        )
+    )
+
+
+def environment() -> jinja2.Environment:
+    """Where the templates are found, with the filters that they use."""
+    loader = jinja2.PackageLoader("tfmigrate.verify.report")
+    found = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    found.filters.update(
         figure=figure,
         memory=memory,
         margin=margin,
@@ -60,15 +77,7 @@ def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
         breakable=breakable,
         command_line=shlex.join,
     )
-    shown = report.shown
-    return environment.from_string(source).render(
-        report=report,
-        comparison=shown.comparison if shown else None,
-        divergence=shown.divergence if shown else None,
-        shown=shown,
-        runs=[run for run in report.runs if not run.role.startswith(CONTROL)],  # controls have a table of their own
-        pictures=[(p.caption, Markup(p.wide), Markup(p.narrow)) for p in pictures],
-    )
+    return found
 
 
 LONGEST_WORD = 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -44,6 +45,21 @@ def copy_program(source: Path, target: Path, largest: int) -> list[str]:
         for path, _, why in error.args[0]:
             notes.append(f"{Path(path).relative_to(source)} was not copied to the run: {why}")
     return notes
+
+
+def fingerprint(source: Path, largest: int) -> str:
+    """Hash of all that `copy_program` copies of a folder."""
+    digest = hashlib.sha256()
+    for folder, folders, names in os.walk(source, followlinks=True):
+        kept = [name for name in (*folders, *names) if _not_copied(Path(folder), name, source, largest) is None]
+        folders[:] = sorted(name for name in folders if name in kept)
+        for name in sorted(name for name in names if name in kept):
+            path = Path(folder) / name
+            digest.update(f"{path.relative_to(source)}\0{path.stat().st_size}\0".encode())
+            with path.open("rb") as file:
+                while chunk := file.read(1 << 20):
+                    digest.update(chunk)
+    return digest.hexdigest()
 
 
 def lay_out(world: World, scratch: Path, largest: int) -> list[str]:

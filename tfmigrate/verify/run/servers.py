@@ -52,6 +52,9 @@ class Servers:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         with self._lock:
             self._closed = True
             places = list(self._known.values())

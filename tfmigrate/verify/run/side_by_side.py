@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
@@ -38,28 +39,57 @@ def run_all(
     step; the probe waits for the weights of what is trained later. When that one fails, the others are ended. Ctrl-C
     ends every child before it is raised on.
     """
-    with Together(limits) as together:
-        return _run_all(worlds, limits, folders, jobs, watch, launch, done, together)
-
-
-def _run_all(
-    worlds: Sequence[tuple[World, Initial]],
-    limits: Limits,
-    folders: Sequence[Path],
-    jobs: int | None,
-    watch: Watch | None,
-    launch: Launch,
-    done: Done | None,
-    together: Together,
-) -> list[Run]:
-    stop = threading.Event()
     peaks = [start.end.peak_memory_bytes for _, start in worlds if isinstance(start, Trace) and start.end]
     needed = max(filter(None, peaks), default=0)
     room = psutil.virtual_memory().available // needed if needed else len(worlds)
     on_gpus = any(world.kind != "genuine" for world, _ in worlds) and devices.shared()
     workers = 1 if on_gpus else max(1, min(jobs or usual_jobs(), room))
+    with Together(limits) as together:
+
+        def begin(world: World, folder: Path, initial: Trace | None, stop: threading.Event, first: Watch | None) -> Run:
+            return run(world, limits, folder, initial, stop, _both(first, watch), launch, together)
+
+        return dispatch(worlds, folders, workers, begin, _Memory().room_beside, done)
+
+
+def _both(first: Watch | None, second: Watch | None) -> Watch | None:
+    if first is None or second is None:
+        return first or second
+
+    def told(role: str, loss: float) -> None:
+        first(role, loss)
+        second(role, loss)
+
+    return told
+
+
+class Begin(Protocol):
+    """Runs one world to its end, from the initial weights of a trace; ends it when `stop` is set. `first` is told each
+    step, and waits for the first one."""
+
+    def __call__(
+        self, world: World, folder: Path, initial: Trace | None, stop: threading.Event, first: Watch | None, /
+    ) -> Run: ...
+
+
+def dispatch(
+    worlds: Sequence[tuple[World, Initial]],
+    folders: Sequence[Path],
+    workers: int,
+    begin: Begin,
+    room_beside: Callable[[], int],
+    done: Done | None,
+) -> list[Run]:
+    """Runs worlds, `workers` at a time, in the order that their initial weights ask for (see `run_all`).
+
+    `room_beside`: asked once a run whose weights others start from has taken its first step, or has ended: how many of
+    those may go on at a time.
+    """
+    stop = threading.Event()
     roles = {start.role for _, start in worlds if isinstance(start, World)}
-    leaders = {world.role: _Leader(folder, watch) for (world, _), folder in zip(worlds, folders) if world.role in roles}
+    leaders = {
+        world.role: _Leader(folder, room_beside) for (world, _), folder in zip(worlds, folders) if world.role in roles
+    }
 
     def run_and_tell(world: World, start: Initial, folder: Path) -> Run:
         ended = run_one(world, start, folder)
@@ -70,12 +100,12 @@ def _run_all(
     def run_one(world: World, start: Initial, folder: Path) -> Run:
         if isinstance(start, World):
             with leaders[start.role].places:
-                return run(world, limits, folder, leaders[start.role].trace, stop, watch, launch, together)
+                return begin(world, folder, leaders[start.role].trace, stop, None)
         leader = leaders.get(world.role)
         if leader is None:
-            return run(world, limits, folder, start, stop, watch, launch, together)
+            return begin(world, folder, start, stop, None)
         try:
-            led = run(world, limits, folder, start, stop, leader.step, launch, together)
+            led = begin(world, folder, start, stop, leader.step)
             if not led.ok:
                 stop.set()
             return led
@@ -103,20 +133,29 @@ def usual_jobs() -> int:
     return min(count, max(2, count // 2))
 
 
+class _Memory:
+    """What this machine has free now, to see what a run takes."""
+
+    def __init__(self) -> None:
+        self.available = psutil.virtual_memory().available
+
+    def room_beside(self) -> int:
+        """As many runs as have room, if each takes what was taken until now."""
+        left = psutil.virtual_memory().available
+        return int(left // max(self.available - left, LEAST_MEMORY))
+
+
 class _Leader:
     """A run under way whose initial weights others start from."""
 
-    def __init__(self, folder: Path, watch: Watch | None) -> None:
+    def __init__(self, folder: Path, room_beside: Callable[[], int]) -> None:
         self.trace = Trace(folder / "trace")
-        self.watch = watch
-        self.available = psutil.virtual_memory().available
+        self.room_beside = room_beside
         self.begun = False
         self.places = threading.Semaphore(0)
 
     def step(self, role: str, loss: float) -> None:
         self._begin()
-        if self.watch:
-            self.watch(role, loss)
 
     def over(self) -> None:
         """It has ended, in whatever way; what it took is there for others."""
@@ -124,9 +163,8 @@ class _Leader:
         self.places.release()
 
     def _begin(self) -> None:
-        """From now on others may run: as many as have room, if each takes what this one took until now."""
+        """From now on others may run."""
         if not self.begun:
             self.begun = True
-            left = psutil.virtual_memory().available
-            for _ in range(left // max(self.available - left, LEAST_MEMORY)):
+            for _ in range(self.room_beside()):
                 self.places.release()

@@ -1,0 +1,150 @@
+"""`verify --batch`: the file, one table of many verdicts, and what is not done twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.conftest import Outcome
+from tfmigrate.cli import batch as batches
+from tfmigrate.cli.batch import read
+from tfmigrate.errors import UserError
+from tfmigrate.verify.judge.report import Report
+
+Tool = Callable[..., Outcome]
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+    """Verdicts by the old script's text; (old script, options) of each verification that was made."""
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    def verified(old: Path, new: Path | None, options: dict[str, Any], folder: Path | None, where: object) -> Report:
+        made.append((old.name, options))
+        verdict, _, state = old.read_text().strip().partition("; ")
+        if verdict == "missing":
+            raise UserError(f"{old}: no such file")
+        return Report(verdict, "why <it> is so", str(old), state=state or "complete")  # type: ignore[arg-type]
+
+    monkeypatch.setattr(batches, "verified", verified)
+    return made
+
+
+def batch_of(folder: Path, **programs: str) -> Path:
+    file = folder / "pairs.toml"
+    tables = []
+    for name, verdict in programs.items():
+        (folder / name).mkdir()
+        (folder / name / "train.py").write_text(verdict + "\n")
+        tables.append(f'[[program]]\nname = "{name}"\nold = "{name}/train.py"\n')
+    file.write_text("\n".join(tables))
+    return file
+
+
+def test_one_table_of_many_verdicts(tfmigrate: Tool, project: Path, judged: list[object]) -> None:
+    file = batch_of(project, good="EQUIVALENT", bad="DIFFERENT", gone="missing")
+    done = tfmigrate("verify", "--batch", file, "--report", "out")
+    assert done.code == 1
+    assert "1 EQUIVALENT, 1 COULD NOT RUN, 1 DIFFERENT" in done.text
+    assert "[2/3] bad: DIFFERENT" in done.err
+    page = (project / "out" / "index.html").read_text()
+    assert 'href="good/report.html"' in page
+    assert "why &lt;it&gt; is so" in page
+    assert (project / "out" / "bad" / "report.html").exists()
+    cases = ElementTree.parse(project / "out" / "batch.xml").getroot()[0]
+    assert [(case.get("name"), [child.tag for child in case]) for case in cases] == [
+        ("bad", ["failure"]), ("gone", ["error"]), ("good", ["system-out"])
+    ]  # fmt: skip
+    printed = json.loads(tfmigrate("verify", "--batch", file, "--report", "out", "--format", "json").text)
+    assert [row["name"] for row in printed["programs"]] == ["bad", "gone", "good"]
+
+
+def test_what_has_not_changed_is_not_verified_again(tfmigrate: Tool, project: Path, judged: list[Any]) -> None:
+    file = batch_of(project, one="EQUIVALENT", two="EQUIVALENT")
+    assert tfmigrate("verify", "--batch", file).code == 0
+    again = tfmigrate("verify", "--batch", file)
+    assert "one: EQUIVALENT (as before)" in again.err
+    assert len(judged) == 2
+    (project / "two" / "data.csv").write_text("1")
+    tfmigrate("verify", "--batch", file)
+    assert len(judged) == 3
+    tfmigrate("verify", "--batch", file, "--budget", "5")
+    assert len(judged) == 5
+
+
+def test_it_goes_on_where_it_was_interrupted(tfmigrate: Tool, project: Path, judged: list[Any]) -> None:
+    file = batch_of(project, one="EQUIVALENT", two="INCONCLUSIVE; interrupted", three="EQUIVALENT")
+    done = tfmigrate("verify", "--batch", file)
+    assert (done.code, len(judged)) == (130, 2)
+    assert "1 of 3 not verified" in done.text
+    assert "1 of 3 not verified yet" in (project / "verified" / "index.html").read_text()
+    (project / "two" / "train.py").write_text("EQUIVALENT\n")
+    assert tfmigrate("verify", "--batch", file).code == 0
+    assert [name for name, _ in judged].count("train.py") == 4
+
+
+def test_options_of_a_program_of_the_file_and_of_the_command(tfmigrate: Tool, project: Path, judged: list[Any]) -> None:
+    (project / "sub").mkdir()
+    file = batch_of(project, one="EQUIVALENT", two="EQUIVALENT")
+    text = file.read_text().replace('"one"', '"one"\nbudget = 7\nenv = ["A=1", "B=2"]\nsetup = "make.py"', 1)
+    file.write_text("[defaults]\nreplicas = 2\nsmoke = false\n" + text)
+    tfmigrate("verify", "--batch", file, "--budget", "9", "--replicas", "4")
+    one, two = (options for _, options in judged)
+    assert (one["budget"], one["replicas"], one["env"], one["setup"]) == (7, 2, ("A=1", "B=2"), file.parent / "make.py")
+    assert (two["budget"], two["replicas"], two["env"], two["setup"]) == (9, 2, (), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[program]", "not a TOML file"),
+        ("", "no [[program]] in it"),
+        ("[[pair]]\nold = 'x'", "unknown 'pair'; a batch has [defaults] and [[program]]"),
+        ("[[program]]\nnew = 'x'", "program 1 has no `old`"),
+        ("[[program]]\nold = 'x'\nspeed = 3", "program 1: verify has no option 'speed' for a single program"),
+        ("[[program]]\nold = 'x'\nreport = 'y'", "verify has no option 'report' for a single program"),
+        ("[[program]]\nold = 'x'\nreplicas = 1", "program 1: Invalid value for '--replicas'"),
+        ("[[program]]\nold = 'x'\n[[program]]\nold = 'x'", "2 programs are called 'x'; give each a `name`"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_said(tfmigrate: Tool, project: Path, text: str, words: str) -> None:
+    (project / "pairs.toml").write_text(text)
+    done = tfmigrate("verify", "--batch", "pairs.toml")
+    assert done.code == 2
+    assert words in done.err
+    assert done.err.startswith("tfmigrate: pairs.toml: ")
+    assert not (project / "verified").exists()
+
+
+def test_a_folder_stands_for_the_files_in_it(project: Path) -> None:
+    for name in ("a", "b"):
+        batch_of_one = project / name
+        batch_of_one.mkdir()
+        (batch_of_one / "verify.toml").write_text("[[program]]\nname = 'x'\nold = 'old.py'\nnew = 'new.py'\n")
+    items = read(project)
+    assert [(item.name, item.old, item.new) for item in items] == [
+        (f"{name}/x", project / name / "old.py", project / name / "new.py") for name in ("a", "b")
+    ]
+    with pytest.raises(UserError, match=r"there is no verify\.toml"):
+        read(project / ".git")
+
+
+@pytest.mark.parametrize("on", ["ray2", "ray://", "here"])
+def test_an_engine_that_is_not_known_is_said(tfmigrate: Tool, project: Path, on: str) -> None:
+    done = tfmigrate("verify", "old.py", "--on", on)
+    assert done.code == 2
+    assert f"--on {on!r}: give ray, ray://HOST:PORT, slurm or local" in done.err
+
+
+def test_old_is_asked_for_where_there_is_no_batch(tfmigrate: Tool, project: Path) -> None:
+    done = tfmigrate("verify")
+    assert done.code == 2
+    assert "Missing argument 'OLD'" in done.err
+    both = tfmigrate("verify", "old.py", "--batch", "pairs.toml")
+    assert both.code == 2
+    assert "leave OLD" in both.err

@@ -1,0 +1,290 @@
+"""Runs on other machines: two nodes of Ray on this one, processes of submitit, engines that lose what they have."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.errors import UserError
+from tfmigrate.verify.on import job
+from tfmigrate.verify.on.engine import TRIES, Elsewhere, Engine, Lost
+from tfmigrate.verify.on.on_ray import OnRay
+from tfmigrate.verify.on.on_slurm import OnSlurm
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.world import Limits, Run, World
+
+from .processes import alive, dead_soon, wait_for
+
+LIMITS = Limits(seconds=300, sandbox="none")
+ANSWER = json.dumps({"python": [3, 8, 1], "prefix": "/", "found": {"tensorflow": "2.3.4"}})
+
+Interpreter = Callable[[str], Runtime]
+
+
+@pytest.fixture
+def interpreter(tmp_path: Path) -> Interpreter:
+    """A runtime whose interpreter is a shell script that says which TensorFlow it has; $2 is the configuration."""
+
+    def make(body: str) -> Runtime:
+        path = tmp_path / "interpreter"
+        path.write_text(f"#!/bin/sh\nif [ \"$1\" = -c ]; then echo '{ANSWER}'; exit; fi\n{body}")
+        path.chmod(0o755)
+        return Runtime(path, (3, 8, 1), "2.3.4", None)
+
+    return make
+
+
+WRITES = f"""
+{sys.executable} - "$2" <<'END'
+import json, os, sys
+config = json.load(open(sys.argv[1]))
+events = [
+    {{"event": "start", "python": "3", "tensorflow": "2.3.4", "keras": "2.4", "flavour": "tf.keras", "devices": [],
+      "device_kind": "logical CPU", "replicas": 2}},
+    {{"event": "step", "fit": 0, "epoch": 0, "step": 0, "loss": len(open(config["script"]).read())}},
+    {{"event": "end", "ok": True, "error": None, "seconds": 1.0, "train_seconds": 1.0, "samples_per_second": None,
+      "peak_memory_bytes": 1}},
+]
+with open(os.path.join(config["output"], "trace.jsonl"), "w") as file:
+    for event in events:
+        file.write(json.dumps(event) + "\\n")
+open(os.path.join(config["output"], "weights.npz"), "w").write(config["initial_weights"] or "first")
+print("hello from", sorted(os.listdir(".")), config["stubs"] is not None, config["setup"] is not None)
+END
+"""
+"""An interpreter's body that records one step, whose loss is the script's length."""
+
+
+@dataclass
+class Here:
+    """An engine of one machine, this one, that does each job at once, and loses the first `losses`."""
+
+    losses: int = 0
+    at_once: int = 4
+    done: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def submit(self, packed: bytes, world: World) -> Here:
+        self.packed = packed
+        return self
+
+    def result(self, seconds: float) -> bytes | None:
+        with self.lock:
+            self.done += 1
+            if self.done <= self.losses:
+                raise Lost("the node is gone")
+        return job.do(self.packed)
+
+    def cancel(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def world(role: str, runtime: Runtime, program: Path, **more: object) -> World:
+    return World(role, "genuine", runtime, program, "train.py", replicas=1, **more)  # type: ignore[arg-type]
+
+
+def seen(run: Run) -> object:
+    return run.outcome, run.message, [step.loss for step in run.trace.steps], run.written, run.trace.start, run.workers
+
+
+def test_a_run_elsewhere_is_what_it_is_here(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
+    (program / "data").mkdir()
+    (program / "data" / "rows.csv").write_text("1,2\n")
+    (tmp_path / "made.py").write_text("")
+    (tmp_path / "stub.py").write_text("")
+    runtime = interpreter(WRITES)
+    asked = world(
+        "old", runtime, program,
+        overlay={"train.py": "x = 1\n"}, setup=tmp_path / "made.py", stubs={"cv2": tmp_path / "stub.py"},
+    )  # fmt: skip
+    (here,) = run_all([(asked, None)], LIMITS, [tmp_path / "here"])
+    (there,) = Elsewhere(Here())([(asked, None)], LIMITS, [tmp_path / "there"])
+    assert here.ok, here.message
+    assert seen(there) == seen(here)
+    assert there.stdout_path.read_text() == here.stdout_path.read_text()
+    assert "'data'" in there.stdout_path.read_text()
+    assert there.world == asked
+    assert there.trace.folder == tmp_path / "there" / "trace"
+    assert any(note.startswith("on ") for note in there.notes)
+
+
+def test_a_run_starts_from_the_weights_that_were_sent_along(
+    program: Path, interpreter: Interpreter, tmp_path: Path
+) -> None:
+    leader, follower = (world(role, interpreter(WRITES), program) for role in ("old", "new"))
+    first, second = Elsewhere(Here())(
+        [(leader, None), (follower, leader)], LIMITS, [tmp_path / "one", tmp_path / "two"]
+    )
+    assert first.ok
+    assert second.ok
+    assert (first.trace.folder / "weights.npz").read_text() == "first"
+    assert (second.trace.folder / "weights.npz").read_text().endswith("/initial")
+
+
+def test_what_is_lost_with_its_machine_is_done_again(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
+    asked = world("old", interpreter(WRITES), program)
+    (run,) = Elsewhere(Here(losses=TRIES - 1))([(asked, None)], LIMITS, [tmp_path / "run"])
+    assert run.ok
+    assert run.notes.count("done again, because the node is gone") == TRIES - 1
+    with pytest.raises(UserError, match=f"old was lost {TRIES} times with its machine: the node is gone"):
+        Elsewhere(Here(losses=TRIES))([(asked, None)], LIMITS, [tmp_path / "again"])
+
+
+def test_another_version_and_a_missing_interpreter_are_refused(
+    program: Path, interpreter: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = world("old", interpreter(WRITES), program)
+    packed, _ = job.pack(asked, LIMITS, None)
+    with monkeypatch.context() as patched:
+        patched.setattr(job, "__version__", "0.0.1")
+        with pytest.raises(UserError, match=r"has tfmigrate 0\.0\.1, and the run was sent by"):
+            job.unpack(job.do(packed), asked, tmp_path / "run")
+    asked.runtime.python.unlink()
+    monkeypatch.setattr(job.runtimes, "discover", lambda: ())
+    with pytest.raises(UserError, match=r"there is no Python 3\.8\.1, TensorFlow 2\.3\.4: no interpreter with it was"):
+        job.unpack(job.do(packed), asked, tmp_path / "run")
+
+
+def test_a_run_that_was_stopped_is_no_result(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
+    """When the run that others start from fails, they are cancelled."""
+
+    class Slow(Here):
+        cancelled = 0
+
+        def result(self, seconds: float) -> bytes | None:
+            time.sleep(seconds)
+            return None
+
+        def cancel(self) -> None:
+            type(self).cancelled += 1
+
+    stop = threading.Event()
+    stop.set()
+    asked = world("new", interpreter(WRITES), program)
+    run = Elsewhere(Slow())._run(asked, LIMITS, tmp_path / "run", None, stop)
+    assert (run.ok, run.message, Slow.cancelled) == (False, "new: was stopped", 1)
+    assert run.stdout_path.exists()
+
+
+@pytest.fixture(scope="module")
+def ray_nodes() -> Iterator[tuple[Engine, object]]:
+    """Ray with a head that takes no runs, and two nodes of two processors each."""
+    cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed (the extra `cluster`)")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    for _ in range(2):
+        cluster.add_node(num_cpus=2)
+    patch.setenv("RAY_ADDRESS", cluster.address)
+    engine = OnRay(None)
+    yield engine, cluster
+    engine.close()
+    cluster.shutdown()
+    patch.undo()
+
+
+@pytest.mark.starts_processes
+def test_ray_does_runs_on_its_nodes_and_again_when_one_dies(
+    ray_nodes: tuple[OnRay, object], program: Path, interpreter: Interpreter, tmp_path: Path
+) -> None:
+    engine, cluster = ray_nodes
+    assert engine.at_once == 4
+    fast = interpreter(WRITES)
+    worlds = [(world(f"run {i}", fast, program), None) for i in range(6)]
+    runs = Elsewhere(engine)(worlds, LIMITS, [tmp_path / str(i) for i in range(6)])
+    assert [run.message for run in runs] == [""] * 6
+
+    begun = tmp_path / "begun"
+    slow = interpreter(f"echo $$ >> {begun}\n[ $(wc -l < {begun}) -gt 2 ] || sleep 600\n{WRITES}")
+    results: list[Run] = []
+    worlds = [(World(f"run {i}", "genuine", slow, program, "train.py", replicas=2), None) for i in range(2)]
+    thread = threading.Thread(
+        target=lambda: results.extend(Elsewhere(engine)(worlds, LIMITS, [tmp_path / "a", tmp_path / "b"]))
+    )
+    thread.start()
+    assert wait_for(lambda: begun.exists() and len(begun.read_text().split()) == 2, 60)
+    for node in list(cluster.worker_nodes):  # type: ignore[attr-defined]
+        cluster.remove_node(node, allow_graceful=False)  # type: ignore[attr-defined]
+    cluster.add_node(num_cpus=2)  # type: ignore[attr-defined]
+    thread.join(180)
+    assert [run.message for run in results] == ["", ""]
+    assert all(any(note.startswith("done again, because ") for note in run.notes) for run in results)
+
+
+CTRL_C = """
+import signal, sys
+from pathlib import Path
+from tfmigrate.verify.on.engine import Elsewhere
+from tfmigrate.verify.on.on_ray import OnRay
+from tfmigrate.verify.on.on_slurm import OnSlurm
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.world import Limits, World
+signal.signal(signal.SIGINT, signal.default_int_handler)
+which, interpreter, program, results = sys.argv[1], *map(Path, sys.argv[2:])
+engine = OnRay(None) if which == "ray" else OnSlurm(results / "jobs", "local", 600, False)
+runtime = Runtime(interpreter, (3, 8, 1), "2.3.4", None)
+world = World("one", "genuine", runtime, program, "train.py", replicas=1)
+try:
+    Elsewhere(engine)([(world, None)], Limits(seconds=600, sandbox="none"), [results / "run"])
+finally:
+    engine.close()
+"""
+
+
+@pytest.mark.starts_processes
+@pytest.mark.parametrize("which", ["ray", "slurm"])
+def test_ctrl_c_ends_what_goes_on_elsewhere(
+    which: str, program: Path, interpreter: Interpreter, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if which == "ray":
+        request.getfixturevalue("ray_nodes")
+    else:
+        pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
+    pid = tmp_path / "pid"
+    runtime = interpreter(f"echo $$ > {pid}\nsleep 600\n")
+    command = [sys.executable, "-c", CTRL_C, which, runtime.python, program, tmp_path / "results"]
+    process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        assert wait_for(lambda: pid.exists() and bool(pid.read_text()), 60)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert b"KeyboardInterrupt" in stderr
+    assert dead_soon(int(pid.read_text()))
+    assert not alive(int(pid.read_text()))
+
+
+@pytest.mark.starts_processes
+def test_submitit_does_runs(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
+    pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
+    engine = OnSlurm(tmp_path / "jobs", "local", 60, gpus=False)
+    worlds = [(world(f"run {i}", interpreter(WRITES), program), None) for i in range(2)]
+    runs = Elsewhere(engine)(worlds, LIMITS, [tmp_path / "a", tmp_path / "b"])
+    assert [run.message for run in runs] == ["", ""]
+
+
+def test_slurm_that_is_not_there_is_said() -> None:
+    pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
+    with pytest.raises(UserError, match="--on slurm: "):
+        OnSlurm(Path("jobs"), "slurm", 60, gpus=False)
+
+
+def test_a_trace_is_read_where_it_was_put(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
+    """A world that starts from a finished run, as controls do."""
+    asked = world("old", interpreter(WRITES), program)
+    (first,) = Elsewhere(Here())([(asked, None)], LIMITS, [tmp_path / "one"])
+    (second,) = Elsewhere(Here())([(asked, Trace(first.trace.folder))], LIMITS, [tmp_path / "two"])
+    assert (second.trace.folder / "weights.npz").read_text().endswith("/initial")

@@ -1,0 +1,89 @@
+"""What a deciding rule looks at: one module that leaves the old Keras, in its program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import libcst as cst
+
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.names.tables import Tables
+from tfmigrate.settings import Settings
+from tfmigrate.understand.lifecycle import Facts, ProgramFacts
+from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import ModelObject, options
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, eq=False)
+class Migration:
+    """The program that a module belongs to."""
+
+    facts: ProgramFacts
+    drafts: Mapping[Module, Draft] = field(default_factory=dict)
+    leaving: Set[Module] = frozenset()
+    """The modules that leave the old Keras."""
+    single: Set[ModelObject] = frozenset()
+    """Models that no strategy has to do with."""
+    raised: Mapping[cst.Call, Unit] = field(default_factory=dict)
+    """The sessions whose settings shall stand further up: see late_devices.Raised."""
+    _known: dict[Callable[..., Any], Any] = field(default_factory=dict)
+
+    def once(self, find: Callable[[Migration], _T]) -> _T:
+        """What `find` says of the program, which is found once for all its modules."""
+        if find not in self._known:
+            self._known[find] = find(self)
+        known: _T = self._known[find]
+        return known
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """One module, for the rules that decide about it: each is a module of plan/ with a function check(context)."""
+
+    draft: Draft
+    tables: Tables
+    migration: Migration
+    unread: Set[cst.ImportAlias] = frozenset()
+    """What the module imports and nothing reads."""
+
+    @property
+    def facts(self) -> Facts:
+        return self.draft.facts
+
+    @property
+    def scopes(self) -> Scopes:
+        return self.draft.scopes
+
+    @property
+    def settings(self) -> Settings:
+        return self.draft.settings
+
+    @property
+    def tf(self) -> str:
+        """The name of TensorFlow in the module."""
+        return self.draft.tf
+
+    @property
+    def quote(self) -> str:
+        return self.draft.quote
+
+    @property
+    def modules(self) -> Mapping[Module, Facts]:
+        """All modules of the program."""
+        return self.migration.facts.modules
+
+    @property
+    def single(self) -> Set[ModelObject]:
+        return self.migration.single
+
+    @cached_property
+    def spread(self) -> Facts:
+        """The module without its uses of models that no strategy has to do with."""
+        facts = self.draft.facts
+        return replace(facts, uses=[use for use in facts.uses if not options(use.receiver) <= self.single])

@@ -1,0 +1,76 @@
+"""Runs as jobs of Slurm, through submitit; without Slurm as processes here, which shows that a set-up works.
+
+What a site asks of its jobs (partition, account) is read by sbatch from the variables it knows (SBATCH_PARTITION).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tfmigrate.errors import UserError
+from tfmigrate.verify.on import job
+from tfmigrate.verify.on.engine import Lost
+from tfmigrate.verify.run.world import World
+
+POLL_SECONDS = 0.1
+MARGIN_MINUTES = 10
+"""Beyond the run's own limit: to unpack it, and to find or make its interpreter."""
+
+
+@dataclass(frozen=True)
+class SlurmTask:
+    job: Any
+    lost: type[Exception]
+
+    def result(self, seconds: float) -> bytes | None:
+        deadline = time.monotonic() + seconds
+        while not self.job.done():
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(POLL_SECONDS)
+        try:
+            answer: bytes = self.job.result()
+        except self.lost as error:
+            raise Lost(" ".join(str(error).split())[:200]) from None
+        return answer
+
+    def cancel(self) -> None:
+        self.job.cancel(check=False)
+
+
+class OnSlurm:
+    """`folder` is one that all machines share: jobs and what they answer lie there. Raises UserError where there is no
+    submitit, or no Slurm."""
+
+    def __init__(self, folder: Path, cluster: Literal["slurm", "local"], seconds: float, gpus: bool) -> None:
+        try:
+            import submitit
+        except ModuleNotFoundError:
+            raise UserError(f"--on {cluster} needs submitit: pip install 'tfmigrate[cluster]'") from None
+        try:
+            self.executor = submitit.AutoExecutor(folder, cluster=cluster)
+        except RuntimeError as error:
+            raise UserError(f"--on {cluster}: {error}") from None
+        self.lost = submitit.core.utils.UncompletedJobError
+        self.minutes = int(seconds // 60) + MARGIN_MINUTES
+        self.gpus = gpus
+
+    @property
+    def at_once(self) -> int:
+        return 64
+
+    def submit(self, packed: bytes, world: World) -> SlurmTask:
+        on_gpus = self.gpus and world.kind != "genuine"
+        self.executor.update_parameters(
+            name="tfmigrate",
+            timeout_min=self.minutes,
+            cpus_per_task=1 if on_gpus else world.replicas,
+            gpus_per_node=world.replicas if on_gpus else 0,
+        )
+        return SlurmTask(self.executor.submit(job.do, packed), self.lost)
+
+    def close(self) -> None:
+        """Each job was waited for, or cancelled."""
