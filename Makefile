@@ -6,7 +6,7 @@ BIN := .venv/bin
 DEMO := build/demo
 SOURCES := pyproject.toml
 
-.PHONY: demo test check docs bench field gpu reliability trust runtimes lint types clean
+.PHONY: demo test check docs bench field gpu reliability release trust runtimes lint types clean
 
 demo: .venv/verify runtimes
 	rm -rf $(DEMO)
@@ -49,6 +49,10 @@ reliability: .venv/dev
 		$(BIN)/python -m pytest -n 2 tests/everyday/test_kill.py tests/everyday/test_programs.py \
 		tests/everyday/test_properties.py tests/everyday/test_foreign_code.py \
 		tests/understand/test_scopes_property.py tests/test_budget.py
+
+# Version, changelog, build, metadata, and the wheel tried in a fresh environment of each Python that is here.
+release: .venv/dev
+	$(BIN)/python tools/release.py
 
 # Every right pair three times, and every mistake that can be made in one: false alarms, misses, wrong causes. Resumable.
 trust: .venv/dev runtimes

@@ -22,12 +22,16 @@ GROUPS = {
     "TFM5": "Names that do not exist",
     "TFM6": "The project around the code",
 }
-SAFETY = {
-    "safe": "rewritten",
-    "unsafe": "rewritten on demand",
-    "refuse": "refused, with the reason",
-    "warn": "left as it is, with a warning",
-}
+OUTCOMES = {"safe": "safe fix", "unsafe": "unsafe fix", "refuse": "refused", "warn": "reported"}
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Put the rules into the sidebar by group, each under its code and name; "next" and "previous" take that order."""
+    entries: list[Any] = ["rules/index.md"]
+    for prefix, group in GROUPS.items():
+        found = [rule for rule in rules.all_rules() if rule.code.startswith(prefix)]
+        entries.append({group: [{f"{rule.code} {rule.name}": f"rules/{rule.code}.md"} for rule in found]})
+    config.nav = [{"Rules": entries} if item == {"Rules": "rules/index.md"} else item for item in config.nav or ()]
 
 
 def on_files(files: Files, *, config: MkDocsConfig, **_: Any) -> Files:
@@ -60,7 +64,7 @@ def _fenced(text: str) -> str:
 
 def _rule(rule: rules.Rule) -> str:
     title, _, rest = rule.text.partition("\n")
-    facts = [f"**{rule.code}** `{rule.name}`: {SAFETY[rule.safety]}."]
+    facts = [rule.fix]
     if rule.versions:
         facts.append(f"Versions: {rule.versions}.")
     renamed = _table(
@@ -91,6 +95,6 @@ def _index() -> str:
     for prefix, name in GROUPS.items():
         found = [rule for rule in rules.all_rules() if rule.code.startswith(prefix)]
         if found:
-            rows = "".join(f"| [{r.code}]({r.code}.md) | {r.title} | {SAFETY[r.safety]} |\n" for r in found)
+            rows = "".join(f"| [{r.code}]({r.code}.md) | {r.title} | {OUTCOMES[r.safety]} |\n" for r in found)
             parts.append(f"\n## {name}\n\n| | | |\n|---|---|---|\n{rows}")
     return "".join(parts)

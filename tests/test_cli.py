@@ -18,6 +18,7 @@ import pytest
 from tests.conftest import ROOT, Outcome, git
 from tests.files.test_notebook import written
 from tfmigrate import __version__, cli, migrate
+from tfmigrate.cli.extras import install_line
 from tfmigrate.verify.judge import verdict
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.report import Report
@@ -249,7 +250,8 @@ class TestChoices:
 class TestExplain:
     def test_a_code(self, project: Path, tfmigrate: Tfmigrate) -> None:
         done = tfmigrate("explain", "tfm001")
-        assert (done.code, done.text) == (0, "# Wrap\n\nIt wraps.\n\nWhy.\n")
+        fix = "**TFM001** `wrap`: safe fix, made by `tfmigrate fix`."
+        assert (done.code, done.text) == (0, f"# Wrap\n\n{fix}\n\nIt wraps.\n\nWhy.\n")
 
     def test_the_list(self, project: Path, tfmigrate: Tfmigrate) -> None:
         assert tfmigrate("explain").text == "TFM001  Wrap\nTFM101  Far\n"
@@ -498,7 +500,7 @@ class TestVerify:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
         assert done.returncode == 2
-        assert done.stderr == f"tfmigrate: verify needs {missing}: pip install 'tfmigrate[verify]'\n"
+        assert done.stderr == f"tfmigrate: verify needs {missing}: {install_line('verify')}\n"
 
 
 class TestRuntimes:
@@ -525,7 +527,7 @@ class TestRuntimes:
         done = tfmigrate("runtimes")
         assert done.code == 0
         assert "`tfmigrate runtimes --make tf1.15` builds one" in done.text
-        assert "pip install 'tfmigrate[verify]'" in done.text
+        assert "pip install 'tfmigrate[verify]" in done.text
         assert "No GPU found: logical CPUs stand in" in done.text
 
     def test_make_one(self, tfmigrate: Tfmigrate, made: list[str]) -> None:

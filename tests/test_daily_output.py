@@ -242,3 +242,22 @@ class TestCounts:
         summary = json.loads(tfmigrate("check", "--format", "json", "train.py").out)["summary"]
         told = {file["path"] for file in json.loads(tfmigrate("check", "--format", "json", "train.py").out)["files"]}
         assert summary["scanned"] >= len(told) >= 1
+
+
+def test_further_forms_of_one_report_go_into_files(two_files: Path, tfmigrate: Tfmigrate) -> None:
+    text, machine = (tfmigrate("check", "--format", form).out for form in ("text", "json"))
+    done = tfmigrate("check", "--format", "github", "--also", "text=a b.txt", "--also", "json=report.json")
+    assert done.text.startswith("::warning file=a.py")
+    assert (Path("a b.txt").read_bytes(), Path("report.json").read_bytes()) == (text, machine)
+
+
+@pytest.mark.parametrize("value", ["xml=report.xml", "sarif", "sarif="])
+def test_a_further_form_that_is_none(two_files: Path, tfmigrate: Tfmigrate, value: str) -> None:
+    done = tfmigrate("check", "--also", value)
+    assert done.code == 2
+    assert f"{value!r} is not FORMAT=FILE" in done.err
+
+
+def test_a_further_form_that_cannot_be_written(two_files: Path, tfmigrate: Tfmigrate) -> None:
+    done = tfmigrate("check", "--also", "sarif=no/such/folder.sarif")
+    assert (done.code, "--also no/such/folder.sarif: cannot be written" in done.err) == (2, True)

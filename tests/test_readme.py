@@ -39,13 +39,13 @@ COMMANDS = re.findall(r"^tfmigrate (\w+) ?(.*?) *(?:#.*)?$", README, flags=re.M)
 
 @pytest.mark.parametrize(("name", "arguments"), COMMANDS)
 def test_every_command_line_is_understood(name: str, arguments: str) -> None:
-    assert cli.cli.commands[name].make_context(name, arguments.split()).args == []
+    assert cli.commands()[name].make_context(name, arguments.split()).args == []
 
 
 def test_every_option_exists() -> None:
     known = {
         option
-        for command in cli.cli.commands.values()
+        for command in cli.commands().values()
         for parameter in command.params
         if isinstance(parameter, click.Option)
         for option in parameter.opts
@@ -70,7 +70,7 @@ def test_what_it_links_to_is_there() -> None:
 
 
 def test_every_command_is_told() -> None:
-    assert all(f"tfmigrate {name}" in README for name in cli.cli.commands)
+    assert all(f"tfmigrate {name}" in README for name in cli.commands())
 
 
 def test_the_make_targets_exist() -> None:

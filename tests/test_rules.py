@@ -41,7 +41,7 @@ REQUIREMENTS = [
 
 
 def migrated(data: bytes, rule: Rule) -> FileResult:
-    file = migrate_bytes(data, "example.py", Settings(strategy=rule.strategy))
+    file = migrate_bytes(data, "example.py", Settings(strategy=rule.strategy, unsafe_fixes=rule.safety == "unsafe"))
     assert file.error is None, file.error
     return file
 

@@ -9,24 +9,36 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from tfmigrate import budget, incomplete
+from tfmigrate import late
 from tfmigrate.errors import UserError
-from tfmigrate.files import pins, related, scan, source, write
-from tfmigrate.files import project as project_files
+from tfmigrate.files import scan
 from tfmigrate.files.grep import grep
 from tfmigrate.needles import needles
 from tfmigrate.result import FileResult, Result, no_users
 from tfmigrate.settings import PROJECT, Settings
 
 if TYPE_CHECKING:
+    from tfmigrate import budget, incomplete
+    from tfmigrate.files import pins, related, source, write
+    from tfmigrate.files import project as project_files
     from tfmigrate.files.notebook import Notebook
+else:
+    budget, incomplete = map(late.module, ("tfmigrate.budget", "tfmigrate.incomplete"))
+    pins, related, source, write, project_files = (
+        late.module(f"tfmigrate.files.{name}") for name in ("pins", "related", "source", "write", "project")
+    )
 
 _USERS = (b"tensorflow", b"keras")
 """What a file holds that uses the libraries at all."""
 _STRATEGIES = b"distribute"
 """What a file holds that is on a strategy already."""
+_UNUSED = "TFM009"
+"""The code of a comment that suppresses nothing: no other comment helps against it."""
+_WRAPS = ("TFM001", "TFM010", "TFM1")
+"""How the codes begin of what is migrated, or refused, as a whole: other findings follow from it."""
 _NAMED = 5
 """Files of a program that an error names."""
 POOL_PAYS_FROM = 4
@@ -52,20 +64,75 @@ def files(paths: Sequence[str], settings: Settings) -> Sequence[str]:
 
 def check_within(path: str, settings: Settings) -> FileResult:
     """What `check` finds in one file when it is given the whole repository that the file lies in."""
+    return check_program(path, settings)[0]
+
+
+def check_program(path: str, settings: Settings) -> list[FileResult]:
+    """What `check` finds in one file, and in the files that change together with it, when it is given the whole
+    repository that the file lies in; the file itself first."""
     repository = scan.repository_of(os.path.dirname(os.path.realpath(path)))
-    paths = [path] if repository is None else [path, os.path.relpath(repository)]
+    relative = os.path.relpath if not os.path.isabs(path) else str
+    result = check([path] if repository is None else [path, relative(repository)], settings)
     path = os.path.normpath(path)
-    return next((file for file in check(paths, settings).files if file.path == path), FileResult(path, "unchanged"))
+    program = next((one for one in result.programs if path in one), ())
+    files = {file.path: file for file in result.files}
+    return [
+        files.get(path, FileResult(path, "unchanged")),
+        *(file for name, file in files.items() if name in program and name != path),
+    ]
 
 
-def fix(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> Result:
-    """Migrate in place. Findings say `applied` once their file is on disk; lines are those of the file before."""
+def fix(
+    paths: Sequence[str], settings: Settings, tell: Tell | None = None, accept: Callable[[Result], bool] | None = None
+) -> Result:
+    """Migrate in place. Findings say `applied` once their file is on disk; lines are those of the file before.
+
+    `accept` is asked about each program that would change, and one that it declines stays as it is.
+    """
     plan = _plan(paths, settings, tell)
     told = {file.path: file for file in plan.result.files}
     for group in plan.groups:
-        for file in _written([told[path] for path in group if path in told], plan.read):
+        program = [told[path] for path in group if path in told]
+        if accept is not None and any(file.changed for file in program) and not accept(Result(tuple(program))):
+            continue
+        for file in _written(program, plan.read):
             told[file.path] = file
     return replace(plan.result, files=tuple(told[file.path] for file in plan.result.files))
+
+
+def add_skips(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> tuple[Result, int]:
+    """Write a `tfmigrate: skip` comment for each finding into its file; what is found then, and how many files changed.
+
+    What is left alone takes other findings away with it, so this begins with the wraps and goes on with what is found
+    then. Notebooks stay as they are.
+    """
+    from tfmigrate import skips
+
+    done: set[str] = set()
+    while True:
+        plan = _plan(paths, settings, tell)
+        open_ = [one for _, one in plan.result.findings if one.action != "suppressed" and one.code != _UNUSED]
+        first = {one.code for one in open_ if one.code.startswith(_WRAPS)} or {one.code for one in open_}
+        told = {
+            file.path: replace(file, findings=tuple(one for one in file.findings if one.code in first))
+            for file in plan.result.files
+        }
+        changed = False
+        for group in plan.groups:
+            files = [_with_skips(told[path], plan.read[path], skips) for path in group if path in told]
+            written = {file.path for file in _written(files, plan.read) if file.changed and file.status != "error"}
+            changed, done = changed or bool(written), done | written
+        if not changed:
+            return plan.result, len(done)
+
+
+def _with_skips(file: FileResult, read: _Read, skips: ModuleType) -> FileResult:
+    """A file as it reads with comments for its findings; unchanged where it is a notebook or cannot be read."""
+    found = [one for one in file.findings if one.action != "suppressed" and one.code != _UNUSED]
+    if file.error or read.notebook or not found:
+        return replace(file, after=file.before)
+    write_them = skips.with_skips_in_lines if _names_packages(file.path) else skips.with_skips
+    return replace(file, after=write_them(read.source.text, found), before=read.source.text)
 
 
 def migrate_bytes(data: bytes, path: str, settings: Settings) -> FileResult:
@@ -125,11 +192,16 @@ class _Plan:
 
 def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> _Plan:
     wanted = _needles(settings)
+    sources = [path for path in paths if not _names_packages(path)]
     found = scan.search(
-        paths, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
+        sources, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
+    if not found.found and not _asks_for_projects(settings):
+        errors = tuple(sorted(found.errors, key=lambda file: file.path))
+        users = no_users if errors or settings.asks_for_names else lambda: _users(found.paths)
+        return _Plan(Result(errors, len({*found.paths, *set(paths).difference(sources)}), (), users), {}, ())
     hits = [one for one in found.found if any(needle in one.data for needle in wanted)]
-    programs = _programs(hits, paths, settings)
+    programs = _programs(hits, sources, settings)
     alone = [one for one in found.found if one.path not in programs.files]
     read, unreadable = _read((*programs.files.values(), *alone))
     unreadable = [file for file in unreadable if file.path not in programs.others]
@@ -155,11 +227,25 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     result = Result(
         tuple(sorted(told, key=lambda file: file.path)),
         # Requirements files, and modules outside the given paths, are read when a program of theirs is.
-        len({*found.paths, *(one.path for one in told if one.path in read)}),
+        len({*found.paths, *set(paths).difference(sources), *(one.path for one in told if one.path in read)}),
         tuple(map(tuple, groups)),
         no_users if told or settings.asks_for_names else lambda: _users(found.paths),
     )
     return _Plan(result, read, groups)
+
+
+def _asks_for_projects(settings: Settings) -> bool:
+    """Whether the files round the programs are asked for by themselves."""
+    return any(code.startswith(PROJECT) for code in settings.select)
+
+
+def _names_packages(path: str) -> bool:
+    """Whether a path that was given is a file of requirements, which is no Python, whatever words it holds."""
+    if scan.is_source(path) or not os.path.isfile(path):
+        return False
+    from tfmigrate import project  # Late: most runs are given folders and sources.
+
+    return project.is_part(path)
 
 
 def _users(paths: Sequence[str]) -> int:
@@ -187,7 +273,7 @@ def _with_projects(
     And those that would change, and cannot, because they lie outside the given paths, each with the paths of the files
     that it would change with.
     """
-    if not any(file.changed for file in files) and not any(code.startswith(PROJECT) for code in settings.select):
+    if not any(file.changed for file in files) and not _asks_for_projects(settings):
         return files, {}
     from tfmigrate import project  # Late: a run without a hit has no project to look at.
 

@@ -62,6 +62,11 @@ def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings
     return done
 
 
+def is_part(path: str) -> bool:
+    """Whether a file is one that says which packages its project needs, by its name."""
+    return names_packages(os.path.basename(path))
+
+
 def in_shell_lines(file: FileResult, cells: Notebook, settings: Settings) -> FileResult:
     """A notebook with what is said about the packages that its shell lines install."""
     if not (file.changed or _asked_for(settings)):

@@ -39,6 +39,8 @@ class Finding:
     cell: Cell | None = None
     trail: tuple[str, ...] = ()
     """How the values came here, one step a line, for `explain`."""
+    unsafe: bool = False
+    """Whether a warning is of what `--unsafe-fixes` would rewrite as the message says."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ class FileResult:
             return finding.cell.source_line
         lines = re.split(r"\r\n|\r|\n", self.before)  # Python's lines: a form feed ends none.
         return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as Python counts them, each with its end: a form feed ends none."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
 
 
 def no_users() -> int:

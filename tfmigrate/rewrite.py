@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -20,6 +20,7 @@ from tfmigrate.result import FileResult, Finding, Status
 from tfmigrate.settings import Settings
 from tfmigrate.understand.indentation import shift, spaced
 from tfmigrate.understand.interpreter import interpret
+from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.names import MULTI_GPU_MODEL
 from tfmigrate.understand.program import Module, Program
 from tfmigrate.understand.scopes import Scopes
@@ -77,11 +78,7 @@ def _migrated(read: Mapping[Module, Source]) -> dict[Module, FileResult]:
         return {}
     settings = {module: source.settings for module, source in read.items()}
     facts = interpret(Program(list(read)), _aliases(settings))
-    drafts = {
-        module: Draft(facts.modules[module], Scopes(module), own, read_suppressions(module.text))
-        for module, own in settings.items()
-    }
-    plans = plan_program(facts, drafts, rules.all_rules())
+    plans = _without_unsafe(_planned(facts, settings), facts, settings)
     after = {module: _edited(module, plan) for module, plan in plans.items()}
     objection = _objection(plans, after, settings)
     if objection is not None:
@@ -98,6 +95,50 @@ def _migrated(read: Mapping[Module, Source]) -> dict[Module, FileResult]:
             for module, plan in plans.items()
         }
     return {module: _in_file(result, read[module].text) for module, result in done.items()}
+
+
+def _planned(facts: ProgramFacts, settings: Mapping[Module, Settings]) -> dict[Module, Plan]:
+    drafts = {
+        module: Draft(facts.modules[module], Scopes(module), own, read_suppressions(module.text))
+        for module, own in settings.items()
+    }
+    return plan_program(facts, drafts, rules.all_rules())
+
+
+def _without_unsafe(
+    plans: dict[Module, Plan], facts: ProgramFacts, settings: Mapping[Module, Settings]
+) -> dict[Module, Plan]:
+    """The plans without the rewrites of unsafe rules that nobody asked for; each of them stays as a warning.
+
+    The program is planned again without those rules, because what another rule does may depend on them.
+    """
+    unasked = {module: rules.unsafe_codes() for module, own in settings.items() if not own.unsafe_fixes}
+    if not any(
+        finding.action == "rewrite" and finding.code in unsafe
+        for module, unsafe in unasked.items()
+        for finding in plans[module].findings
+    ):
+        return plans
+    safe = _planned(
+        facts, {m: replace(own, ignore=(*own.ignore, *unasked.get(m, ()))) for m, own in settings.items()}
+    )
+    return {
+        module: replace(plan, findings=_with_withheld(plan.findings, plans[module].findings, unasked.get(module, ())))
+        for module, plan in safe.items()
+    }
+
+
+def _with_withheld(
+    safe: Iterable[Finding], all_of_them: Collection[Finding], unsafe: Collection[str]
+) -> tuple[Finding, ...]:
+    """The findings of a plan without unsafe rules, and what those rules have to say."""
+    used = {finding for finding in safe if finding.code == codes.UNUSED_SUPPRESSION}.difference(all_of_them)
+    withheld = (
+        replace(finding, action="warn", unsafe=True) if finding.action == "rewrite" else finding
+        for finding in all_of_them
+        if finding.code in unsafe
+    )
+    return tuple(sorted({*safe, *withheld} - used))
 
 
 def _edited(module: Module, plan: Plan) -> str:

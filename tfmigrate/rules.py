@@ -20,6 +20,13 @@ from tfmigrate.settings import Strategy
 from tfmigrate.toml import tomllib
 
 Safety = Literal["safe", "unsafe", "refuse", "warn"]
+SAFETY: Mapping[Safety, str] = {
+    "safe": "safe fix, made by `tfmigrate fix`",
+    "unsafe": "unsafe fix: it changes what the program does, and is made with `--unsafe-fixes` only",
+    "refuse": "refused, with the reason; no fix",
+    "warn": "reported and left as it is; no fix",
+}
+"""What `tfmigrate fix` does about a rule, by its `safety`."""
 Leaves = Literal["trap", "change", "nothing"]
 ExampleKind = Literal["rewrite", "unchanged", "refuse"]
 Language = Literal["python", "requirements"]
@@ -104,6 +111,11 @@ class Rule:
     """The `--strategy` that its examples are run with."""
 
     @property
+    def fix(self) -> str:
+        """Code, name, and whether there is a safe or an unsafe fix, as one line of Markdown."""
+        return f"**{self.code}** `{self.name}`: {SAFETY[self.safety]}."
+
+    @property
     def summary(self) -> str:
         """The first paragraph under the title, in one line."""
         body = self.text.split("\n", 1)[1] if "\n" in self.text else ""
@@ -123,6 +135,12 @@ def all_rules() -> tuple[Rule, ...]:
 def by_code() -> dict[str, Rule]:
     """Every rule under its code. Raises RuleError."""
     return {rule.code: rule for rule in all_rules()}
+
+
+@cache
+def unsafe_codes() -> frozenset[str]:
+    """The codes of the rules whose rewrites change what a program does. Raises RuleError."""
+    return frozenset(rule.code for rule in all_rules() if rule.safety == "unsafe")
 
 
 def address(code: str) -> str:

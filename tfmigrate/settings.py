@@ -56,6 +56,8 @@ class Settings:
     """Further qualified names that are `multi_gpu_model`, e.g. a copy kept in "mylib.parallel.multi_gpu_model"."""
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Codes to ignore in files that match a pattern, e.g. (("legacy/", ("TFM2",)),); patterns as in `exclude`."""
+    unsafe_fixes: bool = False
+    """Make the rewrites, too, that change what the program does (`safety = "unsafe"` in the front matter of a rule)."""
     clear_outputs: bool = False
     """Empty the outputs of notebooks that change."""
     baseline: str | None = None
@@ -201,7 +203,7 @@ def _check(key: str, value: Any, where: str) -> Any:
             raise SettingsError(f'{where}: {name} = {value!r} is not a table; write {{ "legacy/" = ["TFM2"] }}')
         _patterns(name, tuple(value), where)
         return tuple((pattern, _strings(f"{name}.{pattern}", codes, where)) for pattern, codes in value.items())
-    if key == "clear_outputs":
+    if key in ("clear_outputs", "unsafe_fixes"):
         if not isinstance(value, bool):
             raise SettingsError(f"{where}: {name} = {value!r} is neither true nor false")
         return value

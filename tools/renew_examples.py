@@ -53,7 +53,9 @@ def _copied(new: Path, old: Path) -> bool:
 
 
 def main() -> None:
-    pages = {rule.path: Settings(strategy=rule.strategy) for rule in rules.all_rules()}
+    pages = {
+        rule.path: Settings(strategy=rule.strategy, unsafe_fixes=rule.safety == "unsafe") for rule in rules.all_rules()
+    }
     for path, settings in {**pages, ROOT / "README.md": Settings(), ROOT / "docs" / "guide.md": Settings()}.items():
         before = path.read_text(encoding="utf-8")
         after = renewed(before, settings)

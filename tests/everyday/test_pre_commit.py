@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -10,8 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.conftest import ROOT, git
+from tfmigrate.files import scan
+from tfmigrate.plan.packages.files import names_packages
 
 pytestmark = pytest.mark.starts_processes
 
@@ -82,6 +86,29 @@ def test_fix_migrates_and_then_the_check_passes(user: Scratch) -> None:
     assert "strategy.scope()" in (user.folder / "train.py").read_text()
     git("add", "train.py", cwd=user.folder)
     assert user.run("tfmigrate-check").returncode == 0
+
+
+def test_requirements_that_are_staged_change_with_the_program(user: Scratch) -> None:
+    user.stage("requirements.txt", "# multi_gpu_model needs these\ntensorflow-gpu==1.15\nkeras==2.2.4\n")
+    assert user.run("tfmigrate-check").returncode == 0
+    user.stage("train.py", TRAIN)
+    assert "files were modified by this hook" in user.run("tfmigrate-fix").stdout
+    assert "strategy.scope()" in (user.folder / "train.py").read_text()
+    assert "keras==" not in (user.folder / "requirements.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.py", "a/b.ipynb", "requirements.txt", "requirements/dev.in", "dev-requirements.txt", "setup.py", "setup.cfg",
+        "pyproject.toml", "Pipfile", "environment.yml", "docker/gpu.Dockerfile", "Dockerfile.gpu", "constraints.txt",
+        "notes.txt", "a.pyc", "package.json", "data/requirements.json", "my_pyproject.toml", "data.yaml",
+    ],
+)  # fmt: skip
+def test_the_hooks_take_what_the_tool_reads(name: str) -> None:
+    read = scan.is_source(name) or names_packages(Path(name).name)
+    for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text()):
+        assert bool(re.search(hook["files"], name)) == read
 
 
 def test_a_notebook_is_looked_at(user: Scratch) -> None:

@@ -30,7 +30,7 @@ history = model.fit(x, y, batch_size=batch, epochs=2, validation_split=0.25)
 
 
 def migrated(text: str, *select: str, ignore: tuple[str, ...] = ()) -> FileResult:
-    (file,) = migrate_sources({"train.py": text}, Settings(select=select, ignore=ignore))
+    (file,) = migrate_sources({"train.py": text}, Settings(select=select, ignore=ignore, unsafe_fixes=True))
     assert file.error is None
     return file
 

@@ -23,7 +23,7 @@ FIT = "model.fit(x, y, batch_size=64)\n"
 def migrated(program: str, **others: str) -> dict[str, FileResult]:
     sources = {f"{name}.py": textwrap.dedent(text).lstrip("\n") for name, text in others.items()}
     sources["train.py"] = HEAD + textwrap.dedent(program).lstrip("\n")
-    files = {file.path: file for file in migrate_sources(sources, Settings())}
+    files = {file.path: file for file in migrate_sources(sources, Settings(unsafe_fixes=True))}
     assert not any(file.error for file in files.values())
     return files
 

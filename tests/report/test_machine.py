@@ -32,6 +32,7 @@ FINDING = {
         "action": {"enum": ["rewrite", "refuse", "warn", "suppressed"]},
         "applied": {"type": "boolean"},
         "left": {"type": "boolean"},
+        "unsafe": {"const": True},
     },
 }
 SCHEMA = {
@@ -84,6 +85,7 @@ def test_json_keeps_the_schema_of_the_design(result: Result) -> None:
         "suppressed": 1,
         "left": 2,
         "skipped": 0,
+        "unsafe": 0,
     }
 
 

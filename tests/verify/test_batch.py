@@ -77,6 +77,17 @@ def test_what_has_not_changed_is_not_verified_again(tfmigrate: Tool, project: Pa
     assert len(judged) == 5
 
 
+def test_on_an_engine_several_are_verified_at_a_time(
+    tfmigrate: Tool, project: Path, judged: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
+    monkeypatch.setenv("TFMIGRATE_HOME", str(project / "home"))
+    file = batch_of(project, one="EQUIVALENT", two="DIFFERENT", three="missing")
+    done = tfmigrate("verify", "--batch", file, "--on", "local")
+    assert (done.code, len(judged)) == (1, 3)
+    assert "1 EQUIVALENT, 1 COULD NOT RUN, 1 DIFFERENT" in done.text
+
+
 def test_it_goes_on_where_it_was_interrupted(tfmigrate: Tool, project: Path, judged: list[Any]) -> None:
     file = batch_of(project, one="EQUIVALENT", two="INCONCLUSIVE; interrupted", three="EQUIVALENT")
     done = tfmigrate("verify", "--batch", file)

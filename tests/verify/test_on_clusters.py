@@ -178,6 +178,15 @@ def test_a_run_that_was_stopped_is_no_result(program: Path, interpreter: Interpr
     assert run.stdout_path.exists()
 
 
+def test_ctrl_c_in_another_thread_ends_the_runs_of_this_one(
+    program: Path, interpreter: Interpreter, tmp_path: Path
+) -> None:
+    elsewhere = Elsewhere(Here())
+    elsewhere.interrupted.set()
+    with pytest.raises(KeyboardInterrupt):
+        elsewhere([(world("old", interpreter(WRITES), program), None)], LIMITS, [tmp_path / "run"])
+
+
 @pytest.fixture(scope="module")
 def ray_nodes() -> Iterator[tuple[Engine, object]]:
     """Ray with a head that takes no runs, and two nodes of two processors each."""

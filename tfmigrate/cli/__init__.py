@@ -1,6 +1,7 @@
 """The command line: options in, exit code out.
 
-Nothing heavy is imported at the top, here and in the commands: most runs hit nothing and end here.
+Nothing heavy is imported at the top, here and in the commands: most runs hit nothing and end here. The module of a
+command is loaded when it is asked for.
 """
 
 from __future__ import annotations
@@ -10,19 +11,14 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from tfmigrate import __version__
-from tfmigrate.cli.check import check
-from tfmigrate.cli.checkpoint import checkpoint
-from tfmigrate.cli.explain import explain
-from tfmigrate.cli.fix import fix
 from tfmigrate.cli.output import COULD_NOT_RUN, INTERRUPTED, complain, say
-from tfmigrate.cli.runtimes import runtimes
-from tfmigrate.cli.verify import verify
 from tfmigrate.errors import UserError
 
 
@@ -61,11 +57,24 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return COULD_NOT_RUN
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+COMMANDS = ("check", "checkpoint", "explain", "fix", "runtimes", "server", "verify")
+"""Each is a module of this folder with a command of the same name."""
+
+
+def commands() -> dict[str, click.Command]:
+    """All commands, by name."""
+    return {name: getattr(import_module(f"tfmigrate.cli.{name}"), name) for name in COMMANDS}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return getattr(import_module(f"tfmigrate.cli.{cmd_name}"), cmd_name) if cmd_name in COMMANDS else None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tfmigrate")
 def cli() -> None:
     """Take Keras multi_gpu_model out, put tf.distribute.MirroredStrategy in, and prove that training is the same."""
-
-
-for _command in (check, fix, explain, verify, checkpoint, runtimes):
-    cli.add_command(_command)

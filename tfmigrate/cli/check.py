@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from tfmigrate import migrate
-from tfmigrate.cli.inputs import choices_of, paths_of, pipeline_options, read_stdin, result_of
+from tfmigrate.cli.inputs import Choices, choices_of, paths_of, pipeline_options, read_stdin, result_of
 from tfmigrate.cli.output import COULD_NOT_RUN, Output, complain, say, show, write
 from tfmigrate.cli.progress import Progress
 from tfmigrate.report import summary
@@ -21,37 +21,71 @@ from tfmigrate.result import Result
 @pipeline_options
 @click.option("--baseline", metavar="FILE", help="Leave out the findings that this file knows.")
 @click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Make that file; no report.")
+@click.option("--add-skips", is_flag=True, help="Write a `# tfmigrate: skip[CODE]` comment for each finding.")
+@click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @click.option("--show-files", is_flag=True, help="List the files that would be looked at, and nothing else.")
 def check(
     paths: tuple[str, ...],
     changed: str | None,
     stdin_filename: str,
     write_baseline: Path | None,
+    add_skips: bool,
+    watch: bool,
     show_files: bool,
     **options: Any,
 ) -> int:
-    """Say what is there and what would be done; write nothing. `-` reads stdin.
+    """Report what is there and what would be done; write nothing. `-` reads stdin.
 
     Exit code: 0 nothing, 1 something, 2 could not run.
     """
     choices = choices_of(paths, options, stdin_filename)
-    chosen, output = choices.settings, choices.output
+    chosen = choices.settings
+    if watch:
+        if paths == ("-",) or write_baseline or show_files or add_skips:
+            others = "`-`, --write-baseline, --add-skips and --show-files"
+            raise click.UsageError(f"--watch checks files again and again; leave {others} out")
+        from tfmigrate.cli import watching
+
+        watching.watch(lambda: _report(paths, changed, choices), lambda: paths_of(paths, changed), chosen)
     if show_files:
         write("".join(f"{path}\n" for path in migrate.files(paths_of(paths, changed), chosen)))
         return 0
-    if paths == ("-",):
+    if paths == ("-",) and not add_skips:
         paths = (stdin_filename,)
         result = result_of(migrate.migrate_bytes(read_stdin(), stdin_filename, chosen))
+    elif add_skips:
+        return _add_skips(paths_of(paths, changed), choices)
+    elif write_baseline:
+        return _write_baseline(_checked(paths_of(paths, changed), choices), write_baseline)
     else:
-        paths = tuple(paths_of(paths, changed))
-        with Progress(output.quiet) as progress:
-            result = migrate.check(paths, chosen, progress)
-    if write_baseline:
-        return _write_baseline(result, write_baseline)
+        return _report(paths, changed, choices)
+    return _shown(result, paths, choices)
+
+
+def _report(paths: tuple[str, ...], changed: str | None, choices: Choices) -> int:
+    """Check paths and show what was found; the exit code."""
+    wanted = paths_of(paths, changed)
+    return _shown(_checked(wanted, choices), wanted, choices)
+
+
+def _checked(paths: Sequence[str], choices: Choices) -> Result:
+    with Progress(choices.output.quiet) as progress:
+        return migrate.check(paths, choices.settings, progress)
+
+
+def _shown(result: Result, paths: Sequence[str], choices: Choices) -> int:
+    chosen, output = choices.settings, choices.output
     if chosen.baseline:
         result = _without_known(result, Path(chosen.baseline), paths, output)
     show(result, chosen, sys.stdout, output)
     return choices.exit_code(summary.check_exit_code(result))
+
+
+def _add_skips(paths: Sequence[str], choices: Choices) -> int:
+    with Progress(choices.output.quiet) as progress:
+        result, files = migrate.add_skips(paths, choices.settings, progress)
+    choices.output.say(f"Comments were added to {files} file{'' if files == 1 else 's'}.")
+    return _shown(result, paths, choices)
 
 
 def _write_baseline(result: Result, path: Path) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tfmigrate.cli.extras import install_line
 from tfmigrate.cli.output import write
 from tfmigrate.errors import UserError
 
@@ -28,7 +29,7 @@ def checkpoint(old: Path, new: Path, model: Path | None) -> int:
     try:
         from tfmigrate.checkpoint.convert import convert
     except ModuleNotFoundError as error:
-        raise UserError(f"checkpoint needs {error.name}: pip install 'tfmigrate[verify]'") from None
+        raise UserError(f"checkpoint needs {error.name}: {install_line('verify')}") from None
     done = convert(old, new, model)
     write(f"{new}: {done.weights} weights of {done.layers} layers, taken out of {done.template}.\n")
     if done.dropped_optimizer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,28 +15,46 @@ from tfmigrate.cli.output import deliver, show, write_bytes
 from tfmigrate.cli.progress import Progress
 from tfmigrate.printable import visible
 from tfmigrate.report import summary
+from tfmigrate.result import Result
 
 
 @click.command()
 @pipeline_options
 @click.option("--diff", is_flag=True, help="Print a patch that `git apply` takes; write nothing.")
+@click.option("-i", "--interactive", is_flag=True, help="Show each program's patch, and ask before it is written.")
 @click.option("--clear-outputs", is_flag=True, default=None, help="Empty the outputs of notebooks that change.")
-def fix(paths: tuple[str, ...], changed: str | None, diff: bool, stdin_filename: str, **options: Any) -> int:
+def fix(
+    paths: tuple[str, ...],
+    changed: str | None,
+    diff: bool,
+    interactive: bool,
+    stdin_filename: str,
+    **options: Any,
+) -> int:
     """Migrate in place. `-` migrates stdin to stdout and reports on stderr.
 
     Exit code: 0 all done, 1 something refused or left (--diff: a patch exists), 2 could not run.
     """
     if diff and options["format"] is not None:
         raise click.UsageError("--diff prints a patch; leave --format out, or use check for a report")
+    if interactive and (diff or paths == ("-",)):
+        raise click.UsageError("--interactive asks before it writes files; leave --diff and `-` out")
     choices = choices_of(paths, options, stdin_filename)
     if diff:
         return choices.exit_code(_print_patch(paths, changed, stdin_filename, choices))
     if paths == ("-",):
         return choices.exit_code(_fix_stdin(stdin_filename, choices))
     with Progress(choices.output.quiet) as progress:
-        result = migrate.fix(paths_of(paths, changed), choices.settings, progress)
+        accept = _asking(choices, progress) if interactive else None
+        result = migrate.fix(paths_of(paths, changed), choices.settings, progress, accept)
     show(result, choices.settings, sys.stdout, choices.output)
     return choices.exit_code(summary.fix_exit_code(result))
+
+
+def _asking(choices: Choices, progress: Progress) -> Callable[[Result], bool]:
+    from tfmigrate.cli.asking import Questions
+
+    return Questions(choices.settings, choices.output.colour, progress.clear).accept
 
 
 def _print_patch(paths: tuple[str, ...], changed: str | None, stdin_filename: str, choices: Choices) -> int:

@@ -25,6 +25,20 @@ def _codes(context: click.Context, parameter: click.Parameter, values: tuple[str
     return codes or None  # None: not given, so that pyproject.toml counts.
 
 
+def _forms(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[settings.Format, Path], ...]:
+    known: tuple[settings.Format, ...] = get_args(settings.Format)
+    found = []
+    for value in values:
+        name, _, file = value.partition("=")
+        form = next((one for one in known if one == name), None)
+        if form is None or not file:
+            raise click.BadParameter(f"{value!r} is not FORMAT=FILE with one of the formats {', '.join(known)}")
+        found.append((form, Path(file)))
+    return tuple(found)
+
+
 _PIPELINE_OPTIONS = (
     click.argument("paths", nargs=-1, metavar="[PATHS]..."),
     click.option("--target", metavar="VERSION", help="Oldest TensorFlow the output must run on (2.4 or later)."),
@@ -50,6 +64,11 @@ _PIPELINE_OPTIONS = (
     click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="Not these."),
     click.option(
         "--exclude", multiple=True, callback=_codes, metavar="PATTERN", help="Leave out, as .gitignore would."
+    ),
+    click.option(
+        "--unsafe-fixes/--no-unsafe-fixes",
+        default=None,
+        help="Also make the rewrites that change what the program does.",
     ),
     click.option("--format", type=click.Choice(get_args(settings.Format)), help="Form of the report."),
     click.option(
@@ -78,6 +97,13 @@ _PIPELINE_OPTIONS = (
     click.option("--isolated", is_flag=True, help="Read no configuration file."),
     click.option(
         "-o", "--output-file", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to this file."
+    ),
+    click.option(
+        "--also",
+        multiple=True,
+        callback=_forms,
+        metavar="FORMAT=FILE",
+        help="Write the report to this file too, in this form; may be repeated.",
     ),
     click.option("--statistics", is_flag=True, help="Count the findings by code and outcome."),
     click.option("-q", "--quiet", is_flag=True, help="Print findings and errors, nothing else."),
@@ -112,7 +138,7 @@ def choices_of(paths: Sequence[str], options: dict[str, Any], stdin_filename: st
     """Reads the configuration; `options` as the command has them. Raises SettingsError and UsageError."""
     options = dict(options)
     quiet, statistics, colour = options.pop("quiet"), options.pop("statistics"), options.pop("color")
-    output = Output(options.pop("output_file"), colour, statistics, quiet)
+    output = Output(options.pop("output_file"), colour, statistics, quiet, options.pop("also"))
     exit_zero, config, isolated = options.pop("exit_zero"), options.pop("config"), options.pop("isolated")
     if config and isolated:
         raise click.UsageError("--isolated reads no configuration file; leave --config out")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Literal, TextIO
@@ -13,7 +13,7 @@ import click
 from tfmigrate.errors import UserError
 from tfmigrate.printable import visible
 from tfmigrate.result import Result
-from tfmigrate.settings import Settings
+from tfmigrate.settings import Format, Settings
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
@@ -39,6 +39,8 @@ class Output:
     """The findings counted, and not told one by one."""
     quiet: bool = False
     """The findings alone."""
+    also: tuple[tuple[Format, Path], ...] = ()
+    """Further forms of the same report, each with its file."""
 
     def say(self, message: str) -> None:
         """A remark, on stderr."""
@@ -50,9 +52,12 @@ def show(result: Result, chosen: Settings, stream: TextIO, output: Output | None
     """Writes the report in the form that the settings ask for. Raises UserError where the file cannot be written."""
     output = output or Output()
     deliver(_rendered(result, chosen, output, output.file is None and stream.isatty()), stream, output.file)
+    for form, file in output.also:
+        data = _rendered(result, replace(chosen, format=form), Output(file), to_terminal=False)
+        deliver(data, stream, file, "--also")
 
 
-def deliver(data: bytes, stream: TextIO, file: Path | None) -> None:
+def deliver(data: bytes, stream: TextIO, file: Path | None, option: str = "--output-file") -> None:
     """Writes to `file`, or to the stream where there is none. Raises UserError where that cannot be."""
     if file is None:
         write_bytes(data, stream)
@@ -60,7 +65,7 @@ def deliver(data: bytes, stream: TextIO, file: Path | None) -> None:
     try:
         file.write_bytes(data)
     except OSError as error:
-        raise UserError(f"--output-file {file}: cannot be written: {error.strerror}") from None
+        raise UserError(f"{option} {file}: cannot be written: {error.strerror}") from None
 
 
 def _rendered(result: Result, chosen: Settings, output: Output, to_terminal: bool) -> bytes:

@@ -26,8 +26,13 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the line away; the next call writes it again."""
         if self.shown:
             self._write("")
+            self.shown = False
 
     def __call__(self, done: int, of: int) -> None:
         now = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tfmigrate.cli.extras import install_line
 from tfmigrate.cli.output import COULD_NOT_RUN, complain, say, write, write_json
 
 
@@ -62,5 +63,5 @@ def runtimes(make: str | None, form: str) -> int:
             version = ".".join(map(str, keras))
             write(f"No runtime with Keras {version}: `tfmigrate runtimes --make {recipe}` builds one.\n")
     if not found:
-        write("No TensorFlow found: pip install 'tfmigrate[verify]' brings today's.\n")
+        write(f"No TensorFlow found: {install_line('verify')} brings today's.\n")
     return code

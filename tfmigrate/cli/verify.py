@@ -13,6 +13,7 @@ import click
 
 from tfmigrate import __version__, settings
 from tfmigrate.cli.amounts import size
+from tfmigrate.cli.extras import install_line
 from tfmigrate.cli.output import write, write_json
 from tfmigrate.errors import UserError
 from tfmigrate.printable import everywhere
@@ -97,7 +98,7 @@ def verify(
         from tfmigrate.verify.report import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
     except ModuleNotFoundError as error:
         package = (error.name or "a package").split(".")[0]
-        raise UserError(f"verify needs {package}: pip install 'tfmigrate[verify]'") from None
+        raise UserError(f"verify needs {package}: {install_line('verify')}") from None
     from tfmigrate.cli.places import place
 
     if folder is not None:

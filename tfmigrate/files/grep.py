@@ -11,6 +11,8 @@ from tfmigrate.files.regular import opened
 
 FEW = 1500
 """Files that one process searches sooner than it makes another."""
+_HANDFUL = 50
+"""Files that Python searches sooner than a library for that is loaded."""
 _BLOCK = 1 << 16  # Nearly every file fits. Room for twice as much is new from the system each time, which takes longer.
 
 
@@ -60,7 +62,7 @@ def _begin(paths: Sequence[str], needles: Sequence[bytes], share: range) -> tupl
 
 def _search(paths: Sequence[str], needles: Sequence[bytes], share: range) -> dict[int, bytes | str]:
     hits: dict[int, bytes | str] = {}
-    holds_any = _finder(needles)
+    holds_any = (_finder if len(share) >= _HANDFUL else _plain_finder)(needles)
     for place in share:
         try:
             data = _read(paths[place])
@@ -79,9 +81,14 @@ def _finder(needles: Sequence[bytes]) -> Callable[[bytes], object]:
     try:
         from ahocorasick_rs import BytesAhoCorasick, MatchKind
     except ImportError:  # Windows on ARM has no wheel of it.
-        return lambda data: any(needle in data for needle in needles)
+        return _plain_finder(needles)
     # The kind of match decides nothing here, but only the leftmost kinds use the processor's vector instructions.
     return BytesAhoCorasick(needles, MatchKind.LeftmostFirst).find_matches_as_indexes
+
+
+def _plain_finder(needles: Sequence[bytes]) -> Callable[[bytes], object]:
+    """As _finder, in Python alone."""
+    return lambda data: any(needle in data for needle in needles)
 
 
 def _read(path: str) -> bytes:

@@ -80,6 +80,14 @@ def search(
     return search.outcome(paths)
 
 
+def walked(paths: Sequence[str], exclude: Sequence[str] = (), root: Path | None = None) -> list[str]:
+    """The files that a search of `paths` reads, and some that it leaves out for a .gitignore; none is opened."""
+    search = _Search((), exclude, root or Path.cwd(), is_source)
+    for path in paths:
+        search.add(path)
+    return [path for path, _ in search.looked_at]
+
+
 class _Search:
     def __init__(
         self, needles: Sequence[bytes], exclude: Sequence[str], root: Path, named: Callable[[str], bool]

@@ -50,4 +50,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "applied": finding.applied,
         "left": is_left(finding),
     }
+    if finding.unsafe:
+        entry["unsafe"] = True
     return entry | ({"cell": finding.cell.number} if finding.cell else {})

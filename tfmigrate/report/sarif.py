@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Any
@@ -14,7 +13,7 @@ from tfmigrate import __version__, rules
 from tfmigrate.printable import visible
 from tfmigrate.report.fingerprint import fingerprinted
 from tfmigrate.report.severity import severity
-from tfmigrate.result import FileResult, Finding, Result
+from tfmigrate.result import FileResult, Finding, Result, lines_of
 from tfmigrate.settings import Settings
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -101,7 +100,7 @@ def _fixes(result: Result) -> dict[str, dict[str, Any]]:
 
 def _replacements(file: FileResult) -> Iterator[dict[str, Any]]:
     """Whole lines; a region that ends a line before the next one begins ends at that one's first column."""
-    before, after = _lines(file.before), _lines(file.after)
+    before, after = lines_of(file.before), lines_of(file.after)
     for kind, start, end, first, last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":
             yield {
@@ -118,11 +117,6 @@ def _region(lines: list[str], start: int, end: int) -> dict[str, int]:
 
     (line, column), (end_line, end_column) = place(start), place(end)
     return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
-
-
-def _lines(text: str) -> list[str]:
-    """As Python counts them, each with its end: a form feed ends none."""
-    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
 
 
 def _notification(file: FileResult) -> dict[str, Any]:

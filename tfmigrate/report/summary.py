@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tfmigrate.result import Finding, Result
 
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from tfmigrate.rules import Rule
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(NamedTuple):
     """Files by status, and findings by what became of them."""
 
     scanned: int
@@ -28,9 +26,11 @@ class Summary:
     """Findings that stay to be done by hand."""
     skipped: int
     """Paths that a walk came by and passed: a pipe, a link that leads outside."""
+    unsafe: int
+    """Warnings of what `--unsafe-fixes` would rewrite; they count among the warnings and among what is left."""
 
     def as_dict(self) -> dict[str, int]:
-        return asdict(self)
+        return self._asdict()
 
 
 def summarize(result: Result) -> Summary:
@@ -48,6 +48,7 @@ def summarize(result: Result) -> Summary:
         suppressed=action["suppressed"],
         left=sum(is_left(finding) for _, finding in result.findings),
         skipped=status["skipped"],
+        unsafe=sum(finding.unsafe for _, finding in result.findings),
     )
 
 
@@ -67,8 +68,8 @@ def _rules() -> dict[str, Rule]:
 
 
 def what_is_left(result: Result) -> str:
-    """One line that names every rule under which something is left, once; empty where nothing is."""
-    found = Counter(finding.code for _, finding in result.findings if is_left(finding))
+    """One line that names every rule under which something is left to a person, once; empty where nothing is."""
+    found = Counter(finding.code for _, finding in result.findings if is_left(finding) and not finding.unsafe)
     known = _rules() if found else {}
     causes = [
         f"{code} {known[code].name if code in known else ''}".rstrip() + (f" ({count} places)" if count > 1 else "")

@@ -63,11 +63,14 @@ def outcome(finding: Finding) -> str:
     """What was done about a finding, in a word or two."""
     if finding.action == "rewrite":
         return "rewritten" if finding.applied else "can be rewritten"
+    if finding.unsafe:
+        return "can be rewritten with --unsafe-fixes"
     return {"refuse": "refused", "warn": "warning", "suppressed": "suppressed"}[finding.action]
 
 
 def counts(result: Result) -> str:
-    """One sentence: files looked at, migrated, refused, in error; and a last line that says what is left."""
+    """One sentence: files looked at, migrated, refused, in error; then a line for what `--unsafe-fixes` would do, and
+    one for what is left."""
     total = summarize(result)
     looked = _number(total.scanned, "file", "files") + " looked at"
     if not result.files:
@@ -85,8 +88,11 @@ def counts(result: Result) -> str:
     told = [f"{_number(count, 'file', 'files')} {what}" for count, what in parts if count]
     others = [(total.warnings, "warning", "warnings"), (total.suppressed, "suppressed use", "suppressed uses")]
     told += [_number(*other) for other in others if other[0]]
-    left = what_is_left(result)
-    return f"{looked}: {', '.join(told)}." + (f"\n{left}" if left else "")
+    lines = [f"{looked}: {', '.join(told)}."]
+    if total.unsafe:
+        places = _number(total.unsafe, "more place is", "more places are")
+        lines.append(f"{places} rewritten with --unsafe-fixes, which changes what the program does.")
+    return "\n".join(filter(None, (*lines, what_is_left(result))))
 
 
 def _number(count: int, one: str, many: str) -> str:

@@ -7,7 +7,7 @@ import re
 import tokenize
 from dataclasses import dataclass
 
-_COMMENT = re.compile(r"#\s*tfmigrate:\s*skip(?:\[([^\]]*)\])?")
+COMMENT = re.compile(r"#\s*tfmigrate:\s*skip(?:\[([^\]]*)\])?")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def in_lines(text: str) -> tuple[Suppression, ...]:
     """As read_suppressions, in a file that is no Python but has its comments from `#` to the end of the line."""
     found = []
     for number, line in enumerate(text.splitlines(), 1) if "tfmigrate" in text else ():
-        match = _COMMENT.search(line)
+        match = COMMENT.search(line)
         if match is not None:
             alone = not line[: match.start()].strip()
             found.append(_suppression(match, number, match.start() + 1, alone))
@@ -40,7 +40,7 @@ def read_suppressions(text: str) -> tuple[Suppression, ...]:
     found = []
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     for token in tokens:
-        match = _COMMENT.match(token.string) if token.type == tokenize.COMMENT else None
+        match = COMMENT.match(token.string) if token.type == tokenize.COMMENT else None
         if match is None:
             continue
         alone = not token.line[: token.start[1]].strip()
