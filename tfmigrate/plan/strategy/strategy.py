@@ -9,6 +9,7 @@ from itertools import combinations
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.device_names import first_gpus, gpus_of
 from tfmigrate.plan.change.expressions import Carrier, names_in
 from tfmigrate.plan.change.folding import constant
 from tfmigrate.plan.strategy.gpus import Kind, kinds
@@ -20,8 +21,6 @@ from tfmigrate.understand.program import Module, Unit, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
 
 _LINE = 100
-_LISTED = 4
-"""Devices that are listed one by one where their number is written out."""
 _REPEATABLE = (cst.Name, cst.Attribute, cst.Subscript)
 """What reads well more than once."""
 
@@ -156,10 +155,10 @@ def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str
     count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
         return count
-    if isinstance(count.tree, cst.Integer) and 0 < count.tree.evaluated_value <= _LISTED:
-        return Written.of(f"[{', '.join(f'{quote}/gpu:{i}{quote}' for i in range(count.tree.evaluated_value))}]")
+    if isinstance(count.tree, cst.Integer):
+        return first_gpus(count, quote)
     ids = _either(wrap, count, carrier, count, Written.of("range(", count, ")"))
-    return Written.of(f"[f{quote}/gpu:{{i}}{quote} for i in ", ids, "]")
+    return gpus_of(ids, quote)
 
 
 def _either(wrap: Wrap, gpus: Written, carrier: Carrier, of_list: Written, of_number: Written) -> Written:
