@@ -26,6 +26,7 @@ NET = """
 
 """
 FOUR = "strategy = tf.distribute.MirroredStrategy(devices=['/gpu:0', '/gpu:1', '/gpu:2', '/gpu:3'])\n"
+TWO = "strategy = tf.distribute.MirroredStrategy(devices=['/gpu:0', '/gpu:1'])\n"
 
 
 def one(code: str) -> FileResult:
@@ -680,3 +681,25 @@ def test_a_try_whose_arms_have_become_one_is_one_path() -> None:
     first, second = "            self.critic = self.critic()\n", '            self.critic.compile("sgd", "mse")\n'
     assert file.after.endswith(scope + first + second)
     assert 'list_physical_devices("GPU")) >= 2' in file.after
+
+
+def test_what_only_says_where_the_weights_are_kept_may_be_spread() -> None:
+    code = """
+    def spread(model, gpus=4, **options):
+        return multi_gpu_model(model, gpus=gpus, **options)
+
+
+    model = spread(net(), 2, cpu_merge=False)
+    model.compile("sgd", "mse")
+    """
+    assert f"{TWO}with strategy.scope():\n    model = spread(" in one(code).after.replace('"', "'")
+
+
+@pytest.mark.parametrize(
+    "spread",
+    ["*[net(), 2]", "net(), **settings", "net(), **{'gpus': 2}", "**{'model': net(), 'cpu_merge': True, 'gpus': 2}"],
+)
+def test_a_number_that_is_spread_is_refused(spread: str) -> None:
+    file = one(f"    model = multi_gpu_model({spread})\n")
+    assert [(f.code, f.action) for f in file.findings if f.action == "refuse"] == [("TFM106", "refuse")]
+    assert file.after == file.before

@@ -148,6 +148,7 @@ def test_a_number_that_only_the_wrapping_method_knows_is_refused_with_both_place
     assert "`gpus`" in message
     assert "before train()" in message
     assert "in make()" in message
+    assert message.endswith("pass what they need to Trainer() and keep it as attributes")
     assert file.after == file.before
 
 
@@ -192,7 +193,10 @@ def test_the_attribute_of_a_parameter_that_nobody_passes_is_refused_for_its_call
     """
     ((code, message),) = refusals(one(dedent(spread)))
     assert code == "TFM102"
-    assert message == "the model is `task.net`, and no call in sight passes anything for `task`"
+    assert message == (
+        "the model is `task.net`, and no call in sight passes anything for `task`: migrate the files that call "
+        "spread() together with this one"
+    )
 
 
 def test_a_method_that_is_told_to_spread_what_another_one_builds_for_one_gpu() -> None:
@@ -207,3 +211,54 @@ def build_parallel(self, gpus):
     after = one(cls(init, MAKE, build, parallel)).after
     assert "        with strategy.scope():\n            self.make()\n" in after
     assert "    def build(self):\n        self.make()\n" in after
+
+
+ALL_AT_ONCE = """
+def __init__(self, gpus=1):
+    self.gpus = gpus
+    self.model = self.build()
+    if self.gpus > 1:
+        self.model = multi_gpu_model(self.model, gpus=self.gpus)
+    self.model.compile("sgd", "mse")
+"""
+BUILD = "def build(self):\n    return net()\n"
+RESUME = """
+def resume(self, path):
+    self.model = self.build()
+    self.model.compile("sgd", "mse")
+    self.model.load_weights(path)
+"""
+
+
+@pytest.mark.parametrize("made", ["Trainer(gpus=4) if big else Trainer()", "chosen(big)"])
+def test_an_object_that_wraps_from_the_beginning_leaves_what_it_builds_later_on_one_gpu(made: str) -> None:
+    chosen = "def chosen(big):\n    return Trainer(gpus=4) if big else Trainer()\n"
+    main = f"""
+def main(big, batches):
+    trainer = {made}
+    trainer.resume("start.weights.h5")
+    trainer.model.fit_generator(batches)
+"""
+    file = one(cls(ALL_AT_ONCE, BUILD, RESUME), chosen, main)
+    assert refusals(file) == []
+    assert STRATEGY.replace("self.strategy", "strategy") in file.after
+    assert "        with strategy.scope():\n            self.model = self.build()\n" in file.after
+    assert file.after.count("strategy.scope()") == 1
+
+
+def test_an_object_whose_models_share_a_variable_of_the_caller_keeps_its_strategy() -> None:
+    """The caller sees both models, but how many GPUs there are is known to the object alone."""
+    main = """
+def main(big, path, batches):
+    trainer = Trainer(gpus=4) if big else Trainer(gpus=2)
+    if path:
+        trainer.resume(path)
+    trainer.model.fit_generator(batches)
+"""
+    file = one(cls(ALL_AT_ONCE, BUILD, RESUME), main)
+    assert refusals(file) == []
+    assert f"        self.gpus = gpus{STRATEGY}" in file.after
+    assert file.after.count("MirroredStrategy") == 1
+    assert file.after.count("with self.strategy.scope():") == 3
+    resume = file.after[file.after.index("def resume") : file.after.index("def main")]
+    assert resume.index("self.strategy.scope()") < resume.index("self.model.compile(")

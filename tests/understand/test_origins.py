@@ -77,6 +77,7 @@ def test_in_a_file_that_uses_keras(what: str) -> None:
     ("code", "text"),
     [
         ("TFM108", "from parallel import multi_gpu_model\n\nmulti_gpu_model(model, 2)\n"),
+        ("TFM108", "import keras\n\nkeras.util.multi_gpu_model(model, 2)\n"),
         ("TFM108", "def multi_gpu_model(m, gpus):\n    return m\n\n\nmulti_gpu_model(model, 2)\n"),
         ("TFM101", 'from tensorflow import keras\n\nspread = getattr(keras.utils, "multi_gpu_model")\n'),
         ("TFM109", 'def f(lib, m):\n    return getattr(lib.utils, "multi_gpu_model")(m, 2)\n'),

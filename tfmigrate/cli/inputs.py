@@ -61,9 +61,9 @@ _PIPELINE_OPTIONS = (
         "arrays as it is, or what suits their size (auto).",
     ),
     click.option("--select", multiple=True, callback=_codes, metavar="CODE", help="Only these (TFM2: all TFM2xx)."),
-    click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="Not these."),
+    click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="All but these."),
     click.option(
-        "--exclude", multiple=True, callback=_codes, metavar="PATTERN", help="Leave out, as .gitignore would."
+        "--exclude", multiple=True, callback=_codes, metavar="PATTERN", help="Leave these files out; as in .gitignore."
     ),
     click.option(
         "--unsafe-fixes/--no-unsafe-fixes",
@@ -110,8 +110,8 @@ _PIPELINE_OPTIONS = (
     click.option(
         "--color", type=click.Choice(("auto", "always", "never")), default="auto", help="When to use colours."
     ),
-    click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 whatever is found; with 2 where it cannot run."),
-    click.option("--stdin-filename", metavar="PATH", default=STDIN, help="What `-` reads: for its name and settings."),
+    click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if something is found."),
+    click.option("--stdin-filename", metavar="PATH", default=STDIN, help="What `-` reads, for its name and settings."),
 )
 
 

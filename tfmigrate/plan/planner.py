@@ -30,7 +30,14 @@ from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
 from tfmigrate.plan.strategy.owner import Home, homes_of
-from tfmigrate.plan.strategy.placement import Placement, make_strategy, placements_of, scope_far_places, scope_methods
+from tfmigrate.plan.strategy.placement import (
+    Placement,
+    called_in_scopes,
+    make_strategy,
+    placements_of,
+    scope_far_places,
+    scope_methods,
+)
 from tfmigrate.plan.strategy.remains import Remains, remains_of
 from tfmigrate.plan.strategy.trail import story_of, trail_of
 from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
@@ -84,16 +91,20 @@ def _settled(
     """The strategies that can be written, and what remains of the modules then. The other wraps join the refused.
 
     A call refused in one home is refused in all, which changes what remains, so this repeats. One whose number of GPUs
-    comes too late is tried at its callers first, and then where it was, with its model built further down.
+    comes too late is tried at its callers first, then where it was, with its model built further down, and then in the
+    object whose method wraps. A function that the scope of another strategy stands round leaves making one to its
+    callers.
     """
     callers: dict[Wrap, Frame] = {}
+    inside: set[cst.CSTNode] = set()
     late: dict[cst.Call, Refusal] = {}
     lowering: set[cst.Call] = set()
+    keeping: set[cst.Call] = set()
     sessions = {module: session_lines(draft.facts, draft.scopes, draft.tf) for module, draft in drafts.items()}
     while True:
         refused.update(_kept_by_their_class(facts, refused))
         left = (wrap for wrap in followed if wrap.call not in refused)
-        homes, homeless = homes_of(left, facts, drafts, callers)
+        homes, homeless = homes_of(left, facts, drafts, callers, inside, keeping)
         refused.update(homeless)
         remains = remains_of(homes, refused, facts, drafts)
         placements, unplaced = placements_of(homes, remains, drafts, lowering, sessions, facts)
@@ -105,8 +116,13 @@ def _settled(
         again = {call for call in unplaced.keys() - tried - lowering if late[call].code == codes.GPUS_TOO_LATE}
         lowering |= again
         callers = {wrap: frame for wrap, frame in callers.items() if wrap.call not in again}
-        refused.update((call, late[call]) for call in unplaced if call not in tried | again)
-        if not homeless and not unplaced:
+        stuck = unplaced.keys() - tried - again
+        kept = {call for call in stuck - keeping if late[call].code == codes.GPUS_TOO_LATE}
+        keeping |= kept
+        refused.update((call, late[call]) for call in unplaced if call in stuck - kept)
+        nested = {*called_in_scopes(placements)} - inside
+        inside |= nested
+        if not homeless and not unplaced and not nested:
             return placements, remains
 
 
@@ -181,7 +197,7 @@ def _migrate(
     scope_far_places(placements, remains, drafts)
     for wrap in wraps:
         draft = drafts[wrap.site.frame.module]
-        draft.say(codes.MULTI_GPU_MODEL, wrap.call, story_of(wrap, draft), "rewrite", trail_of(wrap, facts))
+        draft.say(codes.MULTI_GPU_MODEL, wrap.call, story_of(wrap, draft, facts), "rewrite", trail_of(wrap, facts))
         cautions.say_files_of_old_runs(wrap, facts, drafts)
         cautions.say_undefined(wrap, draft)
     if wraps:

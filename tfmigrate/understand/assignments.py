@@ -6,7 +6,19 @@ import libcst as cst
 
 from tfmigrate.understand import containers, machine
 from tfmigrate.understand.state import Walker
-from tfmigrate.understand.values import Instance, Items, Literal, Mapping, ModelObject, Opaque, Value, options, sites_of
+from tfmigrate.understand.values import (
+    Instance,
+    Items,
+    Literal,
+    Mapping,
+    ModelObject,
+    Opaque,
+    Parameter,
+    Value,
+    is_keras,
+    options,
+    sites_of,
+)
 
 
 def assign(walker: Walker, target: cst.BaseExpression, value: Value) -> None:
@@ -29,6 +41,10 @@ def _set_attribute(walker: Walker, target: cst.Attribute, value: Value) -> None:
     state = walker.state
     receiver = walker.evaluate(target.value)
     for option in options(receiver):
+        if isinstance(option, Opaque | Parameter) and (is_keras(value) or option in state.holders):
+            state.holders.add(option)
+            state.store[(option, target.attr.value)] = value
+            state.effects += 1
         if isinstance(option, Instance | ModelObject):
             state.store[(option, target.attr.value)] = value
             state.effects += 1

@@ -51,6 +51,9 @@ def attribute(walker: Walker, value: Value, name: str) -> Value:
     if isinstance(value, Made):
         return Method(value, name) if value.kind != "tensor" else value
     if isinstance(value, Opaque | Parameter):
+        held = walker.state.attribute(value, name) if value in walker.state.holders else None
+        if held is not None:
+            return held
         return Opaque(f"the {name} of data") if name in _PLAIN else Method(value, name)
     if isinstance(value, Items | Mapping | Literal | Dataset | StrategyObject | EstimatorPart | ScopeOf):
         return Method(value, name)

@@ -27,6 +27,7 @@ from tfmigrate.understand.values import (
     ModelObject,
     Opaque,
     Parallel,
+    Partial,
     ScopeOf,
     Symbol,
     Value,
@@ -119,9 +120,27 @@ def _is_copy(state: State, function: FunctionValue) -> bool:
     return state.copies[function.node]
 
 
+def _apply_partial(walker: Walker, partial: Partial, arguments: Arguments, node: cst.Call) -> Value:
+    """A function is called with what it was given before, and with these arguments: the call shows no more of them."""
+    later = {keyword for keyword, _ in arguments if keyword is not None}
+    given = (*(one for one in partial.arguments if one[0] not in later), *arguments)
+    found: list[Value] = []
+    for callee in in_order(partial.callee):
+        wraps = isinstance(callee, FunctionValue) and callee.owner is None and _is_copy(walker.state, callee)
+        if isinstance(callee, FunctionValue) and not wraps:
+            found.append(call_function(walker, callee, given, None))
+        elif isinstance(callee, Symbol) and names.canonical(callee.name) != names.MULTI_GPU_MODEL:
+            found.append(call_library(walker.state, callee.name, given, node))
+        else:
+            found.append(combined(walker.state, [value for _, value in given], node))
+    return join(*found)
+
+
 def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) -> Value:
     """What one thing returns that may be called here."""
     state = walker.state
+    if isinstance(callee, Partial):
+        return _apply_partial(walker, callee, arguments, node)
     if isinstance(callee, Symbol):
         return call_library(state, callee.name, arguments, node)
     if isinstance(callee, FunctionValue):

@@ -74,6 +74,9 @@ def instantiate(walker: Walker, cls: ClassValue, arguments: Arguments, node: cst
     if isinstance(instance, ModelObject):
         instance.node = node
         instance.sites |= {state.site, *all_sites(value for _, value in arguments)}
+    made = instance.instance if isinstance(instance, ModelObject) else instance
+    if made is not None:
+        made.site, made.call = state.site, node
     initialiser = cls.lookup("__init__")
     if isinstance(initialiser, FunctionValue) and state.may_enter(initialiser):
         enter(walker, initialiser, ((None, instance), *arguments), state.site, node)

@@ -72,7 +72,8 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
         return Opaque("a recursive call", frozenset((state.site,)))
     # A summary was made without a model at hand: what the function does to one is noted at each call that brings it.
     brings_model = any(holds_model(argument) for _, argument in arguments)
-    objects = tuple(one for _, argument in arguments for one in in_order(argument) if isinstance(one, Instance))
+    given = [one for _, argument in arguments for one in in_order(argument)]
+    objects = tuple(one for one in given if isinstance(one, Instance) or one in state.holders)
     summary = state.summaries.get(function.node)
     if summary is not None and not brings_model and summary.objects == objects and state.still_reads(summary.read):
         return renewed(state, summary, arguments, node if node is not None else function.node)
@@ -100,7 +101,8 @@ def enter(
     """
     state = walker.state
     state.entered.add(function.node)
-    frame = Frame(function.module, function.node, function.closure, call, call_node, function.owner)
+    receiver = arguments[0][1] if function.owner is not None and arguments else None
+    frame = Frame(function.module, function.node, function.closure, call, call_node, function.owner, receiver)
     with state.activation(frame) as returns:
         _bind_parameters(walker, function, arguments, frame)
         if isinstance(function.node, cst.Lambda):
@@ -114,7 +116,7 @@ def enter(
 
 def unknown_arguments(walker: Walker, function: FunctionValue) -> Arguments:
     """What a caller out of sight may pass; a part of a model that is the default may be meant too."""
-    frame = Frame(function.module, function.node, function.closure)
+    frame = Frame(function.module, function.node, function.closure, owner=function.owner)
     values: list[Value] = []
     for parameter in positional(function.node.params):
         default = _default(walker, parameter.default, function) if parameter.default is not None else NOTHING

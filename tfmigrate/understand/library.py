@@ -16,6 +16,7 @@ from tfmigrate.understand.values import (
     EstimatorPart,
     Made,
     Opaque,
+    Partial,
     StrategyObject,
     Value,
     all_models,
@@ -53,6 +54,8 @@ def call_library(state: State, name: str, arguments: Arguments, node: cst.Call) 
         return made
     if any(is_keras(value) for value in values):
         return combined(state, values, node)
+    if name == "functools.partial" and arguments and arguments[0][0] is None:
+        return Partial(f"a call of {name}", node=node, callee=values[0], arguments=arguments[1:])
     settings = names.reads_settings(name)
     return Opaque(f"a call of {name}", frozenset() if settings else frozenset((state.site,)), node, settings)
 

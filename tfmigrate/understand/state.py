@@ -20,6 +20,8 @@ from tfmigrate.understand.values import (
     FunctionValue,
     Instance,
     ModelObject,
+    Opaque,
+    Parameter,
     Site,
     Sites,
     Value,
@@ -49,8 +51,9 @@ class Summary:
     """The models that stood behind what it was given."""
     given_sites: Sites
     """Where that was made."""
-    objects: tuple[Instance, ...]
-    """Those of the program's classes that it was given, a method's own first: of others a call returns other things."""
+    objects: tuple[Instance | Opaque | Parameter, ...]
+    """Those that it was given whose attributes are followed, a method's own first: of others it returns other things.
+    """
     read: Reads
     """What it read of them, and of others."""
 
@@ -87,6 +90,8 @@ class State:
         self.classes: list[ClassValue] = []
         self.instances: dict[ClassValue, Value] = {}
         """The first object of each class."""
+        self.holders: set[Opaque | Parameter] = set()
+        """Objects that are not followed and were given models, or parts of them, as attributes."""
         self.entered: set[cst.CSTNode] = set()
         """Functions that were walked, on whatever object."""
         self.entered_on: set[tuple[ClassValue, cst.CSTNode]] = set()
@@ -133,7 +138,7 @@ class State:
             frame = self.tops[frame.module]
         self.store[(frame, name)] = value
 
-    def attribute(self, owner: Instance | ModelObject, name: str) -> Value | None:
+    def attribute(self, owner: Instance | ModelObject | Opaque | Parameter, name: str) -> Value | None:
         """What an attribute of an object was set to; None where nothing in sight set it."""
         found = self.store.get((owner, name))
         self._reads[(owner, name)] = found

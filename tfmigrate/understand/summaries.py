@@ -17,6 +17,7 @@ from tfmigrate.understand.values import (
     Method,
     ModelObject,
     Opaque,
+    Parameter,
     Site,
     Sites,
     Value,
@@ -32,7 +33,7 @@ def summarised(
     call: Site,
     made: Iterable[ModelObject],
     arguments: Arguments,
-    objects: tuple[Instance, ...],
+    objects: tuple[Instance | Opaque | Parameter, ...],
     read: Reads,
 ) -> Summary:
     values = [argument for _, argument in arguments]

@@ -28,6 +28,8 @@ class Frame:
     """The call expression, whose arguments the parameters stand for."""
     owner: ClassValue | None = None
     """The class whose method runs."""
+    receiver: Value | None = None
+    """The object whose method runs."""
     outlived: bool = False
     """Whether a function or class was made in it, which may read its variables when it has ended."""
     ended: bool = False
@@ -102,6 +104,14 @@ class Opaque:
     sites: Sites = frozenset()
     node: cst.CSTNode | None = None
     settings: bool = False
+
+
+@dataclass(frozen=True)
+class Partial(Opaque):
+    """`functools.partial(callee, ...)`: calling it calls `callee` with these arguments and more."""
+
+    callee: Value = field(kw_only=True)
+    arguments: Arguments = field(kw_only=True)
 
 
 def unbound(name: str) -> Opaque:
@@ -224,6 +234,8 @@ class Instance:
     cls: ClassValue
     site: Site | None = None
     """Where it was made; None for the object that a class's methods are walked with."""
+    call: cst.Call | None = None
+    """The call of its class that made it."""
 
 
 @dataclass(frozen=True)

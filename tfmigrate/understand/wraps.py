@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -25,6 +25,10 @@ from tfmigrate.walk import walk
 WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
 
 
+_NEEDED = frozenset(WRAP_PARAMETERS[:2])
+"""What says which model is spread over how many GPUs; the others say where its weights are kept."""
+
+
 def wrap(
     state: State,
     arguments: Arguments,
@@ -40,9 +44,10 @@ def wrap(
     nodes: dict[str, cst.BaseExpression] = {}
     values: dict[str, Value] = {}
     problem = None
-    for position, (argument, (keyword, value)) in enumerate(zip(node.args, arguments, strict=True)):
+    spread: set[str | None] = set()
+    for position, (argument, (keyword, value)) in enumerate(_paired(node.args, arguments)):
         if argument.star:
-            problem = "its arguments are passed as *args or **kwargs"
+            spread.add(keyword)
             continue
         place = parameters.index(keyword) if keyword in parameters else position if keyword is None else -1
         if not 0 <= place < len(parameters):
@@ -50,6 +55,8 @@ def wrap(
             continue
         key = WRAP_PARAMETERS[place] if place < 2 else parameters[place]
         nodes[key], values[key] = argument.value, value
+    if "*" in spread or not spread.isdisjoint(parameters[:2]) or ("**" in spread and len(nodes.keys() & _NEEDED) < 2):
+        problem = "the model or the number of GPUs is passed by *args or **kwargs: write both out"
     relocation = values.get("cpu_relocation")
     omitted = values.get("gpus", NOTHING) == NOTHING and not _asked_for(state, nodes.get("gpus"))
     found = Wrap(
@@ -68,6 +75,19 @@ def wrap(
     state.facts.wraps.append(found)
     state.program_facts.wraps.append(found)
     return Parallel(found)
+
+
+def _paired(
+    args: Sequence[cst.Arg], arguments: Arguments
+) -> Iterator[tuple[cst.Arg, tuple[str | None, Value]]]:
+    """Each argument as it is written, with what it passes; `**` passes as many as its dict is known to hold."""
+    more = len(arguments) - len(args)
+    values = iter(arguments)
+    for arg in args:
+        expanded = more if arg.star == "**" else 0
+        more -= expanded
+        for _ in range(1 + expanded):
+            yield arg, next(values)
 
 
 def _asked_for(state: State, gpus: cst.BaseExpression | None) -> bool:

@@ -14,8 +14,8 @@ from tfmigrate.plan.written import Written
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, is_star_import, only_statement, units_of
 from tfmigrate.understand.reaching import assigned, passed, reaching
 from tfmigrate.understand.scopes import Occurrence
-from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
-from tfmigrate.walk import children, walk
+from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Instance, ModelObject, Site
+from tfmigrate.walk import calls_in, children, walk
 
 _PURE_CALLS = frozenset(
     {
@@ -31,9 +31,15 @@ _LONGEST = 400
 class Carrier:
     """Expresses what an expression means, at another place of the program."""
 
-    def __init__(self, drafts: Mapping[Module, Draft], raised: Set[cst.CSTNode] = frozenset()) -> None:
-        """`raised`: assignments that will stand above every place that something is carried to."""
+    def __init__(
+        self, drafts: Mapping[Module, Draft], raised: Set[cst.CSTNode] = frozenset(), *, to_origins: bool = False
+    ) -> None:
+        """`raised`: assignments that will stand above every place that something is carried to; `to_origins`: an
+        object's attribute is written as what the object was given for it, even where the object has a name, so that two
+        objects which were given the same are seen to agree."""
+        self.to_origins = to_origins
         self.scopes = {module: draft.scopes for module, draft in drafts.items()}
+        self._facts = [draft.facts for draft in drafts.values()]
         self._raised = raised
 
     def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> Written | None:
@@ -146,6 +152,8 @@ class Carrier:
             if parameter is None or frame.call is None or way.target not in frame.call.frame.chain():
                 raise _Unavailable
             site, given = parameter
+            if not is_pure(given):
+                raise _Unavailable  # the caller makes it once
             return self._meaning(given, site, way)
         value = assigned(binding)
         if value is None or not is_pure(value):
@@ -261,20 +269,49 @@ class Carrier:
             raise _Unavailable
         method, unit = setters[0]
         frame = next((frame for frame in way.target.chain() if frame.function is method), None)
-        small = only_statement(unit)
-        if frame is None or not isinstance(small, cst.Assign) or len(small.targets) != 1 or not is_pure(small.value):
-            raise _Unavailable
-        if not isinstance(small.targets[0].target, cst.Attribute):  # one of several: `self.a, self.b = both`
+        if frame is None:
             raise _Unavailable
         order = frame.module.order
         begun = frame is source.frame and order[unit] < order[source.unit]
         if not (begun or (method.name.value == "__init__" and frame is not source.frame)):
             raise _Unavailable
-        if any(
-            owner is not method for owner, block in frame.module.arms(unit) if method in frame.module.ancestors(owner)
-        ):
+        return self._meaning(_always_set_to(unit, method, frame.module), Site(frame, unit), way)
+
+    def attribute_made(self, name: str, source: Site, way: _Way) -> Written:
+        """What the object whose method `source` stands in was given for an attribute where it was made, anywhere.
+
+        Raises _Unavailable where not `__init__` alone sets it, or the object's making is not in sight.
+        """
+        made = source.frame.receiver
+        made = made.instance if isinstance(made, ModelObject) else made
+        if not isinstance(made, Instance) or made.site is None or made.call is None:
             raise _Unavailable
-        return self._meaning(small.value, Site(frame, unit), way)
+        owners = tuple(made.cls.ancestors())
+        kept = _kept_as(owners, name)
+        setters = [setter for cls in owners for setter in setters_of(cls, kept)]
+        if len(setters) != 1 or self._is_set_on_others(kept, owners):
+            raise _Unavailable
+        method, unit = setters[0]
+        frame = _beginning(made, method)
+        if frame is None:
+            raise _Unavailable
+        return self._meaning(_always_set_to(unit, method, frame.module), Site(frame, unit), way)
+
+    def _is_set_on_others(self, name: str, owners: Sequence[ClassValue]) -> bool:
+        """Whether something else than a method sets an attribute of what may be an object of these classes."""
+        own = {part for cls in owners for method in _methods(cls) for part in walk(method)}
+        return any(
+            target.attr.value == name
+            and not all(
+                isinstance(option, Instance) and set(owners).isdisjoint(option.cls.ancestors())
+                for option in facts.options(target.value) or (None,)
+            )
+            for facts in self._facts
+            for node in facts.module.nodes
+            if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign) and node not in own
+            for target in (node.target,)
+            if isinstance(target, cst.Attribute)
+        )
 
     @staticmethod
     def _at(unit: cst.CSTNode, body: cst.Module | cst.BaseSuite, module: Module) -> cst.CSTNode:
@@ -312,11 +349,37 @@ class _Substitution:
             found = self._attribute(node)
             if found is not None:
                 return found
+            if self._is_of_a_caller(node):
+                return self._of_a_caller(node)
+        return self._of_parts(node)
+
+    def _is_of_a_caller(self, node: cst.Attribute) -> bool:
+        """Whether an attribute is that of `self`, and the object another function's."""
+        source = self._source.frame
+        own = receiver_of(source.function)
+        return isinstance(node.value, cst.Name) and node.value.value == own and source is not self._way.target
+
+    def _of_a_caller(self, node: cst.Attribute) -> Written | None:
+        """The attribute of the object by the caller's name for it; where it has none, what the attribute was set to."""
+        ways = (self._of_parts, self._of_origin)
+        first, second = reversed(ways) if self._carrier.to_origins else ways
+        try:
+            return first(node)
+        except _Unavailable:
+            return second(node)
+
+    def _of_origin(self, node: cst.Attribute) -> Written:
+        return self._carrier.attribute_made(node.attr.value, self._source, self._way)
+
+    def _of_parts(self, node: cst.BaseExpression) -> Written | None:
+        """What to write for an expression by what its parts are; None to keep it. Raises _Unavailable."""
         outer = self._own
         if isinstance(node, cst.Lambda | cst.BaseComp):
             self._own = outer | _own_names(node)
-        below = {part: self.expression(part) for part in _below(node)}
-        self._own = outer
+        try:
+            below = {part: self.expression(part) for part in _below(node)}
+        finally:
+            self._own = outer
         parts = {part: new for part, new in below.items() if new is not None}
         if parts and isinstance(node, cst.FormattedString):
             raise _Unavailable  # the quotes of what is put in may end it
@@ -390,6 +453,50 @@ def _arms(binding: Occurrence, frame: Frame) -> Sequence[tuple[cst.CSTNode, cst.
     """(compound statement, block) for each arm that a binding of a frame stands in; a parameter stands in none."""
     function = frame.function or frame.module.tree
     return tuple(frame.module.arms(binding.unit)) if binding.unit is not function else ()
+
+
+def _always_set_to(unit: Unit, method: cst.FunctionDef, module: Module) -> cst.BaseExpression:
+    """What a line assigns to its one attribute whenever its method is run. Raises _Unavailable where it may not be."""
+    small = only_statement(unit)
+    if isinstance(small, cst.Assign) and len(small.targets) == 1:
+        target, value = small.targets[0].target, small.value
+    elif isinstance(small, cst.AnnAssign) and small.value is not None:
+        target, value = small.target, small.value
+    else:
+        raise _Unavailable
+    if not isinstance(target, cst.Attribute) or not is_pure(value):  # one of several: `self.a, self.b = both`
+        raise _Unavailable
+    if any(owner is not method for owner, _ in module.arms(unit) if method in module.ancestors(owner)):
+        raise _Unavailable
+    return value
+
+
+def _beginning(made: Instance, init: cst.FunctionDef) -> Frame | None:
+    """The activation of an `__init__`, of the object's class or of one that it is called from, that began an object."""
+    frame, site, call = None, made.site, made.call
+    for cls in made.cls.ancestors():
+        function = cls.members.get("__init__")
+        if not isinstance(function, FunctionValue) or not isinstance(function.node, cst.FunctionDef):
+            if len(cls.bases) > 1:
+                return None
+            continue
+        frame = Frame(function.module, function.node, function.closure, site, call, cls, made)
+        if function.node is init:
+            return frame
+        asked = list(calls_of_base(function.node))
+        if len(asked) != 1 or len(cls.bases) > 1:
+            return None
+        site, call = Site(frame, asked[0][0]), asked[0][1]
+    return None
+
+
+def calls_of_base(init: cst.FunctionDef) -> Iterator[tuple[Unit, cst.Call]]:
+    """The lines of an `__init__` that call the one of its base class in any case, each with the call."""
+    for unit in units_of(init.body):
+        if isinstance(unit, cst.SimpleStatementLine):
+            for call in calls_in(unit):
+                if isinstance(call.func, cst.Attribute) and call.func.attr.value == "__init__":
+                    yield unit, call
 
 
 def receiver_of(function: cst.CSTNode | None) -> str | None:

@@ -36,7 +36,7 @@ from tfmigrate.understand.values import (
     Items,
     Method,
     ModelObject,
-    Opaque,
+    Partial,
     Value,
     all_models,
     options,
@@ -296,20 +296,18 @@ def _parts(
             yield from _parts(element, part, facts)
     else:
         found = options(value) | {part for one in options(value) for part in _inner(one)}
-        yield node, frozenset(called for one in found for called in _called_by(one, facts))
+        yield node, frozenset(called for one in found for called in _called_by(one))
 
 
-def _called_by(value: Value, facts: Facts) -> Iterator[Value]:
+def _called_by(value: Value) -> Iterator[Value]:
     """What is run where a value is called: the function of a method, of a partial(), and of an object beside itself."""
     if isinstance(value, Method):
         yield value.function or value
     elif isinstance(value, Instance):
         own = value.cls.lookup("call" if _is_loss_class(value.cls) else "__call__")
         yield from (value, own) if own is not None else (value,)
-    elif isinstance(value, Opaque) and isinstance(value.node, cst.Call) and value.node.args:
-        made = facts.symbols.get(value.node.func, "") == "functools.partial"
-        inner = facts.options(value.node.args[0].value) if made else ()
-        functions = [one for one in inner if isinstance(one, FunctionValue)]
+    elif isinstance(value, Partial):
+        functions = [one for one in options(value.callee) if isinstance(one, FunctionValue)]
         yield from functions or (value,)
     else:
         yield value

@@ -14,12 +14,12 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.taken import Links
 from tfmigrate.plan.strategy.backends import other_backend
 from tfmigrate.plan.strategy.kept import keeper_of
-from tfmigrate.plan.strategy.model_group import Refusal, built_apart, home_of, template_problem
+from tfmigrate.plan.strategy.model_group import Refusal, home_of, made_apart, template_problem
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
 from tfmigrate.understand.signatures import misfit
-from tfmigrate.understand.values import ClassValue, Method, Parameter, options
+from tfmigrate.understand.values import ClassValue, Method, Parameter, opaque_sites, options
 from tfmigrate.walk import calls_in, walk
 
 LEFT_ALONE = Refusal("", "")
@@ -73,8 +73,8 @@ def _why_not(
         )
         return Refusal(codes.UNKNOWN_CALLERS if unknown else codes.MADE_ELSEWHERE, problem)
     if home_of(wrap) is None and keeper_of(wrap, facts, drafts) is None:
-        message = f"the parts of the model are built in places that share no caller: {built_apart(wrap)}"
-        return Refusal(codes.MADE_ELSEWHERE, message)
+        message = "the parts of the model are built in places that share no caller: "
+        return Refusal(codes.MADE_ELSEWHERE, f"{message}{made_apart(opaque_sites(wrap.template))}")
     return None
 
 

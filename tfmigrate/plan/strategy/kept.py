@@ -12,15 +12,22 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import receiver_of, setters_of
+from tfmigrate.plan.change.expressions import calls_of_base, receiver_of, setters_of
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.strategy.model_group import Group, Refusal, common_frame, group_of, shares_object, sites_to_cover
+from tfmigrate.plan.strategy.model_group import (
+    Group,
+    Refusal,
+    common_frame,
+    group_of,
+    group_of_object,
+    shares_object,
+    sites_to_cover,
+)
 from tfmigrate.plan.strategy.strategy import Strategy
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
-from tfmigrate.walk import calls_in
 
 _NO_OBJECT = frozenset({"staticmethod", "classmethod"})
 Method = tuple[Module, cst.FunctionDef]
@@ -55,7 +62,7 @@ def keeper_of(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -
             continue
         begun = (frame for frame in frames if frame.function is function.node)
         found = next(begun, None) or Frame(function.module, function.node, function.closure, None, None, cls)
-        if _runs_on_all(function.node, cls, drafts) and isinstance(kept(group_of(found, (wrap,), facts)), Kept):
+        if _runs_on_all(function.node, cls, drafts) and isinstance(kept(group_of_object(found, (wrap,), facts)), Kept):
             return found
     return None
 
@@ -126,19 +133,14 @@ def _runs_on_all(init: cst.FunctionDef, owner: ClassValue, drafts: Mapping[Modul
 
 def _asks_its_base(init: cst.FunctionDef) -> Unit | None:
     """The line of an `__init__` that calls the one of its base class, in any case."""
-    for unit in units_of(init.body):
-        if isinstance(unit, cst.SimpleStatementLine) and any(
-            isinstance(call.func, cst.Attribute) and call.func.attr.value == "__init__" for call in calls_in(unit)
-        ):
-            return unit
-    return None
+    return next((unit for unit, _ in calls_of_base(init)), None)
 
 
 def _is_made_by_then(site: Site, home: Frame) -> bool:
     """Whether `__init__` has made the strategy before a place in a method: not above the call in a derived one."""
-    inits = [one for one in site.chain() if isinstance(one.frame.function, cst.FunctionDef) and one.frame is not home
+    inits = [one for one in site.chain() if isinstance(one.frame.function, cst.FunctionDef)
              and one.frame.function.name.value == "__init__" and _is_method_of(one.frame, home)]  # fmt: skip
-    if site.lifted(home) is not None:
+    if any(one.frame.function is home.function for one in inits):
         return True
     for one in inits:
         assert isinstance(one.frame.function, cst.FunctionDef)
@@ -173,8 +175,9 @@ def place_in_init(
         round_
         for group in groups
         for site in sites_to_cover(group)
-        if (lifted := site.lifted(group.home)) is not None
-        for round_ in (lifted.unit, *home.module.ancestors(lifted.unit))
+        for one in site.chain()
+        if one.frame.function is home.function
+        for round_ in (one.unit, *home.module.ancestors(one.unit))
     }
     last = next((number for number, unit in enumerate(units) if unit in building), len(units) - 1)
     tried = [(unit, strategy_at(unit)) for unit in units[: last + 1]]
@@ -195,9 +198,11 @@ def known_too_late(groups: Iterable[Group], found: Refusal) -> Refusal:
             wrapping, earlier = _name(_method_round(wrap.site.frame)), _first_apart(group, wrap)
             if wrapping and earlier is not None:
                 gpus = wrap.site.frame.module.code(wrap.gpus) if wrap.gpus is not None else "the number of GPUs"
+                owner = group.home.owner
+                made = f"{owner.node.name.value}()" if owner is not None else "__init__()"
                 message = (
                     f"`{gpus}` or the condition of the wrap is not known before {wrapping}(), and a part of the model "
-                    f"may be made before, at {earlier}: let __init__ set what they need as attributes"
+                    f"may be made before, at {earlier}: pass what they need to {made} and keep it as attributes"
                 )
                 return Refusal(codes.GPUS_TOO_LATE, message)
     return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.program import Unit
 from tfmigrate.understand.values import (
     NOTHING,
     Frame,
@@ -22,6 +23,7 @@ from tfmigrate.understand.values import (
     models_of,
     opaque_sites,
     options,
+    unbound,
 )
 
 
@@ -45,7 +47,27 @@ class Group:
 
 
 def group_of(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
+    return _group(home, wraps, related_models(wraps, facts), facts)
+
+
+def group_of_object(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
+    """As group_of, with the models that the same lines of the object's methods build, which the scope stands round."""
     models = related_models(wraps, facts)
+    while True:
+        lines = {unit for model in models for unit in lines_building(model, home)}
+        beside = (model for model in facts.models if not lines.isdisjoint(lines_building(model, home)))
+        grown = models.union(*(model.base_models() for model in beside))
+        if grown == models:
+            return _group(home, wraps, models, facts)
+        models = grown
+
+
+def lines_building(model: ModelObject, home: Frame) -> Iterator[Unit]:
+    """The lines of methods of the home's object under which a model is made."""
+    return (site.unit for site in model.site.chain() if shares_object(site.frame, home))
+
+
+def _group(home: Frame, wraps: tuple[Wrap, ...], models: frozenset[ModelObject], facts: ProgramFacts) -> Group:
     uses = [use for use in facts.uses if concerns(use, models, wraps)]
     return Group(
         home=home,
@@ -138,34 +160,55 @@ def sites_to_cover(group: Group) -> frozenset[Site]:
     return frozenset(sites)
 
 
-def built_apart(wrap: Wrap) -> str:
-    """Of a wrap without a home: two places where parts of its model are made, in words."""
+def made_apart(sites: Iterable[Site]) -> str | None:
+    """Of places that do not all run under one function: two of the outermost, in words."""
     outermost: dict[Frame, Site] = {}
-    for site in opaque_sites(wrap.template):
+    for site in sites:
         *_, last = site.chain()
         outermost.setdefault(last.frame, last)
-    places = []
+    places = set()
     for site in outermost.values():
         line, _ = site.frame.module.position(site.unit)
         function = site.frame.function
         name = f", in {function.name.value}()" if isinstance(function, cst.FunctionDef) else ""
-        places.append((site.frame.module.path, line, name))
-    first, second, *_ = sorted(set(places))
+        places.add((site.frame.module.path, line, name))
+    if len(places) < 2:
+        return None
+    first, second, *_ = sorted(places)
     return " and ".join(f"line {line} of {path}{name}" for path, line, name in (first, second))
+
+
+def _called(frame: Frame) -> str:
+    """`call train()`, of the function of an activation."""
+    function = frame.function
+    if not isinstance(function, cst.FunctionDef):
+        return "call this function"
+    name = function.name.value
+    if name == "__init__" and frame.owner is not None:
+        name = frame.owner.node.name.value
+    return f"call {name}()"
 
 
 def template_problem(wrap: Wrap) -> str | None:
     """What keeps a template from being followed, in words; None where it can be."""
     for option in options(wrap.template):
         if isinstance(option, Parameter):
-            return f"the model is the parameter `{option.name}`, and no call in sight gives it one"
+            return (
+                f"the model is the parameter `{option.name}`, and no call in sight passes one: migrate the files that "
+                f"{_called(option.frame)} together with this one, or let them build the model in a strategy's scope"
+            )
+        if isinstance(option, Opaque) and option == unbound(option.origin.removeprefix("the name ")):
+            return f"the model is {option.origin}, which nothing in sight defines: define it, or import it by its name"
         if isinstance(option, Opaque) and not option.sites:
             return f"the model is {option.origin}, whose construction is not in sight"
         if option == NOTHING:
             return "nothing in sight makes the model before it is wrapped here"
         if isinstance(option, Method) and isinstance(option.receiver, Parameter):
             holder = option.receiver.name
-            return f"the model is `{holder}.{option.name}`, and no call in sight passes anything for `{holder}`"
+            return (
+                f"the model is `{holder}.{option.name}`, and no call in sight passes anything for `{holder}`: migrate "
+                f"the files that {_called(option.receiver.frame)} together with this one"
+            )
         if isinstance(option, Method):
             return f"the model is the attribute `{option.name}` of something that was not followed"
         if isinstance(option, Instance):

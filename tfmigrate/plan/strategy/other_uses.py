@@ -26,13 +26,13 @@ def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
         message = f"`{keras}` is handed in from elsewhere: if it is Keras, this is multi_gpu_model"
         draft.say(codes.INJECTED_KERAS, call, message, "refuse")
     for call, name in draft.facts.copies.items():
-        draft.say(
-            codes.LOCAL_COPY,
-            call,
+        message = (
             f"{name} is a function of this project, not Keras's: if it is a copy of Keras's, name it in the setting "
-            "`aliases`",
-            "refuse",
+            "`aliases`"
         )
+        if name.partition(".")[0] in ("keras", "tensorflow", "tf_keras"):
+            message = f"no version of Keras has {name}: if keras.utils.multi_gpu_model is meant, name that"
+        draft.say(codes.LOCAL_COPY, call, message, "refuse")
 
 
 def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 
 import libcst as cst
 
@@ -17,15 +17,17 @@ from tfmigrate.plan.strategy.model_group import (
     Refusal,
     common_frame,
     group_of,
+    group_of_object,
     home_of,
-    shares_object,
+    lines_building,
+    made_apart,
     sites_to_cover,
 )
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.reaching import reaching
-from tfmigrate.understand.values import Frame, ModelObject, Site, models_of
+from tfmigrate.understand.values import Frame, Site, models_of
 from tfmigrate.walk import walk
 
 
@@ -52,54 +54,71 @@ class Home:
 
 
 def homes_of(
-    wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft], callers: Mapping[Wrap, Frame]
+    wraps: Iterable[Wrap],
+    facts: ProgramFacts,
+    drafts: Mapping[Module, Draft],
+    callers: Mapping[Wrap, Frame],
+    inside: Container[cst.CSTNode] = (),
+    keeping: Container[cst.Call] = (),
 ) -> tuple[list[Home], dict[cst.Call, Refusal]]:
     """The homes of wraps, and the calls that have none; a call without one in some activation has none at all.
 
-    `callers`: those further out, of wraps whose strategy cannot be made where they would be at home.
+    `callers`: those further out, of wraps whose strategy cannot be made where they would be at home; `inside`:
+    functions that the scope of another strategy turned out to stand round; `keeping`: calls whose objects keep the
+    strategy where they can, because it cannot be made anywhere else.
     """
     homeless: dict[cst.Call, Refusal] = {}
     by_frame: dict[Frame, list[Wrap]] = {}
     wraps = tuple(wraps)
     frames = {wrap: callers.get(wrap) or _raised(wrap, facts, drafts) for wrap in wraps}
-    split = {wrap.call for wrap, frame in frames.items() if frame is None or _builds_beside(frame, wrap, facts)}
+    split = {
+        wrap.call
+        for wrap, frame in frames.items()
+        if frame is None or wrap.call in keeping or _builds_beside(frame, wrap, facts)
+    }
     keepers = {wrap: keeper_of(wrap, facts, drafts) for wrap in wraps if wrap.call in split}
     keepers = {wrap: keeper for wrap, keeper in keepers.items() if keeper is not None or frames[wrap] is None}
     for wrap in wraps:
         frame = keepers[wrap] if wrap in keepers else frames[wrap]
         if frame is None:
+            places = made_apart(sites_to_cover(group_of(wrap.site.frame, (wrap,), facts)))
             message = "its optimizer or a part of its model is made where no common caller is in sight"
+            message += f": {places}" if places is not None else ""
             homeless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
         else:
             by_frame.setdefault(frame, []).append(wrap)
-    homeless.update(_leave_scopes_of_callers(by_frame, facts))
+    homeless.update(_leave_scopes_of_callers(by_frame, facts, inside))
+    beginnings = {frame.function for frame in keepers.values() if frame is not None}
     by_function: dict[cst.Module | cst.FunctionDef, list[Group]] = {}
     modules: dict[cst.CSTNode, Module] = {}
     for frame, members in by_frame.items():
         members = [wrap for wrap in members if wrap.call not in homeless]
         function = frame.function or frame.module.tree
         if members and isinstance(function, cst.Module | cst.FunctionDef):
-            by_function.setdefault(function, []).append(group_of(frame, tuple(members), facts))
+            grouped = group_of_object if function in beginnings else group_of
+            by_function.setdefault(function, []).append(grouped(frame, tuple(members), facts))
             modules[function] = frame.module
-    keeping = {frame.function for frame in keepers.values() if frame is not None}
     homes = []
     for function, groups in by_function.items():
-        if function in keeping:
+        if function in beginnings:
             name = f"{receiver_of(function)}.{attribute_for(groups[0].home, 'strategy', drafts)}"
         else:
             name = _strategy_name(drafts[modules[function]], function, facts)
-        homes.append(Home(modules[function], function, tuple(groups), name, function in keeping))
+        homes.append(Home(modules[function], function, tuple(groups), name, function in beginnings))
     return homes, homeless
 
 
-def _leave_scopes_of_callers(by_frame: dict[Frame, list[Wrap]], facts: ProgramFacts) -> dict[cst.Call, Refusal]:
+def _leave_scopes_of_callers(
+    by_frame: dict[Frame, list[Wrap]], facts: ProgramFacts, inside: Container[cst.CSTNode]
+) -> dict[cst.Call, Refusal]:
     """A function called in the scope of another strategy makes none itself, which would be two: its callers do, all.
 
     Returns the calls that have no such caller.
     """
     homeless: dict[cst.Call, Refusal] = {}
     while True:
-        function = next(_called_in_scopes(by_frame, facts), None)
+        known = (frame.function for frame in by_frame if frame.function is not None and frame.function in inside)
+        function = next(chain(known, _called_in_scopes(by_frame, facts)), None)
         if function is None:
             return homeless
         for frame in [frame for frame in by_frame if frame.function is function]:
@@ -188,19 +207,17 @@ def _builds_beside(home: Frame, wrap: Wrap, facts: ProgramFacts) -> bool:
     """Whether the method that is a wrap's home has another one of its object beside it that has the model built too."""
     if home.owner is None or not _asks_the_object(wrap):
         return False  # What a caller says is not known in the other method, which may be there for a single GPU.
+    begins = isinstance(home.function, cst.FunctionDef) and home.function.name.value == "__init__"
+    if begins and home in wrap.site.frame.chain():
+        return False  # Nothing is built before, and what is built after stays unwrapped.
     group = group_of(home, (wrap,), facts)
-    lines = {unit for model in group.models for unit in _building(model, home)}
+    lines = {unit for model in group.models for unit in lines_building(model, home)}
     others = (model for model in facts.models if model not in group.models)
     return any(
-        not lines.isdisjoint(_building(model, home))
+        not lines.isdisjoint(lines_building(model, home))
         and all(frame.function is not home.function for frame in model.site.frame.chain())
         for model in others
     )
-
-
-def _building(model: ModelObject, home: Frame) -> Iterator[Unit]:
-    """The lines of methods of the home's object under which a model is made."""
-    return (site.unit for site in model.site.chain() if shares_object(site.frame, home))
 
 
 def _reachable_far(group: Group, site: Site, drafts: Mapping[Module, Draft]) -> bool:

@@ -128,6 +128,20 @@ def placements_of(
     return placements, refused
 
 
+def called_in_scopes(placements: Iterable[Placement]) -> Iterator[cst.CSTNode]:
+    """The functions that make a strategy and are called where the scope of another one stands."""
+    placements = tuple(placements)
+    round_ = {group.home: one for one in placements for group in one.home.groups}
+    for placement in placements:
+        for group in placement.home.groups:
+            for site in group.home.call.chain() if group.home.call is not None else ():
+                outer = round_.get(site.frame)
+                if outer is None or outer.home.function is placement.home.function:
+                    continue
+                if not outer.covered.isdisjoint((site.unit, *site.frame.module.ancestors(site.unit))):
+                    yield placement.home.function
+
+
 def _in_methods(
     home: Home,
     remains: Mapping[Module, Remains],
@@ -266,7 +280,14 @@ def _strategy(
     home: Home, before: Unit, drafts: Mapping[Module, Draft], raised: frozenset[cst.CSTNode] = frozenset()
 ) -> Strategy | Refusal:
     """The one strategy that serves every wrap of a home. `raised`: assignments that stand above it by then."""
-    carrier = Carrier(drafts, raised)
+    found = _joined(home, before, drafts, Carrier(drafts, raised))
+    if isinstance(found, Refusal) and found.code == codes.TWO_STRATEGIES:
+        origins = _joined(home, before, drafts, Carrier(drafts, raised, to_origins=True))
+        return origins if isinstance(origins, Strategy) else found
+    return found
+
+
+def _joined(home: Home, before: Unit, drafts: Mapping[Module, Draft], carrier: Carrier) -> Strategy | Refusal:
     draft = drafts[home.module]
     found: Strategy | None = None
     for group in home.groups:

@@ -19,6 +19,7 @@ from tfmigrate.plan.written import Code, Written
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.program import Module, Unit, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
+from tfmigrate.walk import walk
 
 _LINE = 100
 _REPEATABLE = (cst.Name, cst.Attribute, cst.Subscript)
@@ -189,6 +190,8 @@ def _condition(
         module = guard.frame.module
         if _inside(module, here.unit, node) or _passed(module, here.unit, node, wrap, guard.frame):
             return None
+    if isinstance(node, cst.IfExp) and _is_called_in(home, node.body if guard.arm == "body" else node.orelse, guard):
+        return None
     if not isinstance(node, cst.Try) and _always(node.test, guard.arm):
         return None
     if wrap.gpus_value in (None, Visible("count")) and guard.needs_several:
@@ -214,6 +217,12 @@ def _inside(module: Module, unit: Unit, node: cst.CSTNode) -> bool:
     """Whether a unit stands in an arm of the statement (an `elif` included)."""
     suites = set(suites_of(node))
     return any(module.places[one].block in suites for one in (unit, *module.ancestors(unit)) if one in module.places)
+
+
+def _is_called_in(home: Frame, arm: cst.BaseExpression, guard: Guard) -> bool:
+    """Whether an activation runs under a call that stands in an arm of `a if b else c`."""
+    calls = {frame.call_node for frame in home.chain() if frame.call is not None and frame.call.frame is guard.frame}
+    return not calls.isdisjoint(walk(arm))
 
 
 def _passed(module: Module, unit: Unit, node: cst.CSTNode, wrap: Wrap, home: Frame) -> bool:

@@ -6,7 +6,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import ModelObject, Opaque, Parameter, Site, opaque_sites, options
+from tfmigrate.understand.values import ModelObject, Opaque, Parameter, Site, models_of, opaque_sites, options
 
 
 def trail_of(wrap: Wrap, facts: ProgramFacts) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def trail_of(wrap: Wrap, facts: ProgramFacts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(steps))
 
 
-def story_of(wrap: Wrap, draft: Draft) -> str:
+def story_of(wrap: Wrap, draft: Draft, facts: ProgramFacts) -> str:
     """What becomes of a wrap that is migrated. `draft`: of the module it stands in."""
     module = draft.module
     sites = [option.site for option in options(wrap.template) if isinstance(option, ModelObject)]
@@ -42,7 +42,9 @@ def story_of(wrap: Wrap, draft: Draft) -> str:
         path, line = places[0]
         built = f"built at line {line}" + ("" if path == module.path else f" of {path}")
     gpus = f"gpus={module.code(wrap.gpus)}" if wrap.gpus is not None else "all visible GPUs"
-    scoped = f"the model {built} and its compile() stand in its scope"
+    models = models_of(wrap.template)
+    compiled = any(use.method == "compile" and concerns(use, models, (wrap,)) for use in facts.uses)
+    scoped = f"the model {built} {'and its compile() stand' if compiled else 'stands'} in its scope"
     if draft.settings.over_workers:
         return (
             f"multi_gpu_model ({gpus}) becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs "

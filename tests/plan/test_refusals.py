@@ -1,0 +1,53 @@
+"""What a refusal says: why, where, and what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """import keras
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import SGD
+from keras.utils import multi_gpu_model
+
+
+"""
+
+REFUSED = {
+    "a parameter names the function whose callers are wanted": (
+        "def spread(net, gpus):\n    return multi_gpu_model(net, gpus)\n",
+        "the model is the parameter `net`, and no call in sight passes one: migrate the files that call spread() "
+        "together with this one, or let them build the model in a strategy's scope",
+    ),
+    "an object is made by calling its class": (
+        "class Trainer:\n    def __init__(self, net):\n        self.net = multi_gpu_model(net, 2)\n",
+        "the model is the parameter `net`, and no call in sight passes one: migrate the files that call Trainer() "
+        "together with this one, or let them build the model in a strategy's scope",
+    ),
+    "a name that nothing defines": (
+        "parallel = multi_gpu_model(tower, 2)\n",
+        "the model is the name tower, which nothing in sight defines: define it, or import it by its name",
+    ),
+    "a misspelt module": (
+        "def spread():\n    return keras.util.multi_gpu_model(Sequential([Dense(1)]), 2)\n",
+        "no version of Keras has keras.util.multi_gpu_model: if keras.utils.multi_gpu_model is meant, name that",
+    ),
+    "the places that share no caller": (
+        "def net(optimizer=SGD(0.1)):\n    model = Sequential([Dense(1)])\n    return model, optimizer\n\n\n"
+        "class Trainer:\n    def __init__(self):\n        self.net, self.optimizer = net()\n\n"
+        "    def train(self, gpus):\n        parallel = multi_gpu_model(self.net, gpus)\n"
+        '        parallel.compile(self.optimizer, "mse")\n',
+        "its optimizer or a part of its model is made where no common caller is in sight: line 8 of train.py and "
+        "line 15 of train.py, in __init__()",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_said(what: str) -> None:
+    code, message = REFUSED[what]
+    (file,) = migrate_sources({"train.py": HEAD + code}, Settings())
+    assert [finding.message for finding in file.findings if finding.action == "refuse"][-1] == message
