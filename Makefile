@@ -6,7 +6,7 @@ BIN := .venv/bin
 DEMO := build/demo
 SOURCES := pyproject.toml
 
-.PHONY: demo test check docs bench field gpu reliability release trust runtimes lint types clean
+.PHONY: demo test check docs bench field gpu reliability mutants release trust runtimes lint types clean
 
 demo: .venv/verify runtimes
 	rm -rf $(DEMO)
@@ -49,6 +49,10 @@ reliability: .venv/dev
 		$(BIN)/python -m pytest -n 2 tests/everyday/test_kill.py tests/everyday/test_programs.py \
 		tests/everyday/test_properties.py tests/everyday/test_foreign_code.py \
 		tests/understand/test_scopes_property.py tests/test_budget.py
+
+# Small mistakes, drawn at random, in the modules that decide: the tests must notice each. MUTANTS="--seed 7 --draws 50"
+mutants: .venv/dev
+	$(BIN)/python tools/mutants.py $(MUTANTS)
 
 # Version, changelog, build, metadata, and the wheel tried in a fresh environment of each Python that is here.
 release: .venv/dev

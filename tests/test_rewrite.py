@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 
+from tests.kit import check_migrated, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -1118,7 +1119,7 @@ def test_a_device_block_round_the_template_goes_wherever_it_stands() -> None:
 @pytest.mark.parametrize(("line", "told"), [("", ["TFM025"]), ("from .helpers import *\n", [])])
 def test_a_call_that_nothing_defines_is_told_unless_a_star_may_bring_it(line: str, told: list[str]) -> None:
     call = "model = multi_gpu_model(Sequential(), 2)\nmodel.compile('sgd', 'mse')\n"
-    (file,) = migrate_sources({"train.py": f"from keras import Sequential\n{line}\n{call}"}, Settings())
+    file = migrate(f"from keras import Sequential\n{line}\n{call}")
     assert "TFM001" in codes(file, "rewrite")
     assert codes(file, "warn") == told
 
@@ -1126,7 +1127,7 @@ def test_a_call_that_nothing_defines_is_told_unless_a_star_may_bring_it(line: st
 def test_a_function_of_that_name_that_the_module_defines_is_not_kerass() -> None:
     own = "def multi_gpu_model(model, gpus):\n    return model\n"
     call = "model = multi_gpu_model(Sequential(), 2)\nmodel.compile('sgd', 'mse')\n"
-    (file,) = migrate_sources({"train.py": f"from keras import Sequential\n{own}\n\n{call}"}, Settings())
+    file = migrate(f"from keras import Sequential\n{own}\n\n{call}")
     assert "TFM025" not in codes(file, "warn")
     assert "MirroredStrategy" not in file.after
 
@@ -1706,8 +1707,7 @@ model.fit(rows, rows,
           # class_weight={0: 1},
           epochs=3)
 """
-    (file,) = migrate_sources({"train.py": FITTED + fit}, Settings())
-    assert file.status == "migrated"
+    file = check_migrated(FITTED + fit)
     assert file.after.index("# one pass\n") < file.after.index("train_dataset = (\n")
     end = "# validation_split=0.1,\nmodel.fit(train_dataset,\n          # class_weight={0: 1},\n          epochs=3)\n"
     assert file.after.endswith(end)
@@ -1725,14 +1725,14 @@ model.fit(rows, rows,
     ],
 )
 def test_lines_of_arguments_end_where_they_did(before: str, after: str) -> None:
-    (file,) = migrate_sources({"train.py": f"{FITTED}model.fit({before})\n"}, Settings())
+    file = migrate(f"{FITTED}model.fit({before})\n")
     assert f"\nmodel.fit({after})\n" in file.after
 
 
 def test_a_scope_is_as_deep_as_the_block_round_it() -> None:
     text = FITTED[: FITTED.index("model =")] + "\n\ndef far(rows):\n        return rows\n\n\ndef ready():\n"
     text += "    model = Sequential([Dense(4, input_shape=(4,))])\n    model = multi_gpu_model(model, gpus=2)\n"
-    (file,) = migrate_sources({"train.py": text + "    model.compile('sgd', 'mse')\n    return model\n"}, Settings())
+    file = migrate(text + "    model.compile('sgd', 'mse')\n    return model\n")
     assert "    with strategy.scope():\n        model = Sequential(" in file.after
 
 

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from tests.kit import actions, migrate
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
 PROGRAM = """\
@@ -30,9 +30,7 @@ history = model.fit(x, y, batch_size=batch, epochs=2, validation_split=0.25)
 
 
 def migrated(text: str, *select: str, ignore: tuple[str, ...] = ()) -> FileResult:
-    (file,) = migrate_sources({"train.py": text}, Settings(select=select, ignore=ignore, unsafe_fixes=True))
-    assert file.error is None
-    return file
+    return migrate(text, Settings(select=select, ignore=ignore, unsafe_fixes=True))
 
 
 @pytest.mark.parametrize("select", [(), ("TFM",), ("TFM0",), ("TFM00",), ("TFM411",)], ids=str)
@@ -116,3 +114,23 @@ def test_arrays_and_pipeline_train_alike(keras: int) -> None:
     assert arrays.keys() == pipeline.keys() == {"loss", "val_loss"}
     for key, values in arrays.items():
         assert pipeline[key] == pytest.approx(values, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("whole = batch * strategy.num_replicas_in_sync", ["warn"]),
+        ("whole = strategy.num_replicas_in_sync * batch", ["warn"]),
+        ("whole = batch * 2", []),
+        ("whole = batch * strategy.extended", []),
+        ("batch = batch * strategy.num_replicas_in_sync", []),
+    ],
+)
+def test_a_batch_that_is_multiplied_by_the_replicas_elsewhere_is_reported(line: str, said: list[str]) -> None:
+    program = (
+        "import tensorflow as tf\n\nbatch = 32\nstrategy = tf.distribute.MirroredStrategy()\n"
+        f"{line}\nwith strategy.scope():\n"
+        "    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])\n"
+        "    model.compile('sgd', 'mse')\nmodel.fit(x, y, batch_size=batch)\n"
+    )
+    assert actions(migrate(program), "TFM417") == said

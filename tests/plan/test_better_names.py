@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -27,8 +28,7 @@ from keras.utils import multi_gpu_model
 
 def names(one: str, other: str, more: str = "") -> set[str]:
     text = PROGRAM.format(one=one, other=other, more=more)
-    (file,) = migrate_sources({"train.py": text}, Settings())
-    assert file.error is None, file.error
+    file = migrate(text)
     mentioned = {node.id for node in ast.walk(ast.parse(file.after)) if isinstance(node, ast.Name)}
     return mentioned & {one, other}
 
@@ -70,6 +70,6 @@ def test_a_template_taken_back_leaves_nothing_behind() -> None:
     wrap = "gpus = int(sys.argv[1])\nif gpus > 1:\n    model = multi_gpu_model(model, gpus)\nmodel.compile('sgd')\n"
     more = f"{wrap}if gpus > 1:\n    model = model.layers[-2]\nmodel.summary()"
     text = PROGRAM.partition("{one}")[0] + "model = Sequential([Dense(1, input_shape=(4,))])\n" + more + "\n"
-    (file,) = migrate_sources({"train.py": text}, Settings())
+    file = migrate(text)
     assert file.after.endswith("    model.compile('sgd')\nmodel.summary()\n")
     assert "if gpus > 1:" not in file.after

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import check_migrated, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -25,9 +26,7 @@ model.fit(batches)
 
 
 def migrated(classes: str) -> FileResult:
-    (file,) = migrate_sources({"train.py": HEAD.format(classes=classes)}, Settings())
-    assert file.status == "migrated"
-    return file
+    return check_migrated(HEAD.format(classes=classes))
 
 
 def actions(file: FileResult) -> list[str]:
@@ -172,7 +171,7 @@ parallel.fit(batches)
     ],
 )
 def test_a_model_is_not_hung_into_itself(line: str, left: str, action: list[str]) -> None:
-    (file,) = migrate_sources({"train.py": HELD.format(line=line)}, Settings())
+    file = migrate(HELD.format(line=line))
     assert actions(file) == action
     assert left in file.after
     assert "callback_model" not in file.after

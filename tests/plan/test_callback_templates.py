@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -32,8 +33,7 @@ callbacks = [Saver(1)]
 
 
 def migrated(line: str, trained: str = "parallel", head: str = "") -> tuple[str, list[str]]:
-    (file,) = migrate_sources({"train.py": head + PROGRAM.format(line=line, trained=trained)}, Settings())
-    assert file.error is None
+    file = migrate(head + PROGRAM.format(line=line, trained=trained))
     written = file.after.partition("logs=None):\n")[2].partition("\n")[0].strip()
     return written, [finding.action for finding in file.findings if finding.code == "TFM024"]
 
@@ -79,7 +79,7 @@ def test_another_model_keeps_its_layer(line: str) -> None:
     head = "from keras.models import load_model\nother = load_model('other')\n"
     assert migrated(line, "other", head) == (line, [])
     text = PROGRAM.replace("callbacks = [Saver(1)]\n", "").replace(", callbacks=callbacks", "")
-    (file,) = migrate_sources({"train.py": text.format(line=line, trained="parallel")}, Settings())
+    file = migrate(text.format(line=line, trained="parallel"))
     assert line in file.after
     assert ("TFM024", "warn") in {(finding.code, finding.action) for finding in file.findings}
 

@@ -7,6 +7,7 @@ from textwrap import dedent
 import libcst as cst
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.plan.change.folding import constant
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
@@ -30,8 +31,7 @@ ON_TWO = "strategy = tf.distribute.MirroredStrategy(devices=['/gpu:0', '/gpu:1']
 
 
 def one(code: str) -> FileResult:
-    (file,) = migrate_sources({"train.py": dedent(NET + code).lstrip("\n")}, Settings())
-    return file
+    return migrate(dedent(NET + code).lstrip("\n"))
 
 
 TRAIN = """
@@ -631,7 +631,7 @@ def test_a_number_that_a_star_brings_is_known_after_it() -> None:
 )
 def test_a_number_that_is_none_while_nothing_is_wrapped_stays_the_number(guard: str, devices: str) -> None:
     code = f"gpus = None\nmodel = net()\n{guard}model = multi_gpu_model(model, gpus=gpus)\nmodel.compile('sgd')\n"
-    (file,) = migrate_sources({"train.py": dedent(NET).lstrip("\n") + code}, Settings())
+    file = migrate(dedent(NET).lstrip("\n") + code)
     assert f"tf.distribute.MirroredStrategy({devices})" in file.after
 
 

@@ -9,10 +9,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from tests.kit import check_unchanged, migrate
 from tfmigrate import rules
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 RULES = rules.all_rules()
 PROGRAM = """\
@@ -31,9 +30,7 @@ def train(x, y, share, flag):
 def trained(call: str) -> FileResult:
     """The program with a call in its function."""
     text = PROGRAM + "".join(f"    {line}\n" for line in call.splitlines())
-    (file,) = migrate_sources({"train.py": text}, Settings())
-    assert file.error is None
-    return file
+    return migrate(text)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +127,7 @@ def embedded() -> Iterator[object]:
 
 def data_of(text: str) -> tuple[str, list[str]]:
     """A program once migrated, and each call of `data` in it."""
-    (file,) = migrate_sources({"train.py": text}, Settings())
-    assert file.error is None
+    file = migrate(text)
     calls = [one for one in ast.walk(ast.parse(file.after)) if isinstance(one, ast.Call)]
     return file.after, [ast.unparse(one) for one in calls if ast.unparse(one.func) == "data"]
 
@@ -142,7 +138,7 @@ def test_an_expression_becomes_the_same_in_a_pipeline_as_on_a_line_of_its_own(im
     _, apart = data_of(f"{imports}\n\n\n{function}    rows = data({call})\n    parallel.fit(rows, y)\n")
     after, carried = data_of(f"{imports}\n\n\n{function}    parallel.fit(data({call}), y)\n")
     assert carried == apart, after
-    (again,) = migrate_sources({"train.py": after}, Settings())
+    again = migrate(after)
     assert not [finding for finding in again.findings if finding.action == "rewrite"], after
 
 
@@ -232,15 +228,13 @@ OLD = st.recursive(
 
 def holds(program: str) -> FileResult:
     """Migrate: a rename is reported exactly where it is written, wherever the expression has gone."""
-    (file,) = migrate_sources({"train.py": program}, Settings())
-    assert file.error is None
+    file = migrate(program)
     reported = [one for one in file.findings if one.code == "TFM229" and one.action == "rewrite"]
     old = sum(program.count(f"np.{name}(") for name in ("int", "float", "str"))
     assert len(reported) in (0, old), file.after
     assert ("np." in file.after) == (not reported), file.after
     ast.parse(file.after)
-    (again,) = migrate_sources({"train.py": file.after}, Settings())
-    assert again.after == file.after
+    again = check_unchanged(file.after)
     assert not [finding for finding in again.findings if finding.action == "rewrite"]
     return file
 
@@ -248,7 +242,7 @@ def holds(program: str) -> FileResult:
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_rename_is_written_wherever_an_expression_is_carried(name: str) -> None:
     plain = WHOLE[name].format(*[str(number + 4) for number in range(19)])
-    (file,) = migrate_sources({"train.py": plain}, Settings())
+    file = migrate(plain)
     assert file.status == "migrated", [str(finding) for finding in file.findings]
     renamed = holds(WHOLE[name].format(*[f"np.int({number + 4})" for number in range(19)]))
     assert renamed.status == "migrated", [str(finding) for finding in renamed.findings]
@@ -264,10 +258,10 @@ strategy = tf.distribute.MirroredStrategy(["/gpu:0"] if 1 < np.Inf else None)
 with strategy.scope():
     model.compile(loss="mse", optimizer="adam")
 """
-    (file,) = migrate_sources({"train.py": program.replace("np.Inf", "np.inf")}, Settings())
+    file = migrate(program.replace("np.Inf", "np.inf"))
     line = 'strategy = tf.distribute.MirroredStrategy(["/gpu:0"] if 1 < np.inf else None)\nwith strategy.scope():\n'
     assert line in file.after
-    (file,) = migrate_sources({"train.py": program}, Settings())
+    file = migrate(program)
     reported = [finding for finding in file.findings if finding.code == "TFM229" and finding.action == "rewrite"]
     assert (line in file.after) == bool(reported)
 

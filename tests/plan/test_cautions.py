@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -57,7 +58,7 @@ def test_two_bounds_for_the_gradients_are_told_once(clips: str, told: str) -> No
     code = "from keras.layers import Dense\nfrom keras.models import Sequential\nfrom keras.optimizers import SGD\n"
     code += "from keras.utils import multi_gpu_model\nmodel = Sequential([Dense(1, input_shape=(4,))])\n"
     code += f"model = multi_gpu_model(model, 2)\nmodel.compile(SGD({clips}), 'mse')\nmodel.fit(batches)\n"
-    (file,) = migrate_sources({"train.py": code}, Settings())
+    file = migrate(code)
     warned = [finding.message for finding in file.findings if finding.code == "TFM310" and finding.action == "warn"]
     assert len(warned) == (1 if told else 0)
     assert all(told in message for message in warned)
@@ -76,7 +77,7 @@ def test_a_class_of_layers_that_is_chosen_late_is_told(choice: str, arguments: s
     code = "from keras.layers import GRU, LSTM, Conv1D, CuDNNLSTM, Dense\nfrom keras.models import Sequential\n"
     code += f"from keras.utils import multi_gpu_model\nkind = {choice}\nmodel = Sequential([kind({arguments})])\n"
     code += "model = multi_gpu_model(model, 2)\nmodel.compile('sgd', 'mse')\nmodel.fit(batches)\n"
-    (file,) = migrate_sources({"train.py": code}, Settings())
+    file = migrate(code)
     warned = [finding.message for finding in file.findings if finding.code == "TFM303"]
     assert len(warned) == (1 if told else 0)
     assert all(message.startswith(told) for message in warned)

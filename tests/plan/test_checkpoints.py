@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -98,7 +99,7 @@ def test_the_seventh_argument_of_model_checkpoint_is_the_period(period: str, lef
     text = text.format(arguments=f"'acc', 0, True, False, 'max', {period}").replace(
         "(model, 'acc'", "('b.keras', 'acc'"
     )
-    (file,) = migrate_sources({"train.py": text}, Settings())
+    file = migrate(text)
     assert f"ModelCheckpoint('b.keras', 'acc', 0, True, False, 'max'{left})" in file.after
     assert [finding.action for finding in file.findings if finding.code == "TFM209"] == ["warn" if left else "rewrite"]
 
@@ -175,7 +176,7 @@ def test_every_use_of_a_name_in_the_program_changes_with_it(line: str, after: st
         "m = net()\np = multi_gpu_model(m, 2)\np.compile('sgd', 'mse')\n"
         f"saver = ModelCheckpoint('a_{{epoch}}.h5', save_weights_only=True)\n{line}\n"
     )
-    (file,) = migrate_sources({"train.py": text}, Settings())
+    file = migrate(text)
     assert f"\n{after}\n" in file.after
     assert [finding.action for finding in file.findings if finding.code == "TFM205"] == actions
 
@@ -215,5 +216,5 @@ model.fit(batches, callbacks=[Keep(model, filepath="all.keras", monitor="near", 
     ],
 )
 def test_keywords_that_a_class_hands_on_unseen_reach_keras(declared: str, passed: str, call: str) -> None:
-    (file,) = migrate_sources({"train.py": REST.format(declared=declared, passed=passed)}, Settings())
+    file = migrate(REST.format(declared=declared, passed=passed))
     assert f"callbacks=[Keep(model, {call}" in file.after

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.kit import check_migrated
 from tfmigrate import guard
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -41,8 +42,7 @@ KEPT += ["# The network", "# Plain descent does.", "# once is enough"]
 def comments(above: str = "", built: str = BUILT, imports: str = IMPORTS) -> list[str]:
     """The comments of the migrated program, without those that are in every one of them."""
     code = PROGRAM.format(above=above, built=built, imports=imports)
-    (file,) = migrate_sources({"train.py": code}, Settings())
-    assert file.status == "migrated", file.findings
+    file = check_migrated(code)
     found = re.findall("#[^\n]*", file.after)
     assert [one for one in found if one in KEPT] == KEPT
     return [one for one in found if one not in KEPT]

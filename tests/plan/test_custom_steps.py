@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.forks import Python
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import check_unchanged
 
 MADE = """\
 import tensorflow as tf
@@ -36,8 +35,7 @@ def train(x, y):
 
 
 def told(program: str) -> list[tuple[str, int]]:
-    (file,) = migrate_sources({"train.py": program}, Settings())
-    assert file.after == program
+    file = check_unchanged(program)
     return [(finding.code, finding.line) for finding in file.findings]
 
 

@@ -165,3 +165,13 @@ model.fit(batches, callbacks=[tf.keras.callbacks.{callback}()])
     ]:
         (file,) = migrated(main=text.format(rate=rate, callback=callback))
         assert len(left(file)) == told
+
+
+@pytest.mark.parametrize("order", [("watched.insert(0, LearningRateScheduler(f))", ""), ("", "watched = [Callback()]")])
+@pytest.mark.parametrize("more", ["append(EarlyStopping())", "extend([EarlyStopping()])", "insert(0, EarlyStopping())"])
+def test_a_list_that_is_one_of_two_keeps_both_when_it_grows(order: tuple[str, str], more: str) -> None:
+    first, second = order
+    lines = ["watched = [LearningRateScheduler(f)]" if second else "watched = []"]
+    lines += ["if late:", f"    {first or second}", f"watched.{more}"]
+    (file,) = migrated(main=COMPILED + "\n".join(lines) + "\nparallel_model.fit(batches, callbacks=watched)\n")
+    assert left(file) or "LearningRateDecay(" in file.after

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.kit import check_unchanged, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -41,9 +42,7 @@ def migrated(*changes: tuple[str, str]) -> FileResult:
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new)
-    (file,) = migrate_sources({"train.py": text}, Settings())
-    assert file.error is None
-    return file
+    return migrate(text)
 
 
 def refusal(*changes: tuple[str, str]) -> str:
@@ -221,17 +220,17 @@ def test_an_input_function_in_the_function_that_makes_the_strategy_sees_its_name
     model, run = rest.split("\n\n\n", 1)
     function = function.replace("\n    return", "\n        return")
     indented = "".join(f"    {line}\n" for line in run.splitlines())
-    (file,) = migrate_sources({"train.py": f"{head}{model}\n\n\ndef main():\n{function}\n\n{indented}"}, Settings())
+    file = migrate(f"{head}{model}\n\n\ndef main():\n{function}\n\n{indented}")
     assert ".batch(8 * strategy.num_replicas_in_sync, drop_remainder=True)" in file.after
     assert "    train_data = input_fn().take(10)\n" in file.after
     assert "get_strategy" not in file.after
 
 
 def test_with_one_of_its_codes_ignored_it_stays_and_says_so() -> None:
-    (file,) = migrate_sources({"train.py": PROGRAM}, Settings(ignore=("TFM012",)))
+    file = migrate(PROGRAM, Settings(ignore=("TFM012",)))
     assert file.after == file.before
     assert [(f.code, f.action) for f in file.findings] == [("TFM110", "refuse")]
-    (file,) = migrate_sources({"train.py": PROGRAM}, Settings(ignore=("TFM014",)))
+    file = migrate(PROGRAM, Settings(ignore=("TFM014",)))
     assert file.changed
 
 
@@ -337,8 +336,7 @@ def test_what_is_canned_is_refused_only_where_it_is_distributed(made: str, confi
         "import tensorflow as tf\n\nstrategy = tf.distribute.MirroredStrategy()\n"
         f"config = tf.estimator.RunConfig(train_distribute=strategy)\nestimator = {made.format(config)}\n"
     )
-    (file,) = migrate_sources({"train.py": text}, Settings())
-    assert file.after == text
+    file = check_unchanged(text)
     assert action in {finding.action for finding in file.findings if finding.line == 5}
     assert ("TFM118" in {finding.code for finding in file.findings}) == (action == "warn")
 
@@ -434,7 +432,7 @@ def test_scopes_with_nothing_left_between_are_one() -> None:
         "    hook = tf1.train.LoggingTensorHook({}, every_n_iter=10)\n"
         "    estimator.train(input_fn, steps=10, hooks=[hook])\n"
     )
-    (file,) = migrate_sources({"train.py": text}, Settings())
+    file = migrate(text)
     assert file.after.count("with strategy.scope():") == 1
     assert "    with strategy.scope():\n        model = model_fn(" in file.after
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import ROOT
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import migrate
 
 FEW = (ROOT / "fixtures" / "estimator_guide" / "before" / "train.py").read_text(encoding="utf-8")
 GUIDE = FEW.replace("labels)).batch(1)", "labels)).repeat().batch(1)")
@@ -22,8 +21,7 @@ def migrated(text: str, *changes: tuple[str, str]) -> tuple[str, list[str]]:
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new)
-    (file,) = migrate_sources({"train.py": text}, Settings())
-    assert file.error is None
+    file = migrate(text)
     refused = [finding.message for finding in file.findings if finding.action == "refuse"]
     assert file.changed != bool(refused)
     compile(file.after, "train.py", "exec")

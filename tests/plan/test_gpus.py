@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import check_migrated, migrate
 
 PROGRAM = """\
 import argparse
@@ -28,8 +27,7 @@ EITHER = "({0} if isinstance({0}, (list, tuple)) else range({0}))"
 
 def devices(before: str, gpus: str) -> str:
     """What the ids of the migrated program's devices are taken from."""
-    (file,) = migrate_sources({"train.py": PROGRAM.format(before=before, gpus=gpus)}, Settings())
-    assert file.status == "migrated", file.findings
+    file = check_migrated(PROGRAM.format(before=before, gpus=gpus))
     (line,) = (line.replace('"', "'") for line in file.after.split("\n") if "MirroredStrategy(" in line)
     _, _, taken = line.partition("{i}' for i in ")
     assert taken.endswith("])")
@@ -119,7 +117,7 @@ def train(gpus):
 train(args.gpus)
 """
     )
-    (file,) = migrate_sources({"train.py": program}, Settings())
+    file = migrate(program)
     assert '[f"/gpu:{i}" for i in gpus]' in file.after
 
 
@@ -128,7 +126,7 @@ def test_a_number_of_the_try_is_asked_too() -> None:
         "model = multi_gpu_model(model, gpus=gpus)",
         "try:\n    model = multi_gpu_model(model, gpus=gpus)\nexcept ValueError:\n    pass",
     )
-    (file,) = migrate_sources({"train.py": program}, Settings())
+    file = migrate(program)
     assert '"GPU")) >= (len(gpus) if isinstance(gpus, (list, tuple)) else gpus)\n' in file.after
 
 
@@ -136,5 +134,5 @@ def test_the_names_of_a_comprehension_are_its_own() -> None:
     program = PROGRAM.format(before="def run(text):", gpus="[int(i) for i in text.split(',')]")
     head, _, tail = program.partition("def run(text):\n")
     program = head + "def run(text):\n" + "".join(f"    {line}\n" for line in tail.split("\n")) + "\nrun('0,1')\n"
-    (file,) = migrate_sources({"train.py": program}, Settings())
+    file = migrate(program)
     assert "for i in [int(i) for i in text.split(',')]])" in file.after

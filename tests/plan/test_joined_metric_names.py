@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
+from tests.kit import migrate
 from tfmigrate.settings import Settings
 
 HEAD = """from keras.callbacks import EarlyStopping
@@ -20,8 +20,7 @@ prefix = "out_"
 
 
 def migrated(lines: str, head: str = HEAD) -> tuple[str, list[str]]:
-    (file,) = migrate_sources({"train.py": f"{head}MARK = 0\n{lines}\n"}, Settings(ignore=("TFM309",)))
-    assert file.error is None
+    file = migrate(f"{head}MARK = 0\n{lines}\n", Settings(ignore=("TFM309",)))
     actions = [finding.action for finding in file.findings if finding.code == "TFM210"]
     return file.after.partition("MARK = 0\n")[2].rstrip("\n"), actions
 

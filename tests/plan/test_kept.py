@@ -6,8 +6,8 @@ from textwrap import dedent, indent
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
 HEAD = """
@@ -56,8 +56,7 @@ def cls(*methods: str, name: str = "Trainer", base: str = "object") -> str:
 
 
 def one(*parts: str) -> FileResult:
-    (file,) = migrate_sources({"train.py": (HEAD + "\n\n".join(parts)).lstrip("\n")}, Settings())
-    return file
+    return migrate((HEAD + "\n\n".join(parts)).lstrip("\n"))
 
 
 def refusals(file: FileResult) -> list[tuple[str, str]]:
@@ -166,7 +165,7 @@ def test_a_model_that_nothing_in_sight_makes_is_said_to_be_none() -> None:
 
 def test_several_machines_share_no_strategy_of_an_object() -> None:
     source = HEAD + cls(INIT, MAKE, RESTORE, TRAIN)
-    (file,) = migrate_sources({"train.py": source.lstrip("\n")}, Settings(strategy="multi-worker"))
+    file = migrate(source.lstrip("\n"), Settings(strategy="multi-worker"))
     ((code, message),) = refusals(file)
     assert code == "TFM104"
     assert "line 16 of train.py, in make()" in message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -33,8 +34,7 @@ train, held = Rows(), Rows()
 
 
 def migrated(lines: str) -> tuple[str, bool]:
-    (file,) = migrate_sources({"train.py": f"{HEAD}MARK = 0\n{lines}\n"}, Settings())
-    assert file.error is None
+    file = migrate(f"{HEAD}MARK = 0\n{lines}\n")
     told = any("if the data is a Sequence" in f.message for f in file.findings)
     return file.after.partition("MARK = 0\n")[2].rstrip("\n"), told
 

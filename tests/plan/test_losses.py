@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 
+from tests.kit import check_migrated, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -151,7 +152,7 @@ def test_it_is_left_alone(body: str) -> None:
 
 def test_it_can_be_left_out() -> None:
     text = HEAD.format(imports="") + "parallel.compile('sgd', dice)\n"
-    (file,) = migrate_sources({"train.py": text}, Settings(ignore=("TFM403",)))
+    file = migrate(text, Settings(ignore=("TFM403",)))
     assert "model.compile('sgd', dice)" in file.after
     assert "whole_batch" not in file.after
 
@@ -329,7 +330,7 @@ def test_a_model_that_a_builder_makes_beside_the_parallel_one_is_on_the_strategy
         used.predict_on_batch(batch)
         """
     )
-    (file,) = migrate_sources({"train.py": code}, Settings())
+    file = migrate(code)
     assert "used.predict(batch, verbose=0)" in file.after
 
 
@@ -423,8 +424,7 @@ model.fit(batches)
 )
 def test_a_loss_that_is_made_in_a_layer_is_told(statements: str, loss: str, told: bool) -> None:
     code = LAYER_LOSS.format(statements=statements, loss=loss)
-    (file,) = migrate_sources({"train.py": code}, Settings())
-    assert file.status == "migrated"
+    file = check_migrated(code)
     assert actions(file) == (["warn"] if told else [])
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 SCRIPT = """\
 from keras.layers import Dense, Input
@@ -27,7 +26,7 @@ ONE = "Model(rows, one)"
 
 def migrated(model: str, call: str) -> tuple[str, list[str]]:
     """The last statement, and what was done of TFM224."""
-    (result,) = migrate_sources({"train.py": SCRIPT.format(model=model, call=call)}, Settings())
+    result = migrate(SCRIPT.format(model=model, call=call))
     return last_of(result), [finding.action for finding in result.findings if finding.code == "TFM224"]
 
 
@@ -61,7 +60,7 @@ def test_wherever_targets_and_weights_stand(call: str, new: str) -> None:
 
 def test_a_pipeline_is_made_without_it() -> None:
     call = 'fit({"rows": x}, {"one": y}, 8, sample_weight={"one": w}, validation_data=(x, {"one": y}, {"one": w}))'
-    (result,) = migrate_sources({"train.py": SCRIPT.format(model=ONE, call=call)}, Settings())
+    result = migrate(SCRIPT.format(model=ONE, call=call))
     assert 'from_tensor_slices(({"rows": x}, y, w))' in result.after
     assert "from_tensor_slices((x, y, w))" in result.after
     assert '"one": ' not in result.after

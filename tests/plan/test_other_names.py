@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import check_migrated, migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -18,8 +19,7 @@ LAYERS = "from tensorflow.keras.layers import Dense\nfrom tensorflow.keras.model
 
 
 def migrated(imports: str, call: str) -> str:
-    (file,) = migrate_sources({"train.py": PROGRAM.format(imports=imports, call=call)}, Settings())
-    assert file.status == "migrated", file.findings
+    file = check_migrated(PROGRAM.format(imports=imports, call=call))
     return file.after
 
 
@@ -41,7 +41,7 @@ def test_a_name_whose_calls_are_all_followed_goes(imports: str, call: str) -> No
 @pytest.mark.parametrize("other", ["print(spread)", "spread = None", "models = [spread(m, 2) for m in unknown]"])
 def test_a_name_that_is_used_otherwise_stays_and_is_refused(other: str) -> None:
     imports = LAYERS + "import tensorflow as tf\nspread = tf.keras.utils.multi_gpu_model\n" + other
-    (file,) = migrate_sources({"train.py": PROGRAM.format(imports=imports, call="spread")}, Settings())
+    file = migrate(PROGRAM.format(imports=imports, call="spread"))
     assert "spread = tf.keras.utils.multi_gpu_model\n" in file.after
     assert [finding for finding in file.findings if finding.action == "refuse"]
 
@@ -57,7 +57,7 @@ def test_a_name_that_another_module_imports_stays() -> None:
 def test_a_name_that_getattr_is_asked_for_is_refused() -> None:
     call = 'getattr(tf.keras.utils, "multi_gpu_model")'
     source = PROGRAM.format(imports=LAYERS + "import tensorflow as tf", call=call)
-    (file,) = migrate_sources({"train.py": source}, Settings())
+    file = migrate(source)
     assert [finding.code for finding in file.findings] == ["TFM101"]
     assert file.after == source
 

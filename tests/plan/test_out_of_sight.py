@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import migrate
 
 HEAD = """from keras.utils import Sequence, multi_gpu_model
 from nets import build
@@ -32,8 +31,7 @@ parallel = multi_gpu_model(model, gpus=2)
 
 
 def found(lines: str) -> set[tuple[str, str]]:
-    (file,) = migrate_sources({"train.py": f"{HEAD}{lines}\n"}, Settings())
-    assert file.error is None, file.error
+    file = migrate(f"{HEAD}{lines}\n")
     return {(f.code, f.action) for f in file.findings if f.code in ("TFM402", "TFM403", "TFM409")}
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import check_refused
 
 HEAD = """\
 import tensorflow as tf
@@ -22,12 +21,6 @@ optimizer = tf.keras.optimizers.SGD(0.1)
 FITTED = "net.compile(optimizer, 'mse')\nnet.fit(batches)\n"
 
 
-def refused(code: str, **others: str) -> list[str]:
-    texts = {"train.py": HEAD + code, **{f"{name}.py": text for name, text in others.items()}}
-    file = migrate_sources(texts, Settings())[0]
-    return [finding.code for finding in file.findings if finding.action == "refuse"]
-
-
 @pytest.mark.parametrize(
     "code",
     [
@@ -39,7 +32,7 @@ def refused(code: str, **others: str) -> list[str]:
     ],
 )
 def test_a_step_by_hand_is_refused(code: str) -> None:
-    assert refused(code) == ["TFM119"]
+    check_refused(HEAD + code, "TFM119")
 
 
 @pytest.mark.parametrize(
@@ -57,15 +50,15 @@ def test_a_step_by_hand_is_refused(code: str) -> None:
     ],
 )
 def test_what_only_looks_like_a_loop_is_migrated(code: str) -> None:
-    assert refused(code) == []
+    check_refused(HEAD + code)
 
 
 @pytest.mark.parametrize("names", [1, 3, 8])
 def test_a_model_handed_to_a_module_loaded_by_a_computed_name_is_refused(names: int) -> None:
     lines = ["import importlib", "step_0 = importlib.import_module('train_' + name)"]
     lines += [f"step_{number} = step_{number - 1}.part" for number in range(1, names)]
-    assert refused("\n".join([*lines, f"step_{names - 1}.run(net)"]) + "\n") == ["TFM119"]
+    check_refused(HEAD + "\n".join([*lines, f"step_{names - 1}.run(net)"]) + "\n", "TFM119")
 
 
 def test_names_bound_to_each_other_end_the_search() -> None:
-    assert refused(FITTED + "one = other.a\nother = one.b\none.run(net)\n") == []
+    check_refused(HEAD + FITTED + "one = other.a\nother = one.b\none.run(net)\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -80,14 +81,13 @@ def test_several_machines_too() -> None:
 
 
 def test_each_fit_has_its_own_steps() -> None:
-    both = "fit_generator(rows, 3, 2)\nparallel_model.fit_generator(rows, 5, 2)"
-    (result,) = migrate_sources({"train.py": SCRIPT.format(call=both)}, Settings())
+    result = migrate(SCRIPT.format(call="fit_generator(rows, 3, 2)\nparallel_model.fit_generator(rows, 5, 2)"))
     assert result.after.count("class Epochs(") == 1
     assert result.after.endswith("model.fit(Epochs(rows, 3), epochs=2)\nmodel.fit(Epochs(rows, 5), epochs=2)\n")
 
 
 def test_a_second_fix_changes_nothing() -> None:
-    (once,) = migrate_sources({"train.py": SCRIPT.format(call="fit_generator(rows, 3, 2)")}, Settings())
+    once = migrate(SCRIPT.format(call="fit_generator(rows, 3, 2)"))
     (again,) = migrate_sources({"train.py": once.after}, Settings())
     assert again.after == once.after
 
@@ -101,7 +101,7 @@ def test_so_is_what_another_caller_gives() -> None:
     script = SCRIPT.format(call="summary()") + (
         f"\n\ndef train(data):\n    parallel_model.fit_generator(data, steps_per_epoch=3, epochs=2)\n\n\n{calls}"
     )
-    (result,) = migrate_sources({"train.py": script}, Settings())
+    result = migrate(script)
     assert [finding.action for finding in result.findings if finding.code == "TFM409"] == ["warn"]
     assert "class Epochs" not in result.after
 
@@ -184,7 +184,7 @@ def train(x, BATCH):
 )
 def test_the_length_that_a_class_computes_is_left(length: str, given: str, steps: str, same: bool) -> None:
     text = OWN_LENGTH.format(length=length, given=given, steps=steps)
-    (result,) = migrate_sources({"train.py": text}, Settings())
+    result = migrate(text)
     assert ("Epochs" not in result.after) == same
     assert (f"model.fit(rows, steps_per_epoch={steps}, epochs=5)" in result.after) == same
 
@@ -201,3 +201,9 @@ def test_the_length_of_a_class_of_another_module_is_read() -> None:
     other = texts["rows.py"].replace("len(self.x)", "len(SAMPLES)")
     texts = {"train.py": texts["train.py"].replace("len(x)", "len(SAMPLES)"), "rows.py": other}
     assert "Epochs" in migrate_sources(texts, Settings())[0].after
+
+
+def test_a_sequence_that_is_an_iterator_too_is_given_in_epochs_and_not_made_a_dataset() -> None:
+    own = "class More(Rows):\n    def __next__(self):\n        return load(0)\n"
+    script = SCRIPT.format(call="fit_generator(more, 3, 2)").replace("class More(Rows):\n    pass\n", own)
+    assert migrate(script).after.endswith("model.fit(Epochs(more, 3), epochs=2)\n")

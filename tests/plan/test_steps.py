@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import migrate
 
 MODEL = """\
 from keras.layers import Dense
@@ -36,13 +35,13 @@ model.compile(loss="mse", optimizer="sgd")
     ],
 )
 def test_a_quotient_is_rounded_up(before: str, after: str) -> None:
-    (file,) = migrate_sources({"train.py": MODEL + before}, Settings())
+    file = migrate(MODEL + before)
     assert file.after.endswith(after)
 
 
 @pytest.mark.parametrize("steps", ["n // 16", "int(n / 16)", "steps", "20"])
 def test_what_is_whole_or_unknown_stays(steps: str) -> None:
-    (file,) = migrate_sources({"train.py": f"{MODEL}model.fit(feed, steps_per_epoch={steps})\n"}, Settings())
+    file = migrate(f"{MODEL}model.fit(feed, steps_per_epoch={steps})\n")
     assert file.after.endswith(f"model.fit(feed, steps_per_epoch={steps})\n")
     assert "TFM217" not in {finding.code for finding in file.findings}
 

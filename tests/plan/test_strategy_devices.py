@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.forks import Python
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import check_unchanged
 
 REFUSED = [
     ("tf.config.list_physical_devices('CPU')", "physical devices"),
@@ -29,8 +28,7 @@ def told(given: str, keyword: str = "") -> list[str]:
     program = (
         f"import tensorflow as tf\ndevices = {given}\nstrategy = tf.distribute.MirroredStrategy({keyword}devices)\n"
     )
-    (file,) = migrate_sources({"train.py": program}, Settings())
-    assert file.after == program
+    file = check_unchanged(program)
     assert all((finding.code, finding.line) == ("TFM419", 3) for finding in file.findings)
     return [finding.message for finding in file.findings]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.forks import Done, Python
+from tests.kit import check_unchanged, migrate
 from tfmigrate import rules
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -21,7 +22,7 @@ class Trainer:
 
 
 def test_the_old_name_goes_wherever_the_strategy_comes_from() -> None:
-    (file,) = migrate_sources({"train.py": LOOP}, Settings())
+    file = migrate(LOOP)
     assert file.after == LOOP.replace("experimental_run_v2", "run")
     assert [(f.code, f.line, f.action) for f in file.findings] == [("TFM223", 6, "rewrite"), ("TFM223", 7, "rewrite")]
 
@@ -38,8 +39,7 @@ def test_the_old_name_goes_wherever_the_strategy_comes_from() -> None:
 )
 def test_what_knows_better_is_left(guarded: str) -> None:
     program = "import tensorflow as tf\n" + guarded
-    (file,) = migrate_sources({"train.py": program}, Settings())
-    assert file.after == program
+    file = check_unchanged(program)
     assert all(finding.action == "suppressed" for finding in file.findings)
 
 
@@ -51,8 +51,7 @@ def test_a_class_of_the_program_may_have_the_name() -> None:
 
 def told(line: str, *more: str) -> list[tuple[str, str]]:
     program = "\n".join(("import tensorflow as tf", "# MirroredStrategy", line, *more, ""))
-    (file,) = migrate_sources({"train.py": program}, Settings())
-    assert file.after == program
+    file = check_unchanged(program)
     return [(finding.code, finding.message) for finding in file.findings]
 
 

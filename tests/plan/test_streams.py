@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import check_migrated
 from tfmigrate.result import Finding
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 HEAD = """\
 import random
@@ -30,8 +29,7 @@ def plain(x, size=8):
 
 
 def migrated(body: str) -> tuple[str, list[Finding]]:
-    (file,) = migrate_sources({"train.py": HEAD + body}, Settings())
-    assert file.status == "migrated", file
+    file = check_migrated(HEAD + body)
     return file.after, [finding for finding in file.findings if finding.code == "TFM402"]
 
 

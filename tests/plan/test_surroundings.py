@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import migrate
 
 HEAD = """from keras import backend as K
 from keras.layers import Dense, Input, Lambda
@@ -23,8 +22,7 @@ TWO = MODEL.format(outputs="[Dense(1, name='a')(inputs), Dense(1, name='b')(inpu
 
 
 def found(text: str) -> tuple[str, set[tuple[str, str]]]:
-    (file,) = migrate_sources({"train.py": HEAD + text}, Settings())
-    assert file.error is None, file.error
+    file = migrate(HEAD + text)
     return file.after, {(finding.code, finding.action) for finding in file.findings}
 
 

@@ -6,8 +6,7 @@ import ast
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import migrate
 
 PROGRAM = """{imports}
 from keras.utils import multi_gpu_model
@@ -33,8 +32,7 @@ STARS = "from keras.models import *\nfrom keras.layers import *"
     ],
 )
 def test_names_that_a_star_brought_are_imported(imports: str, use: str, imported: list[str]) -> None:
-    (file,) = migrate_sources({"train.py": PROGRAM.format(imports=imports, use=use)}, Settings())
-    assert file.error is None, file.error
+    file = migrate(PROGRAM.format(imports=imports, use=use))
     ast.parse(file.after)
     lines = ["from tensorflow.keras import backend as K", "import numpy as np", "import os"]
     new = [line for line in lines if line in file.after and line not in imports]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import migrate
 
 PROGRAM = """from keras.layers import Dense
 from keras.models import Sequential
@@ -34,6 +33,5 @@ parallel.{call}
     ],
 )
 def test_batches_that_are_not_shared_out_evenly(gpus: str, call: str, told: bool) -> None:
-    (file,) = migrate_sources({"train.py": PROGRAM.format(gpus=gpus, call=call)}, Settings())
-    assert file.error is None
+    file = migrate(PROGRAM.format(gpus=gpus, call=call))
     assert any(f.action == "warn" and "evenly" in f.message for f in file.findings) == told

@@ -11,9 +11,8 @@ import libcst as cst
 import pytest
 
 from tests.conftest import ROOT
+from tests.kit import migrate
 from tfmigrate.edit.compose import composed, composed_lines
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 ROOMS = sorted([*(ROOT / "tfmigrate" / "plan").rglob("*.py"), *(ROOT / "tfmigrate" / "edit").rglob("*.py")])
 
@@ -60,8 +59,7 @@ PLACES = 8
 
 
 def _migrated(*codes: str) -> str:
-    (file,) = migrate_sources({"train.py": PROGRAM.format(*codes)}, Settings())
-    assert file.error is None
+    file = migrate(PROGRAM.format(*codes))
     assert not [finding.message for finding in file.findings if finding.action == "refuse"]
     return file.after
 
@@ -137,7 +135,7 @@ else:
 parallel.compile("sgd", "mse")
 parallel.fit(x, y)
 """
-    (file,) = migrate_sources({"train.py": "G = 2\nx = y = None\n" + program}, Settings())
+    file = migrate("G = 2\nx = y = None\n" + program)
     assert file.changed
     assert 'print("parallel")' in file.after
     assert 'print("model")' in file.after

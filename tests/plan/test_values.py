@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 HEAD = """\
 import numpy as np
@@ -27,9 +26,7 @@ NET = "keras.Sequential([keras.layers.Dense(1, input_shape=(4,))])"
 
 
 def migrated(text: str) -> FileResult:
-    (file,) = migrate_sources({"train.py": text}, Settings())
-    assert file.error is None
-    return file
+    return migrate(text)
 
 
 def names(value: str) -> str:

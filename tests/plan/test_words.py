@@ -7,10 +7,9 @@ import re
 import numpy as np
 import pytest
 
+from tests.kit import actions, migrate
 from tfmigrate.plan.keras.words import LOSSES, METRICS
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 SCRIPT = """\
 from {keras}.layers import Dense
@@ -26,8 +25,7 @@ parallel_model.fit_generator(batches, epochs=2)
 
 
 def migrated(arguments: str, keras: str = "keras") -> FileResult:
-    (result,) = migrate_sources({"train.py": SCRIPT.format(keras=keras, arguments=arguments)}, Settings())
-    return result
+    return migrate(SCRIPT.format(keras=keras, arguments=arguments))
 
 
 def compiled(result: FileResult) -> str:
@@ -85,7 +83,7 @@ def test_what_may_mean_something_else_is_told_and_left(arguments: str, keras: st
 
 def test_a_method_of_that_name_on_something_else_is_left() -> None:
     text = SCRIPT.format(keras="keras", arguments="loss='mse'") + "other.compile('x', loss='logcosh')\n"
-    (result,) = migrate_sources({"train.py": text}, Settings())
+    result = migrate(text)
     assert "other.compile('x', loss='logcosh')" in result.after
     assert told(result) == []
 
@@ -106,3 +104,10 @@ def test_the_words_of_today_compute_what_the_old_ones_did(package: str) -> None:
         metric = getattr(keras.metrics, name)(name=old)
         metric.update_state(a, b)
         assert (metric.name, float(metric.result())) == (old, pytest.approx(was[old], rel=1e-5))
+
+
+@pytest.mark.parametrize(("saved", "said"), [("model.save('whole.h5')", ["warn"]), ("model.save('whole.keras')", [])])
+def test_a_loss_that_may_be_a_short_name_is_reported_where_hdf5_keeps_it(saved: str, said: list[str]) -> None:
+    text = SCRIPT.format(keras="keras", arguments="loss=chosen") + f"{saved}\n"
+    result = migrate(text.replace('LOSS = "logcosh"', 'chosen = "MSE" if simple else "hinge"'))
+    assert actions(result, "TFM239") == said

@@ -11,6 +11,7 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -249,3 +250,13 @@ def test_a_program_halfway_there_needs_one_run(strategy: str, unused: str) -> No
     assert made < file.after.index("model = Sequential") < file.after.index("model.compile")
     (again,) = migrate_sources({"train.py": file.after}, settings)
     assert again.after == file.after
+
+
+def test_the_data_of_what_trains_is_spoken_of_and_of_nothing_else() -> None:
+    program = (
+        "import tensorflow as tf\n\nstrategy = tf.distribute.MirroredStrategy()\nwith strategy.scope():\n"
+        "    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])\n"
+        "    model.compile('sgd', 'mse')\nmodel.fit(data)\nmodel.predict(rows)\n"
+    )
+    file = migrate(program, Settings(strategy="multi-worker"))
+    assert [finding.line for finding in file.findings if finding.code == "TFM423"] == [7]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
+from tests.kit import migrate
 from tfmigrate.settings import Settings
 
 PROGRAM = """\
@@ -19,7 +19,7 @@ model.fit(dataset, epochs=2)
 
 
 def told(program: str, target: str | None = None) -> list[tuple[str, int]]:
-    (file,) = migrate_sources({"train.py": program}, Settings(target=target))
+    file = migrate(program, Settings(target=target))
     return [(finding.code, finding.line) for finding in file.findings]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import migrate
 
 _BEFORE = """\
 from keras import backend as K
@@ -23,6 +22,5 @@ MARK = 0
 
 def migrated(lines: str, code: str) -> tuple[str, list[str]]:
     """The lines as they are migrated behind a wrapped model, and what was done of one rule, in order of place."""
-    (result,) = migrate_sources({"train.py": f"{_BEFORE}{lines}\n"}, Settings())
-    assert result.error is None
+    result = migrate(f"{_BEFORE}{lines}\n")
     return result.after.partition("MARK = 0\n")[2].rstrip("\n"), [f.action for f in result.findings if f.code == code]

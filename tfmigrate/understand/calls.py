@@ -12,7 +12,7 @@ from tfmigrate.understand.copies import is_copy, returns_plain_alone
 from tfmigrate.understand.functions import call_function, name_of, positional
 from tfmigrate.understand.library import call_library
 from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Use
-from tfmigrate.understand.methods import call_method
+from tfmigrate.understand.methods import call_method, grow
 from tfmigrate.understand.origins import may_be_model
 from tfmigrate.understand.program import Unit, only_statement
 from tfmigrate.understand.state import State, Walker
@@ -57,6 +57,7 @@ def call(walker: Walker, node: cst.Call) -> Value:
         if container is not None:
             return container
     _note(state, callee, arguments, node)
+    grow(walker, callee, arguments, node)
     return join(*(_apply(walker, option, arguments, node) for option in in_order(callee)))
 
 

@@ -31,6 +31,7 @@ from tfmigrate.understand.values import (
     Visible,
     all_models,
     all_opaque_sites,
+    in_order,
     is_keras,
     join,
     models_of,
@@ -38,6 +39,7 @@ from tfmigrate.understand.values import (
 )
 from tfmigrate.understand.wraps import template_by_name
 
+_GROWING = frozenset({"append", "extend", "insert"})
 _NO_DATASET = frozenset({"as_numpy_iterator", "cardinality", "get_single_element", "options", "reduce", "save"})
 """Methods of a dataset that return something else."""
 
@@ -46,9 +48,8 @@ def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.
     state, receiver, name = walker.state, method.receiver, method.name
     if method.function is not None:
         return _call_own(walker, receiver, method.function, arguments, node)
-    if isinstance(receiver, Items) and name in ("append", "extend", "insert") and arguments:
-        _grow(walker, receiver, name, arguments[-1][1], node)
-        return NOTHING
+    if isinstance(receiver, Items) and name in _GROWING and arguments:
+        return NOTHING  # See grow().
     if isinstance(receiver, Mapping) and name in ("values", "get", "items", "pop"):
         return _of_dict(receiver, name, tuple(value for _, value in arguments))
     if isinstance(receiver, ModelObject | Parallel):
@@ -80,11 +81,17 @@ def _call_own(walker: Walker, receiver: Value, function: FunctionValue, argument
     return call_function(walker, function, ((None, receiver), *arguments), node)
 
 
-def _grow(walker: Walker, receiver: Items, name: str, added: Value, node: cst.Call) -> None:
-    """append(), insert() and extend() of a list: what it is called on stands for a longer one from here."""
-    if isinstance(node.func, cst.Attribute):
-        more = (added,) if name != "extend" else added.values if isinstance(added, Items) else ()
-        assign(walker, node.func.value, receiver.grown(more))
+def grow(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) -> None:
+    """append(), insert() and extend(): what it is called on stands for a longer list from here, or for any of several,
+    where it may have been any of several."""
+    methods = [option for option in in_order(callee) if isinstance(option, Method) and option.function is None]
+    lists = [one.receiver for one in methods if isinstance(one.receiver, Items) and one.name in _GROWING]
+    if not lists or not arguments or not isinstance(node.func, cst.Attribute):
+        return
+    added = arguments[-1][1]
+    more = (added,) if node.func.attr.value != "extend" else added.values if isinstance(added, Items) else ()
+    grown = (one.receiver.grown(more) if isinstance(one.receiver, Items) else one.receiver for one in methods)
+    assign(walker, node.func.value, join(*grown))
 
 
 def _call_of_model(

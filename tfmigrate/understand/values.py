@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Union
@@ -430,8 +430,12 @@ def options(value: Value) -> frozenset[Value]:
 
 def in_order(value: Value) -> list[Value]:
     """The alternatives in an order that is the same in every run, which that of a set is not."""
-    found = options(value)
-    return sorted(found, key=_rank) if len(found) > 1 else list(found)
+    return ordered(options(value))
+
+
+def ordered(values: Collection[Value]) -> list[Value]:
+    """Values in an order that is the same in every run."""
+    return sorted(values, key=_rank) if len(values) > 1 else list(values)
 
 
 def _rank(value: Value) -> tuple[str, ...]:
@@ -453,7 +457,14 @@ def _rank(value: Value) -> tuple[str, ...]:
 
 
 def _place(site: Site | None) -> tuple[str, ...]:
-    return (site.frame.module.path, f"{site.frame.module.order.get(site.unit, 0):09}") if site is not None else ()
+    """The place itself and those of the calls that lead to it."""
+    places = ((one.frame.module, one.unit) for one in site.chain()) if site is not None else ()
+    return tuple(text for module, unit in places for text in (module.path, f"{module.order.get(unit, 0):09}"))
+
+
+def sites_in_order(sites: Iterable[Site]) -> list[Site]:
+    """Places in an order that is the same in every run."""
+    return sorted(sites, key=_place)
 
 
 def join(*values: Value) -> Value:

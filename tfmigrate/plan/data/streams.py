@@ -12,6 +12,7 @@ from tfmigrate.plan.change.calls import FIT, Revision, unchanged
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.generators import Restarts, is_out_of_sight
+from tfmigrate.plan.data.sequences import is_sequence
 from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
@@ -140,6 +141,8 @@ def _may_be_an_object(value: Value) -> bool:
 
 def _is_stream(value: Value) -> bool:
     """Whether a value is a generator, or an iterator of a class of the program."""
+    if is_sequence(value):
+        return False
     if isinstance(value, Instance):
         # Keras's own Sequence and its iterators have no `__next__` that the program wrote.
         return isinstance(value.cls, ClassValue) and isinstance(value.cls.lookup("__next__"), FunctionValue)

@@ -40,6 +40,7 @@ from tfmigrate.understand.values import (
     Value,
     all_models,
     options,
+    ordered,
 )
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import calls_in, children, walk
@@ -66,7 +67,7 @@ def batch_losses(
     predicting = _only_predicting(modules)
     whole: dict[cst.BaseExpression, FunctionValue] = {}
     for shown in compiled(facts, scopes):
-        mixing = [one for one in shown.values if isinstance(one, FunctionValue) and reader.mixes_samples(one)]
+        mixing = [one for one in ordered(shown.values) if isinstance(one, FunctionValue) and reader.mixes_samples(one)]
         means = [_as_rows(modules, function) for function in mixing]
         if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
             continue
@@ -141,7 +142,7 @@ def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[Model
     """
     calls = [call for call in facts.module.calls if name_of(call.func, facts) == "keras.layers.Lambda" and call.args]
     shown = (one for known in modules.values() for one in compiled(known) if not one.models or one.models - single)
-    losses = (value for one in shown for value in one.values)
+    losses = (value for one in shown for value in ordered(one.values))
     if not calls or not any(isinstance(one, FunctionValue) and _is_prediction(one) for one in losses):
         return
     reader = Reader(modules)
@@ -176,7 +177,7 @@ def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Modul
     for shown in compiled(facts):
         if shown.is_metric or not shown.models & models:
             continue
-        for one in shown.values:
+        for one in ordered(shown.values):
             home = modules.get(one.module) if isinstance(one, FunctionValue) else None
             if isinstance(one, FunctionValue) and home is not None and _is_scalar_loss(one, home):
                 mended = _as_rows(modules, one) if one.module is facts.module else None
@@ -413,7 +414,7 @@ def _means_of(module: Module, modules: Mapping[Module, Facts], single: Set[Model
     for known in modules.values():
         for shown in compiled(known):
             if not shown.is_metric and not (shown.models and shown.models <= single):
-                found.update((one, None) for one in shown.values if isinstance(one, FunctionValue))
+                found.update((one, None) for one in ordered(shown.values) if isinstance(one, FunctionValue))
     changes = (_as_rows(modules, one) for one in found if one.module is module and reader.mixes_samples(one))
     yield from {change.node: change for change in changes if change is not None}.values()
 

@@ -6,7 +6,17 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import ModelObject, Opaque, Parameter, Site, models_of, opaque_sites, options
+from tfmigrate.understand.values import (
+    ModelObject,
+    Opaque,
+    Parameter,
+    Site,
+    in_order,
+    models_of,
+    opaque_sites,
+    options,
+    sites_in_order,
+)
 
 
 def trail_of(wrap: Wrap, facts: ProgramFacts) -> tuple[str, ...]:
@@ -16,13 +26,14 @@ def trail_of(wrap: Wrap, facts: ProgramFacts) -> tuple[str, ...]:
     """
     own = wrap.site.frame.module
     steps = []
-    for option in options(wrap.template):
+    for option in in_order(wrap.template):
         if isinstance(option, ModelObject):
             steps += [_step(site, own, "the model is built") for site in option.site.chain()]
         elif isinstance(option, Parameter):
             steps.append(f"the model is the parameter `{option.name}`, from a caller that is not in sight")
         elif isinstance(option, Opaque):
-            steps += [_step(site, own, f"the model comes from {option.origin}") for site in opaque_sites(option)]
+            sites = sites_in_order(opaque_sites(option))
+            steps += [_step(site, own, f"the model comes from {option.origin}") for site in sites]
     steps += [_step(site, own, "it is wrapped") for site in wrap.site.chain()]
     seen = set()
     for use in facts.uses:

@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 
+from tests.kit import check_unchanged, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -98,8 +99,7 @@ def test_what_is_said_about_it() -> None:
 
 def test_a_second_run_changes_nothing() -> None:
     after = function("model = net()", LATE).after
-    (again,) = migrate_sources({"train.py": after}, Settings())
-    assert again.after == after
+    check_unchanged(after)
 
 
 def test_it_goes_no_further_than_it_must() -> None:
@@ -369,7 +369,7 @@ def test_an_object_of_the_module_may_be_anywhere() -> None:
     late = "gpus = len(IDS)\ngpus += 1"
     assert function("model = net()", late, more="IDS = list(range(2))\n").status == "migrated"
     file = function("model = net()", late, more="IDS = list(range(2))\n")
-    (after,) = migrate_sources({"train.py": f"{file.before}\n\nKEPT = [IDS]\n"}, Settings())
+    after = migrate(f"{file.before}\n\nKEPT = [IDS]\n")
     assert refused(after), after.after
 
 
@@ -513,7 +513,7 @@ def test_a_method_of_the_object_builds() -> None:
 def test_a_comment_or_an_option_keeps_it_where_it_is(place: str) -> None:
     if place == "TFM103":
         code = function("model = net()", LATE).before
-        (file,) = migrate_sources({"train.py": code}, Settings(ignore=("TFM103",)))
+        file = migrate(code, Settings(ignore=("TFM103",)))
     else:
         file = function(f"{place}  # tfmigrate: skip[TFM103]", LATE)
     assert not file.changed

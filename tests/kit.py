@@ -1,0 +1,44 @@
+"""What most tests of a decision say: this program is migrated so, refused for that reason, or left alone."""
+
+from __future__ import annotations
+
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+SETTINGS = Settings()
+
+
+def migrate(text: str, settings: Settings = SETTINGS, **modules: str) -> FileResult:
+    """What becomes of train.py, which holds `text`, in a program with these other modules."""
+    others = {f"{name}.py": module for name, module in modules.items()}
+    files = {file.path: file for file in migrate_sources({"train.py": text, **others}, settings)}
+    assert not [file.error for file in files.values() if file.error]
+    return files["train.py"]
+
+
+def check_migrated(text: str, settings: Settings = SETTINGS, **modules: str) -> FileResult:
+    """train.py, of which everything is migrated."""
+    file = migrate(text, settings, **modules)
+    assert file.status == "migrated", file.findings
+    return file
+
+
+def check_refused(text: str, *codes: str, settings: Settings = SETTINGS, **modules: str) -> FileResult:
+    """train.py, in which something is refused under each of these codes, in order of place, and nothing else."""
+    file = migrate(text, settings, **modules)
+    assert tuple(finding.code for finding in file.findings if finding.action == "refuse") == codes, file.findings
+    return file
+
+
+def check_unchanged(text: str, settings: Settings = SETTINGS, **modules: str) -> FileResult:
+    """train.py, which stays as it is; what is reported or refused is in the result."""
+    file = migrate(text, settings, **modules)
+    assert file.after == text
+    assert not [finding for finding in file.findings if finding.action == "rewrite"], file.findings
+    return file
+
+
+def actions(file: FileResult, code: str) -> list[str]:
+    """What was done under a code, in order of place."""
+    return [finding.action for finding in file.findings if finding.code == code]

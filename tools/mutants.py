@@ -1,0 +1,214 @@
+"""Small mistakes, drawn at random, in the modules that decide: the tests that need no TensorFlow must notice each.
+
+    python tools/mutants.py                      # the draws that are written down: seed 1, twenty draws
+    python tools/mutants.py --seed 7 --draws 50
+    python tools/mutants.py --seed 7 --draw 12   # one of them again
+    python tools/mutants.py --module plan/keras/monitors.py
+
+A draw takes a module of plan/ (the longer, the likelier), one place in it and one mistake, writes that into a copy of
+the repository and runs the related tests there: those named after the module, those that import it or mention a code
+that it reports, and the examples of these rules. What survives is printed with the tests that ran. The same seed
+draws the same mistakes as long as plan/ is the same. Exit code 1 where a mutant survived.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfmigrate.plan import codes
+
+ROOT = Path(__file__).resolve().parent.parent
+PLAN = ROOT / "tfmigrate" / "plan"
+SEED = 1
+DRAWS = 20
+SECONDS = 900
+"""What one mutant's tests may take: many loop for ever."""
+_CODES = re.compile(r"\bcodes\.([A-Z]\w+)")
+
+_COMPARED: dict[type[ast.cmpop], str] = {
+    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">",
+    ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
+}  # fmt: skip
+_SWAPPED = {"any": "all", "all": "any", "min": "max", "max": "min"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mistake in one module."""
+
+    path: Path
+    line: int
+    old: str
+    new: str
+    text: str
+    """The module with the mistake."""
+
+    def __str__(self) -> str:
+        place = f"{self.path.relative_to(ROOT)}:{self.line}"
+        return f"{place}: {' '.join(self.old.split())}  ->  {' '.join(self.new.split())}"
+
+
+def mutants(path: Path) -> list[Mutant]:
+    """Every mistake that can be made in a module, in order of place."""
+    source = path.read_text(encoding="utf-8")
+    lines = source.encode().splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    data = source.encode()
+
+    def span(node: ast.expr | ast.stmt) -> tuple[int, int]:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+
+    found: list[Mutant] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.expr | ast.stmt):
+            begin, end = span(node)
+            old = data[begin:end].decode()
+            for new in _mistakes(node):
+                text = (data[:begin] + new.encode() + data[end:]).decode()
+                found.append(Mutant(path, node.lineno, old, new, text))
+    return sorted(found, key=lambda one: (one.line, one.old, one.new))
+
+
+def _mistakes(node: ast.expr | ast.stmt) -> Iterator[str]:
+    """What may stand in the place of a node by mistake."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        other = _COMPARED[type(node.ops[0])]
+        yield f"({ast.unparse(node.left)} {other} {ast.unparse(node.comparators[0])})"
+    elif isinstance(node, ast.BoolOp):
+        word = " or " if isinstance(node.op, ast.And) else " and "
+        yield "(" + word.join(f"({ast.unparse(value)})" for value in node.values) + ")"
+        for left_out in node.values:
+            kept = [value for value in node.values if value is not left_out]
+            joined = (" and " if isinstance(node.op, ast.And) else " or ").join(f"({ast.unparse(v)})" for v in kept)
+            yield f"({joined})"
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield f"({ast.unparse(node.operand)})"
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield str(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
+        yield str(node.value + 1)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SWAPPED:
+        yield f"{_SWAPPED[node.func.id]}{ast.unparse(node).removeprefix(node.func.id)}"
+    elif isinstance(node, ast.IfExp):
+        yield f"({ast.unparse(node.orelse)})"
+        yield f"({ast.unparse(node.body)})"
+    elif isinstance(node, ast.Continue | ast.Break | ast.AugAssign):
+        yield "pass"
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Yield | ast.YieldFrom):
+        yield "pass" if isinstance(node.value, ast.Call) else "yield from ()"
+
+
+def drawn(seed: int, draw: int, paths: Sequence[Path]) -> Mutant:
+    """The mistake of one draw."""
+    chance = random.Random(f"{seed}:{draw}")
+    lengths = [len(path.read_text(encoding="utf-8").splitlines()) for path in paths]
+    while True:
+        (path,) = chance.choices(paths, lengths)
+        possible = mutants(path)
+        if possible:
+            return chance.choice(possible)
+
+
+def related(path: Path) -> tuple[list[str], list[str]]:
+    """The test modules that belong to a module of plan/, and the codes whose examples are run."""
+    own = {getattr(codes, name) for name in _CODES.findall(path.read_text(encoding="utf-8"))}
+    imported = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    words = re.compile("|".join([rf"\b{re.escape(imported)}\b", *own]))
+    chosen = [
+        test
+        for test in sorted((ROOT / "tests" / "plan").rglob("test_*.py"))
+        if path.stem in test.stem or words.search(test.read_text(encoding="utf-8"))
+    ]
+    chosen.append(ROOT / "tests" / "test_rewrite.py")
+    # What reports nothing itself is seen in what every migration writes, and in what is refused.
+    return [str(test.relative_to(ROOT)) for test in chosen], sorted(own) or ["TFM0", "TFM1"]
+
+
+def noticed_by(mutant: Mutant, folder: Path, seconds: float) -> str | None:
+    """The first related test that fails in a copy of the repository with the mistake; None where all pass.
+
+    Raises SystemExit where that test fails without the mistake, too.
+    """
+    place = folder / mutant.path.relative_to(ROOT)
+    original = place.read_text(encoding="utf-8")
+    place.write_text(mutant.text, encoding="utf-8")
+    tests, reported = related(mutant.path)
+    try:
+        for arguments in (["tests/test_rules.py", "-k", " or ".join(reported)], tests):
+            code, said = run(arguments, folder, seconds)
+            if code not in (0, 5):  # 5: no test of that name
+                failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", said, flags=re.M)
+                test = failed[1] if failed else ""
+                break
+        else:
+            return None
+    except subprocess.TimeoutExpired:
+        return f"more than {seconds:g} s"
+    finally:
+        place.write_text(original, encoding="utf-8")
+    if test and run([test], folder, seconds)[0] != 0:
+        raise SystemExit(f"{test} fails without the mistake, too")
+    return test or "pytest cannot start"
+
+
+def run(arguments: Sequence[str], folder: Path, seconds: float) -> tuple[int, str]:
+    """The exit code of pytest and what it printed."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command += ["--override-ini", "addopts=-rfE", "-m", "not runs_tensorflow and not starts_processes", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds)
+    return done.returncode, done.stdout
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--draw", type=int, help="one draw alone")
+    parser.add_argument("--module", help="draw from one module, by its path below tfmigrate/")
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    chosen = parser.parse_args()
+    paths = [ROOT / "tfmigrate" / chosen.module] if chosen.module else sorted(PLAN.rglob("*.py"))
+    draws = range(1, chosen.draws + 1) if chosen.draw is None else [chosen.draw]
+    survivors = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in ("tfmigrate", "rules", "tests", "fixtures", "tools", "pyproject.toml"):
+            source = ROOT / part
+            if source.is_dir():
+                shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, folder)
+        code, said = run(["tests/test_rules.py", "-k", "every_code"], folder, chosen.seconds)
+        if code != 0:
+            raise SystemExit(f"the tests fail without any mistake:\n{said}")
+        for draw in draws:
+            mutant = drawn(chosen.seed, draw, paths)
+            began = time.monotonic()
+            test = noticed_by(mutant, folder, chosen.seconds)
+            survivors += test is None
+            what = "SURVIVED" if test is None else "noticed "
+            told = f"tests: {' '.join(related(mutant.path)[0])}" if test is None else test
+            print(f"{draw:3} {what} {time.monotonic() - began:4.0f} s  {mutant}\n    {told}", flush=True)
+    print(f"{survivors} of {len(draws)} survived")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
