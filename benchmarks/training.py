@@ -163,9 +163,9 @@ def throughput(scratch: Path, modern: Runtime, old: Runtime | None, epochs: int,
 def pipelines(modern: Runtime, times: int) -> None:
     print("\n## The pipeline\n")
     print("`fit` on arrays under MirroredStrategy with Keras 3: the arrays themselves (`arrays`), the usual pipeline,")
-    print("`from_tensor_slices().shuffle(n).batch()` (`slices`), and what tfmigrate writes, row numbers shuffled and")
-    print("rows gathered by them (`rows`). The processor seconds an epoch, the least of the runs, and resident memory")
-    print("above that before, the most.\n")
+    print("`from_tensor_slices().shuffle(n).batch()` (`slices`), and what `--pipeline gather` writes, row numbers")
+    print("shuffled and rows gathered by them (`rows`). The processor seconds an epoch, the least of the runs, and")
+    print("resident memory above that before, the most.\n")
     print("| data | arrays | slices | rows | arrays, MiB | slices, MiB | rows, MiB |")
     print("|---|---|---|---|---|---|---|")
     for count, columns in ((100_000, 1000), (300_000, 20)):
@@ -184,8 +184,8 @@ def pipelines(modern: Runtime, times: int) -> None:
         row = [f"{value:.2f}" for value in cpu.values()] + [f"{value:,.0f}" for value in extra.values()]
         print(f"| {count:,} x {columns} float32, {size:,.0f} MiB | {' | '.join(row)} |", flush=True)
     print("\n`slices` is the form of TensorFlow's guides; it handles each row by itself, and its shuffle holds a")
-    print("second copy of them all. `tfmigrate fix --ignore TFM002` leaves `fit` its arrays, which are cut into global")
-    print("batches too.")
+    print("second copy of rows whose size is not a multiple of 64 bytes, as here. See")
+    print("[What old and new TensorFlow do](semantics.md).")
 
 
 def probe(scratch: Path, modern: Runtime, epochs: int, times: int) -> None:

@@ -277,7 +277,7 @@ class TestSeveralFiles:
             from tensorflow.keras.layers import Dense
             from tensorflow.keras.models import Sequential
 
-            strategy = tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(2)])
+            strategy = tf.distribute.MirroredStrategy(devices=["/gpu:0", "/gpu:1"])
             with strategy.scope():
                 model = Sequential([Dense(1, input_shape=(4,))])
                 model.compile(loss="mean_squared_error", optimizer="sgd")
@@ -337,7 +337,7 @@ class TestSeveralFiles:
             from tensorflow.keras.models import Model, load_model
 
             start = sys.argv[1]
-            strategy = tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(2)])
+            strategy = tf.distribute.MirroredStrategy(devices=["/gpu:0", "/gpu:1"])
             with strategy.scope():
                 if start is None:
                     image = Input((4,))
@@ -679,7 +679,7 @@ class TestOneFile:
             """
             }
         ).values()
-        assert "for i in range(4)])\nwith strategy.scope():\n    model = " in file.after
+        assert "gpus = 4\nstrategy = " in file.after
 
     def test_gpus_computed_in_the_device_block_that_goes_is_too_late(self) -> None:
         (file,) = migrated(
@@ -1374,7 +1374,7 @@ def test_models_that_only_share_their_training_have_a_strategy_each() -> None:
     found = one(TWO_BUILDERS.format(compiled, compiled, ""))
     assert codes(found, "refuse") == []
     assert (found.after or "").count("MirroredStrategy(devices=[") == 2
-    assert (found.after or "").count(" = shuffled_batches(") == 1
+    assert (found.after or "").count(".shuffle(") == 1
     assert "num_replicas_in_sync" not in (found.after or "")
 
 
@@ -1839,8 +1839,8 @@ def test_the_comment_of_what_went_does_not_lead_the_helper_function() -> None:
     """)
     before, comment, after = file.after.partition('# device_count={"GPU": 1}\n')
     assert comment
-    assert "def shuffled_batches" in before
-    assert "def " not in after
+    assert "import" in before
+    assert "import" not in after
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ def test_reads_every_key_and_the_command_line_wins(project: Path) -> None:
         from = "keras==2.2.4"
         strategy = "mirrored"
         batch = "keep"
+        pipeline = "arrays"
         select = ["TFM0"]
         ignore = ["TFM005"]
         exclude = ["legacy/"]
@@ -41,6 +42,7 @@ def test_reads_every_key_and_the_command_line_wins(project: Path) -> None:
         from_version="keras==2.2.4",
         strategy="mirrored",
         batch="keep",
+        pipeline="arrays",
         select=("TFM0",),
         ignore=("TFM005",),
         exclude=("legacy/",),

@@ -8,17 +8,15 @@ import re
 import tokenize
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, shape_of
 from tfmigrate.files import scan, source
 from tfmigrate.plan import codes
 from tfmigrate.result import FileResult, Finding
 from tfmigrate.settings import Settings
 from tfmigrate.understand.suppressions import read_suppressions
 
-_OLD_ENDINGS = (".hdf5", ".h5")
-_NEW_ENDINGS = (".weights.h5", ".keras")
 _READS = re.compile(r"load_weights|load_model|h5py|os\.path\.(exists|isfile)|glob")
 _WRITES = re.compile(r"save_weights|ModelCheckpoint|\.save\(")
-_GAP = re.compile(r"\{[^{}]*\}|%[-#0-9.]*[a-z]")
 
 
 def of_renamed_files(
@@ -32,7 +30,7 @@ def of_renamed_files(
     renamed = dict(_renamed(files))
     if not renamed:
         return []
-    needles = {max(_GAP.split(name), key=len).encode() for name, _, _ in renamed.values()}
+    needles = {longest_part(name).encode() for name, _, _ in renamed.values()}
     told = []
     for found in scan.search(paths, tuple(needles), settings.exclude, settings.root).found:
         own = settings.for_file(found.path)
@@ -57,8 +55,8 @@ def _renamed(files: Sequence[FileResult]) -> Iterator[tuple[str, tuple[str, str,
             continue
         after = {text for text, _, _ in _strings(file.after)}
         for old in {text for text, _, _ in _strings(file.before)} - after:
-            for ending in _OLD_ENDINGS:
-                names = [old.removesuffix(ending) + new for new in _NEW_ENDINGS if old.endswith(ending)]
+            for ending in OLD_ENDINGS:
+                names = [old.removesuffix(ending) + new for new in (WEIGHTS, MODEL) if old.endswith(ending)]
                 new = next((name for name in names if name in after), None)
                 if new is not None and _shape(old).rpartition(".")[0].strip("*"):
                     yield _shape(old), (old.rpartition("/")[2], new.rpartition("/")[2], file.path)
@@ -66,7 +64,7 @@ def _renamed(files: Sequence[FileResult]) -> Iterator[tuple[str, tuple[str, str,
 
 def _shape(name: str) -> str:
     """A file's name without its folder, with one mark in each gap that is filled in later."""
-    return _GAP.sub("*", name).rpartition("/")[2]
+    return shape_of(name).rpartition("/")[2]
 
 
 def _findings(text: str, renamed: Mapping[str, tuple[str, str, str]]) -> Iterator[Finding]:

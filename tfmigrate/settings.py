@@ -15,6 +15,7 @@ from tfmigrate.files import regular
 
 Strategy = Literal["mirrored", "multi-worker"]
 Batch = Literal["auto", "seed", "keep"]
+Pipeline = Literal["auto", "dataset", "gather", "arrays"]
 Format = Literal["text", "grouped", "json", "sarif", "github", "gitlab", "junit", "rdjson"]
 
 PROJECT = "TFM6"
@@ -43,6 +44,9 @@ class Settings:
     batch: Batch = "auto"
     """How a global batch is written: "seed" `64 * strategy.num_replicas_in_sync`, "keep" the expression as it
     stands, "auto" the seed form where a literal divides by the number of replicas."""
+    pipeline: Pipeline = "auto"
+    """What `fit` on arrays is given: "dataset" `from_tensor_slices().shuffle().batch()`, "gather" batches gathered from
+    the arrays by index, "arrays" the arrays themselves, "auto" what suits them; see plan/data/form.py."""
     select: tuple[str, ...] = ()
     """Codes, or beginnings of codes, to act on; empty means all."""
     ignore: tuple[str, ...] = ()
@@ -139,7 +143,12 @@ def _field(key: str) -> str:
 
 _KEYS = {_key(one.name) for one in fields(Settings)} - {"root"}
 _LISTS = {"select", "ignore", "exclude", "aliases"}
-_CHOICES = {"strategy": get_args(Strategy), "batch": get_args(Batch), "format": get_args(Format)}
+_CHOICES = {
+    "strategy": get_args(Strategy),
+    "batch": get_args(Batch),
+    "pipeline": get_args(Pipeline),
+    "format": get_args(Format),
+}
 
 
 def _nearest_table(start: Path) -> tuple[Path | None, Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Write again what the tool makes of every example: rules/*.md, README.md and fixtures/*/after.
+"""Write again what the tool makes of every example: rules/*.md, README.md, docs/guide.md and fixtures/*/after.
 
 Look at the diff before committing it: the tests hold the tool to exactly these texts. Requirements files stay.
 """
@@ -56,7 +56,7 @@ def main() -> None:
     pages = {
         rule.path: Settings(strategy=rule.strategy, unsafe_fixes=rule.safety == "unsafe") for rule in rules.all_rules()
     }
-    for path, settings in {**pages, ROOT / "README.md": Settings()}.items():
+    for path, settings in {**pages, ROOT / "README.md": Settings(), ROOT / "docs" / "guide.md": Settings()}.items():
         before = path.read_text(encoding="utf-8")
         after = renewed(before, settings)
         if after != before:

@@ -4,6 +4,20 @@ import libcst as cst
 import pytest
 
 from tfmigrate.edit.align import realigned
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+BEHIND_A_BACKSLASH = """from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+if several:
+    model = build() \\
+        if plain else Sequential([Dense(1)])
+    parallel = multi_gpu_model(model, gpus=2)
+    parallel.compile("sgd", \\
+                     "mse")
+"""
 
 
 @pytest.mark.parametrize(
@@ -40,3 +54,13 @@ def test_continuation_lines_follow_their_bracket(before: str, renamed: str, afte
     assert isinstance(old, cst.SimpleStatementLine)
     assert isinstance(new, cst.SimpleStatementLine)
     assert tree.with_changes(body=[realigned(old, new, tree)]).code == after
+
+
+def test_lines_behind_a_backslash_are_indented_with_their_statement() -> None:
+    (file,) = migrate_sources({"train.py": BEHIND_A_BACKSLASH}, Settings())
+    assert """    with strategy.scope():
+        model = build() \\
+            if plain else Sequential([Dense(1)])
+        model.compile("sgd", \\
+                         "mse")
+""" in file.after

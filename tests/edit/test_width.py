@@ -100,7 +100,6 @@ def test_a_line_is_broken_inside_its_brackets(line: str, broken: str, newline: s
         f"f({'a' * 120}[0])()",
         f"# {'why ' * 40}(a, b)",
         f"'''\n{'f(a, b), ' * 20}\n'''",
-        f"from tensorflow.keras.layers import {', '.join(['BatchNormalization as B'] * 5)}, \\\n    Dense, Flatten",
     ],
 )
 def test_a_line_that_no_bracket_helps_stays_valid(line: str) -> None:
@@ -144,8 +143,18 @@ def test_tabs_stay_tabs() -> None:
     assert lines[1:3] == ["\tmodel.compile(", f"\t\tloss='{LONG}',"]
 
 
-def test_an_import_that_goes_on_behind_a_backslash_stays_whole() -> None:
-    names = ", ".join(f"Layer{number}" for number in range(11))
-    before = f"from keras.layers import {names}, \\\n    Last\n"
-    after = before.replace("keras", "tensorflow.keras")
+def test_a_line_that_was_too_wide_is_not_broken_for_a_few_words() -> None:
+    names = ", ".join(f"Conv{number}D" for number in range(20))
+    before = f"from keras.layers import {names}\n"
+    after = f"from tensorflow.keras.layers import {names}\n"
+    assert len(before) > 120
     assert fitted(before, after) == after
+    assert fitted(before, after + f"from tensorflow.keras.metrics import {names.lower()}\n").count("(\n") == 1
+
+
+def test_an_import_behind_backslashes_is_put_into_brackets() -> None:
+    one, two = ", ".join(f"One{n}" for n in range(14)), ", ".join(f"Two{n}" for n in range(4))
+    before = f"from keras.layers import {one}, \\\n    {two}\nx = 1\n"
+    after = before.replace("keras.", "tensorflow.keras.")
+    assert fitted(before, before) == before
+    assert fitted(before, after) == f"from tensorflow.keras.layers import (\n    {one}, {two}\n)\nx = 1\n"

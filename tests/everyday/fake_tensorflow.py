@@ -109,7 +109,7 @@ class Dataset:
         """Of zipped columns, all batches at once."""
         return Dataset(function(*self.columns), batch=self.size, shuffle=self.shuffle_buffer)
 
-    def shuffle(self, buffer: int) -> Dataset:
+    def shuffle(self, buffer: int, seed: int | None = None) -> Dataset:
         if self.size is not None:
             raise Untrue("shuffled after batch(): whole batches change places")
         return Dataset(self.columns, shuffle=int(buffer))

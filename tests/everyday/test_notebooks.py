@@ -42,9 +42,6 @@ def test_fix(training: Path, tfmigrate: Tfmigrate) -> None:
     assert [new[0], new[1], new[-2], new[-1]] == [old[0], old[1], old[-2], old[-1]]
     scoped = [number for number, source in enumerate(new, 1) if "with strategy.scope():" in source]
     assert scoped == [7, 8]
-    (defined,) = [source for source in new if "def shuffled_batches(" in source]
-    assert "import to_categorical\n\n\ndef shuffled_batches(" in defined
-    assert defined.endswith("prefetch(auto)")
     assert [source for source in new if source.startswith("HERE = os.path.")] == [old[4]]
     after = json.loads(training.read_text())["cells"]
     assert [{**cell, "source": 0} for cell in after] == [{**cell, "source": 0} for cell in before]
@@ -176,11 +173,11 @@ def test_a_function_stands_in_the_cell_of_the_imports(
 ) -> None:
     cells = ["!pip install keras", "from mine import rows\n" + imports, first, "x = rows()", WRAPPED, TRAINED]
     (project / "train.ipynb").write_text(written(*map(lines, cells)), encoding="utf-8")
-    assert tfmigrate("fix").code == 0
+    assert tfmigrate("fix", "--pipeline", "gather").code == 0
     new = sources(project / "train.ipynb")[1:]
     assert [number for number, source in enumerate(new) if "def shuffled_batches(" in source] == [1]
     assert "\n\n\ndef shuffled_batches(" in new[1]
-    assert new[1].endswith("prefetch(auto)" + "\n" * imports.endswith("\n"))
+    assert new[1].endswith("prefetch(tf.data.AUTOTUNE)" + "\n" * imports.endswith("\n"))
     assert (new[0], new[2], new[3]) == (cells[0], first, "x = rows()")
 
 

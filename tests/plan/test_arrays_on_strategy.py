@@ -44,7 +44,7 @@ def test_it_is_given_a_pipeline_where_the_rule_is_selected() -> None:
     file = migrated(PROGRAM, "TFM002")
     assert [(finding.code, finding.action) for finding in file.findings] == [("TFM002", "rewrite")]
     assert "history = model.fit(train_dataset, epochs=2, validation_data=validation_dataset)\n" in file.after
-    assert "def shuffled_batches(arrays, count, batch_size):" in file.after
+    assert ".shuffle(split_at)" in file.after
     assert not migrated(file.after, "TFM002").changed
     assert not migrated(PROGRAM, "TFM002", ignore=("TFM0",)).changed
 

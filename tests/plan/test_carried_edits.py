@@ -38,7 +38,7 @@ def trained(call: str) -> FileResult:
     [
         ("parallel.fit(x.astype(np.float), y, batch_size=32)", ["train_arrays = (x.astype(float), y)"]),
         ("parallel.fit(x, y.astype(np.int), shuffle=False)", ["from_tensor_slices((x, y.astype(int)))"]),
-        ("parallel.fit(x, [y.astype(np.int)])", ["((x, (y.astype(int),)), len(x), 32)", "shuffled_batches("]),
+        ("parallel.fit(x, [y.astype(np.int)])", ["from_tensor_slices((x, (y.astype(int),)))"]),
         (
             "parallel.fit({np.str('a'): x.astype(np.int)}, y)",
             ["train_arrays = ({str('a'): x.astype(int)}, y)", "len(train_arrays[0][str('a')])"],
@@ -48,7 +48,7 @@ def trained(call: str) -> FileResult:
         ("parallel.fit(x, y, sample_weight=x[:, 0].astype(np.float))", ["x[:, 0].astype(float))"]),
         (
             "parallel.fit(x, y, validation_data=(x.astype(np.float), y))",
-            ["from_tensor_slices((x.astype(float), y))", "shuffled_batches((x, y), len(x), 32)"],
+            ["from_tensor_slices((x.astype(float), y))", "from_tensor_slices((x, y))"],
         ),
     ],
 )

@@ -267,8 +267,8 @@ MADE = "strategy = tf.distribute.MirroredStrategy()\n"
 @pytest.mark.parametrize(
     ("made", "devices"),
     [
-        ("tf.contrib.distribute.MirroredStrategy(num_gpus=4)", 'devices=[f"/gpu:{i}" for i in range(4)]'),
-        ("tf.contrib.distribute.MirroredStrategy(None, 4)", 'devices=[f"/gpu:{i}" for i in range(4)]'),
+        ("tf.contrib.distribute.MirroredStrategy(num_gpus=4)", 'devices=["/gpu:0", "/gpu:1", "/gpu:2", "/gpu:3"]'),
+        ("tf.contrib.distribute.MirroredStrategy(None, 4)", 'devices=["/gpu:0", "/gpu:1", "/gpu:2", "/gpu:3"]'),
         ("tf.contrib.distribute.MirroredStrategy(num_gpus_per_worker=n)", 'devices=[f"/gpu:{i}" for i in range(n)]'),
         ("tf.contrib.distribute.MirroredStrategy(num_gpus=None)", ""),
         ("tf.contrib.distribute.MirroredStrategy()", ""),

@@ -81,3 +81,35 @@ CHOOSER = """
 def test_a_wrapper_that_saves_its_template_wrote_no_file_of_the_parallel_model(method: str, told: int) -> None:
     file = migrated(DRESS.format(method=method))
     assert [one.code for one in file.findings].count("TFM022") == told
+
+
+def test_arms_that_built_the_same_in_two_places_are_one() -> None:
+    body = """\
+import tensorflow as tf
+if G > 1:
+    with tf.device("/cpu:0"):
+        model = Sequential([Dense(1,
+                                  input_shape=(4,))])
+else:
+    model = Sequential([Dense(1,
+                              input_shape=(4,))])
+if G > 1:
+    parallel = multi_gpu_model(model, G)
+else:
+    parallel = model
+parallel.compile("sgd", "mse")
+"""
+    body = body.replace("(4,))])\nif G", "(4,))])  \nif G")
+    after = migrated(body).after
+    assert after.count("model = Sequential([Dense(1,") == 1
+    assert "if G > 1:" not in after
+    assert "if G > 1:" in migrated(body.replace("Dense(1,", "Dense(2,", 1)).after
+
+
+def test_a_remark_stands_with_its_statement() -> None:
+    after = migrated(
+        "from tensorflow.keras.optimizers import RMSprop\n# Trains\n" + BUILT.replace('"sgd"', "RMSprop(G)")
+    ).after
+    assert "    # 1e-7 squared: epsilon is now inside the square root\n    model.compile(" in after
+    body = BUILT.replace('"sgd"', "rate") + "parallel.fit(x)\nparallel.compile('rmsprop', 'mse')\n"
+    assert "with strategy.scope():\n    # 1e-7 squared: epsilon is now inside the square root\n" in migrated(body).after

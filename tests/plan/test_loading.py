@@ -83,7 +83,19 @@ def test_data_that_may_be_a_sequence_is_reported(data: str, told: bool) -> None:
 
 def test_a_sequence_in_epochs_is_loaded_as_it_was() -> None:
     (file,) = migrate_sources(
-        {"train.py": f"{HEAD}parallel.fit_generator(train, steps_per_epoch=3, workers=8)\n"}, Settings()
+        {"train.py": f"{HEAD}parallel.fit_generator(train, steps_per_epoch=3, epochs=2, workers=8)\n"}, Settings()
     )
-    assert f"{ALL.format('train')} = 8, False, 10\nmodel.fit(Epochs(train, 3))" in file.after
+    assert f"{ALL.format('train')} = 8, False, 10\nmodel.fit(Epochs(train, 3), epochs=2)" in file.after
     assert "setattr(self, name, getattr(data, name))" in file.after
+
+
+def test_one_that_is_made_in_the_call_is_loaded_so_in_epochs_too() -> None:
+    call = "parallel.fit_generator(Rows(), steps_per_epoch=3, epochs=2, workers=int(count() / 2))"
+    (file,) = migrate_sources({"train.py": f"{HEAD}{call}\n"}, Settings())
+    assert file.after.endswith("""
+train_sequence = Rows()
+train_sequence.workers = int(count() / 2)
+train_sequence.use_multiprocessing = False
+train_sequence.max_queue_size = 10
+model.fit(Epochs(train_sequence, 3), epochs=2)
+""")

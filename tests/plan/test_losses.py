@@ -464,3 +464,71 @@ model.fit(data)
     files = {file.path: file for file in migrate_sources({"losses.py": losses, "train.py": train}, Settings())}
     assert [(one.code, one.line, one.action) for one in files["train.py"].findings] == [("TFM403", 7, "warn")]
     assert all(file.before == file.after for file in files.values())
+
+
+@pytest.mark.parametrize(
+    ("body", "becomes"),
+    [
+        ("return K.mean(K.sum(K.square(t - p), 1))", "return K.sum(K.square(t - p), 1)"),
+        ("return K.mean(K.sum(K.square(t - p), axis=[1, 2]))", "return K.sum(K.square(t - p), axis=[1, 2])"),
+        ("one = K.mean(K.abs(t[:, 0] - p[:, 0]))\n    return one", "one = K.abs(t[:, 0] - p[:, 0])"),
+        (
+            "near = K.square(tf.norm(p[:, :4] - p[:, 4:], axis=-1))\n    return K.mean(K.maximum(0.0, near + margin))",
+            "return K.maximum(0.0, near + margin)",
+        ),
+        ("return K.mean(K.square(t[:, :2] - p[:, :2]))", "return K.mean(K.square(t[:, :2] - p[:, :2]), axis=-1)"),
+    ],
+)
+def test_the_mean_of_what_each_sample_has_is_left_to_keras(body: str, becomes: str) -> None:
+    file = migrated(f"margin = 0.2\n\n\ndef loss(t, p):\n    {body}\n\n\nparallel.compile('sgd', loss)\n")
+    assert f"    {becomes}\n" in file.after
+    assert "whole_batch" not in file.after
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return K.mean(K.sum(t - p, 0))",
+        "return K.mean(K.sum(K.sum(t - p, -1), -1))",  # the second may be over the batch
+        "return K.mean(t - K.sum(p, 1))",  # (8,) and (8, 8)
+        "return K.mean(t[:4] - p[:4])",
+        "near = t - p\n    near = near[::2]\n    return K.mean(near)",
+        "return K.mean(tf.boolean_mask(p, t))",
+        "return K.mean(p) * K.mean(t)",
+    ],
+)
+def test_any_other_mean_is_given_the_whole_batch(body: str) -> None:
+    file = migrated(f"def loss(t, p):\n    {body}\n\n\nparallel.compile('sgd', loss)\n")
+    assert "model.compile('sgd', whole_batch(loss))" in file.after
+
+
+def test_a_loss_that_the_program_calls_keeps_its_one_number() -> None:
+    text = "def loss(t, p):\n    return K.mean(K.sum(t - p, 1))\n\n\nparallel.compile('sgd', loss)\n"
+    assert "whole_batch(loss)" in migrated(text + "print(float(loss(x, y)))\n").after
+
+
+@pytest.mark.parametrize(
+    ("more", "wrapped"),
+    [
+        ("parallel.predict(x)", False),
+        ("model.load_weights('a.h5')\nparallel.predict(x)", False),
+        ("parallel.predict(x)\nparallel.fit_generator(x)", True),
+        ("parallel.predict(x)\nparallel.evaluate(x, y)", True),
+        ("parallel.predict(x)\nfrom trainer import train\ntrain(parallel)", True),
+        ("", True),
+    ],
+)
+def test_what_a_model_that_only_predicts_is_compiled_with_is_not_computed(more: str, wrapped: bool) -> None:
+    file = migrated(f"parallel.compile('sgd', dice)\n{more}\n")
+    assert ("whole_batch" in file.after) == wrapped
+
+
+def test_a_loss_of_another_module_is_changed_there() -> None:
+    texts = {
+        "train.py": HEAD.format(imports="from measures import distance\n") + "parallel.compile('sgd', distance)\n",
+        "measures.py": "from keras import backend as K\n\n\ndef distance(t, p):\n    return K.mean(K.sum(t - p, 1))\n",
+    }
+    train, measures = migrate_sources(texts, Settings())
+    assert "model.compile('sgd', distance)" in train.after
+    assert "    return K.sum(t - p, 1)\n" in measures.after
+    assert [finding.action for finding in measures.findings if finding.code == "TFM403"] == ["rewrite"]

@@ -61,7 +61,7 @@ def test_wherever_targets_and_weights_stand(call: str, new: str) -> None:
 def test_a_pipeline_is_made_without_it() -> None:
     call = 'fit({"rows": x}, {"one": y}, 8, sample_weight={"one": w}, validation_data=(x, {"one": y}, {"one": w}))'
     result = migrate(SCRIPT.format(model=ONE, call=call))
-    assert 'shuffled_batches(({"rows": x}, y, w), len(x), global_batch_size)' in result.after
+    assert 'from_tensor_slices(({"rows": x}, y, w))' in result.after
     assert "from_tensor_slices((x, y, w))" in result.after
     assert '"one": ' not in result.after
 

@@ -56,17 +56,20 @@ def migrated(call: str, settings: Settings | None = None) -> tuple[str, list[str
     ("call", "new"),
     [
         (
-            "fit_generator(pictures, steps_per_epoch=pictures.samples // 32)",
-            "fit(Epochs(pictures, pictures.samples // 32))",
+            "fit_generator(pictures, steps_per_epoch=pictures.samples // 32, epochs=2)",
+            "fit(Epochs(pictures, pictures.samples // 32), epochs=2)",
         ),
-        ("fit_generator(rows, steps_per_epoch=3)", "fit(Epochs(rows, 3))"),
+        ("fit_generator(rows, steps_per_epoch=3, epochs=2)", "fit(Epochs(rows, 3), epochs=2)"),
         ("fit_generator(more, 3, 2, workers=4)", "fit(Epochs(more, 3), epochs=2)"),
         (
             "fit(rows, steps_per_epoch=len(names) / 32, epochs=2)",
             "fit(Epochs(rows, int(-(-len(names) // 32))), epochs=2)",
         ),
-        ("fit(generator.flow(x, y), steps_per_epoch=100)", "fit(Epochs(generator.flow(x, y), 100))"),
-        ("fit_generator(generator=rows, steps_per_epoch=3)", "fit(Epochs(rows, 3))"),
+        (
+            "fit(generator.flow(x, y), steps_per_epoch=100, epochs=n)",
+            "fit(Epochs(generator.flow(x, y), 100), epochs=n)",
+        ),
+        ("fit_generator(generator=rows, steps_per_epoch=3, epochs=2)", "fit(Epochs(rows, 3), epochs=2)"),
     ],
 )
 def test_epochs_get_the_steps_that_are_asked_for(call: str, new: str) -> None:
@@ -74,20 +77,19 @@ def test_epochs_get_the_steps_that_are_asked_for(call: str, new: str) -> None:
 
 
 def test_several_machines_too() -> None:
-    last, done = migrated("fit_generator(rows, steps_per_epoch=3)", Settings(strategy="multi-worker"))
+    last, done = migrated("fit_generator(rows, steps_per_epoch=3, epochs=2)", Settings(strategy="multi-worker"))
     assert "fit(Epochs(rows, 3)" in last
     assert done == ["rewrite"]
 
 
 def test_each_fit_has_its_own_steps() -> None:
-    both = "fit_generator(rows, steps_per_epoch=3)\nparallel_model.fit_generator(rows, steps_per_epoch=5)"
-    result = migrate(SCRIPT.format(call=both))
+    result = migrate(SCRIPT.format(call="fit_generator(rows, 3, 2)\nparallel_model.fit_generator(rows, 5, 2)"))
     assert result.after.count("class Epochs(") == 1
-    assert result.after.endswith("model.fit(Epochs(rows, 3))\nmodel.fit(Epochs(rows, 5))\n")
+    assert result.after.endswith("model.fit(Epochs(rows, 3), epochs=2)\nmodel.fit(Epochs(rows, 5), epochs=2)\n")
 
 
 def test_a_second_fix_changes_nothing() -> None:
-    once = migrate(SCRIPT.format(call="fit_generator(rows, steps_per_epoch=3)"))
+    once = migrate(SCRIPT.format(call="fit_generator(rows, 3, 2)"))
     (again,) = migrate_sources({"train.py": once.after}, Settings())
     assert again.after == once.after
 
@@ -122,13 +124,13 @@ def test_the_first_epoch_begins_with_the_first_batch(begins: bool) -> None:
 
 
 def test_data_that_may_be_something_else_is_told() -> None:
-    assert migrated("fit_generator(rows if small else feed(), steps_per_epoch=3)")[1] == ["warn"]
+    assert migrated("fit_generator(rows if small else feed(), steps_per_epoch=3, epochs=2)")[1] == ["warn"]
 
 
 def test_so_is_what_another_caller_gives() -> None:
     calls = "train(rows)\ntrain(feed())\n"
     script = SCRIPT.format(call="summary()") + (
-        f"\n\ndef train(data):\n    parallel_model.fit_generator(data, steps_per_epoch=3)\n\n\n{calls}"
+        f"\n\ndef train(data):\n    parallel_model.fit_generator(data, steps_per_epoch=3, epochs=2)\n\n\n{calls}"
     )
     result = migrate(script)
     assert [finding.action for finding in result.findings if finding.code == "TFM409"] == ["warn"]
@@ -142,6 +144,7 @@ def test_so_is_what_another_caller_gives() -> None:
         "fit_generator(rows, steps_per_epoch=None)",
         "fit_generator(rows, steps_per_epoch=len(rows))",
         "fit_generator(rows, steps_per_epoch=length)",
+        "fit_generator(rows, steps_per_epoch=rows.__len__(), epochs=2)",
         "fit_generator(rows, validation_data=pictures, validation_steps=3)",
         "fit(x, y, steps_per_epoch=3)",
         "fit_generator(unknown, steps_per_epoch=3)",
@@ -155,7 +158,83 @@ def test_nothing_else_is(call: str) -> None:
     assert done == []
 
 
+@pytest.mark.parametrize("epochs", ["", ", epochs=1"])
+def test_one_epoch_goes_on_nowhere(epochs: str) -> None:
+    assert migrated(f"fit_generator(rows, steps_per_epoch=3{epochs})") == (
+        f"model.fit(rows, steps_per_epoch=3{epochs})\n",
+        ["warn"],
+    )
+    assert migrated("fit_generator(rows, steps_per_epoch=3, epochs=2, initial_epoch=1)")[1] == ["rewrite"]
+
+
+OWN_LENGTH = """import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import Sequence, multi_gpu_model
+
+
+class Rows(Sequence):
+    def __init__(self, x, size=8, **more):
+        self.x, self.size = x, size
+        self.more = more
+
+    def __len__(self):
+        \"\"\"How many batches.\"\"\"
+        return {length}
+
+    def __getitem__(self, index):
+        return self.x[index]
+
+
+def train(x, BATCH):
+    model = Sequential([Dense(1, input_shape=(4,))])
+    model = multi_gpu_model(model, gpus=2)
+    model.compile("sgd", "mse")
+    steps = len(x) // BATCH
+    rows = Rows({given})
+    model.fit_generator(rows, steps_per_epoch={steps}, epochs=5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("length", "given", "steps", "same"),
+    [
+        ("len(self.x) // self.size", "x, BATCH", "len(x) // BATCH", True),
+        ("len(self.x) // self.size", "x, BATCH", "steps", True),
+        ("(len(self.x) // self.size)", "x, size=BATCH", "len( x )//BATCH", True),
+        ("int(np.ceil(len(self.x) / self.size))", "x, BATCH", "int(np.ceil(len(x) / BATCH))", True),
+        ("int(np.floor(len(self.x) / self.size))", "x, BATCH", "len(x) // BATCH", True),
+        ("int(np.floor(len(self.x) / self.size))", "x, BATCH", "int(len(x) / BATCH)", True),
+        ("int(np.ceil(len(self.x) / self.size))", "x, BATCH", "math.ceil(len(x) / BATCH)", True),
+        ("int(np.ceil(len(self.x) / self.size))", "x, BATCH", "len(x) // BATCH", False),
+        ("len(self.x) // self.size", "x[1:], BATCH", "len(x) // BATCH", False),
+        ("len(self.x) // self.size", "x", "len(x) // BATCH", False),
+        ("len(x) // self.size", "x, BATCH", "len(x) // BATCH", False),
+        ("self.more['n']", "x, n=BATCH", "BATCH", False),
+    ],
+)
+def test_the_length_that_a_class_computes_is_left(length: str, given: str, steps: str, same: bool) -> None:
+    text = OWN_LENGTH.format(length=length, given=given, steps=steps)
+    result = migrate(text)
+    assert ("Epochs" not in result.after) == same
+    assert (f"model.fit(rows, steps_per_epoch={steps}, epochs=5)" in result.after) == same
+
+
+def test_the_length_of_a_class_of_another_module_is_read() -> None:
+    text = OWN_LENGTH.format(length="int(np.floor(len(self.x) / self.size))", given="x, BATCH", steps="len(x) // BATCH")
+    head, rows, rest = text.partition("class Rows(Sequence):")
+    body, train, end = rest.partition("def train(")
+    texts = {
+        "train.py": head.replace("import Sequence, ", "import ") + "from rows import Rows\n\n\n" + train + end,
+        "rows.py": "import numpy as np\nfrom keras.utils import Sequence\n\n\n" + rows + body.rstrip() + "\n",
+    }
+    assert "Epochs" not in migrate_sources(texts, Settings())[0].after
+    other = texts["rows.py"].replace("len(self.x)", "len(SAMPLES)")
+    texts = {"train.py": texts["train.py"].replace("len(x)", "len(SAMPLES)"), "rows.py": other}
+    assert "Epochs" in migrate_sources(texts, Settings())[0].after
+
+
 def test_a_sequence_that_is_an_iterator_too_is_given_in_epochs_and_not_made_a_dataset() -> None:
     own = "class More(Rows):\n    def __next__(self):\n        return load(0)\n"
-    script = SCRIPT.format(call="fit_generator(more, steps_per_epoch=3)").replace("class More(Rows):\n    pass\n", own)
-    assert migrate(script).after.endswith("model.fit(Epochs(more, 3))\n")
+    script = SCRIPT.format(call="fit_generator(more, 3, 2)").replace("class More(Rows):\n    pass\n", own)
+    assert migrate(script).after.endswith("model.fit(Epochs(more, 3), epochs=2)\n")

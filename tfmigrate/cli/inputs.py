@@ -54,6 +54,12 @@ _PIPELINE_OPTIONS = (
         type=click.Choice(get_args(settings.Batch)),
         help="How to write batch sizes: 64 * num_replicas_in_sync (seed), as they are (keep), or what fits (auto).",
     ),
+    click.option(
+        "--pipeline",
+        type=click.Choice(get_args(settings.Pipeline)),
+        help="What fit() on arrays becomes: a shuffled dataset, batches gathered by index (large arrays), fit() on "
+        "arrays as it is, or what suits their size (auto).",
+    ),
     click.option("--select", multiple=True, callback=_codes, metavar="CODE", help="Only these (TFM2: all TFM2xx)."),
     click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="All but these."),
     click.option(

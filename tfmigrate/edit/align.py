@@ -1,10 +1,28 @@
-"""Arguments that were lined up under an opening bracket stay lined up when the text before the bracket changes."""
+"""Lines that a statement goes on with move with it: those lined up under an opening bracket when the text before the
+bracket changes, those behind a backslash when the statement is indented."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import libcst as cst
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
+
+
+def indented(statement: _Node, indent: str) -> _Node:
+    """The statement with its lines behind a backslash moved to the right. LibCST indents those in brackets itself."""
+    found = statement.visit(_Behind(f"\n{indent}", "\n"))
+    assert isinstance(found, type(statement))
+    return found
+
+
+def dedented(statement: _Node, indent: str) -> _Node:
+    """The same to the left."""
+    found = statement.visit(_Behind("\n", f"\n{indent}"))
+    assert isinstance(found, type(statement))
+    return found
 
 
 def realigned(
@@ -42,6 +60,21 @@ def _open_brackets(text: str) -> list[int]:
         elif sign in ")]}" and opened:
             opened.pop()
     return [column for column in opened if text[column:].strip()]
+
+
+class _Behind(cst.CSTTransformer):
+    """Other space at the beginning of each line behind a backslash."""
+
+    def __init__(self, new: str, old: str) -> None:
+        super().__init__()
+        self._new, self._old = new, old
+
+    def leave_SimpleWhitespace(
+        self, original_node: cst.SimpleWhitespace, updated_node: cst.SimpleWhitespace
+    ) -> cst.SimpleWhitespace:
+        if "\\" not in updated_node.value:
+            return updated_node
+        return updated_node.with_changes(value=updated_node.value.replace(self._old, self._new))
 
 
 class _Shift(cst.CSTTransformer):

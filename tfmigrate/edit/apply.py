@@ -16,7 +16,7 @@ from typing import TypeVar
 import libcst as cst
 
 from tfmigrate.brackets import filled
-from tfmigrate.edit.align import realigned
+from tfmigrate.edit.align import dedented, indented, realigned
 from tfmigrate.edit.compose import Edited, composed, composed_lines
 from tfmigrate.plan.edits import (
     Append,
@@ -315,11 +315,15 @@ class _Editor(cst.CSTTransformer):
         pieces, _ = self._suites[edit.suite]
         if not pieces:
             return []
+        pieces = [dedented(piece, self._indent(edit.suite)) for piece in pieces]
         first = _led(pieces[0], [*leading, *_comment_lines(getattr(pieces[0], "leading_lines", ()))])
         return _keep_comments(self._comments_in(original), [first, *pieces[1:]])
 
     def _alike(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-        return self._tree.code_for_node(one) == self._tree.code_for_node(other)
+        """Whether two arms read the same, but for space at the end of lines."""
+        texts = (self._tree.code_for_node(arm).rstrip().splitlines() for arm in (one, other))
+        first, second = ([line.rstrip() for line in lines] for lines in texts)
+        return first == second
 
     def _branch(self, edit: Branch, leading: Sequence[cst.EmptyLine]) -> cst.If:
         body = self._block_of(edit.body)
@@ -421,7 +425,8 @@ class _Editor(cst.CSTTransformer):
                 orphans.extend(self._orphaned(unit))
             if scope is not None and unit is scope.units[-1]:
                 if inner:
-                    out.append(self._with(scope, [_without_trailing_space(piece) for piece in inner], block))
+                    inner = [indented(_without_trailing_space(piece), self._indent(block)) for piece in inner]
+                    out.append(self._with(scope, inner, block))
                 scope = None
         return out, orphans
 
@@ -436,6 +441,8 @@ class _Editor(cst.CSTTransformer):
                 above, below = (_blank_lines(getattr(unit, "leading_lines", ())) for unit in (first, follower))
                 found[follower] = above if not place or len(above) > len(below) else below
                 found[first] = _blank_lines(getattr(move.before, "leading_lines", ()))
+                if units.index(move.before) < place:
+                    found[move.before] = []
         return found
 
     def _orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
@@ -453,14 +460,20 @@ class _Editor(cst.CSTTransformer):
     def _parsed(self, edit: Insert) -> _Pieces:
         return composed_lines(edit.code, self._parts_in(edit.code), self._config)
 
+    def _indent(self, block: cst.CSTNode) -> str:
+        """How much deeper a block stands than the statement that it belongs to."""
+        return getattr(block, "indent", None) or self._tree.default_indent
+
     def _with(self, scope: Scope, inner: _Pieces, block: _Block) -> cst.With:
-        leading = getattr(inner[0], "leading_lines", ())
+        said = {f"# {text}" for text in self._remarks.values()}
+        leading = [line for line in inner[0].leading_lines if line.comment is None or line.comment.value not in said]  # type: ignore[attr-defined]
+        remarks = [line for line in inner[0].leading_lines if line not in leading]  # type: ignore[attr-defined]
         code = scope.context if isinstance(scope.context, str) else scope.context.code
         context = composed(code, self._parts_in(code), self._config)
         return cst.With(
             items=[cst.WithItem(context)],
             # As deep as the block round it, where that differs from the file's first.
-            body=cst.IndentedBlock([_led(inner[0], []), *inner[1:]], indent=getattr(block, "indent", None)),
+            body=cst.IndentedBlock([_led(inner[0], remarks), *inner[1:]], indent=getattr(block, "indent", None)),
             leading_lines=leading,
         )
 

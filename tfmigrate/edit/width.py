@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import io
 import keyword
+import re
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import pairwise
 
 _WIDTH = 100
 """Columns of a line, in a file that had no wider one."""
 _WIDEST = 120
 """The same in a file that had."""
+_SAME = 0.8
+"""How much alike two lines are that are the same one, before and after."""
 _LITTLE = 12
 """Characters in a bracket that are not worth a line of their own."""
 _FSTRING = (getattr(tokenize, "FSTRING_START", -1), getattr(tokenize, "FSTRING_END", -1))  # From Python 3.12 on.
 _Tokens = Sequence[tokenize.TokenInfo]
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
+_BACKSLASH = re.compile(r"[ \t]*\\\r?\n[ \t]*")
+_IMPORT_BEHIND_BACKSLASHES = re.compile(r"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]+[\w, \t\\\r\n]+$", re.M)
+"""Its names are put into brackets."""
 
 
 def fitted(before: str, after: str) -> str:
-    """`after` with its too wide lines broken, but for those that stood in `before`, at whatever depth.
+    """`after` with its too wide lines broken, but for those that stood in `before`, at whatever depth, or that were too
+    wide there already and were changed in a few words.
 
     A line without a bracket that helps stays as wide as it is.
     """
@@ -31,8 +39,19 @@ def fitted(before: str, after: str) -> str:
         return after
     indented = (line for line in lines if line.strip() and line[0] in " \t")
     unit = next((line[: len(line) - len(line.lstrip())] for line in indented), "    ")
-    fitting = _Fitting(width, "\t" if unit[0] == "\t" else unit, frozenset(line.strip() for line in _lines(before)))
+    own = {line.strip() for line in _lines(before)}
+    own |= _changed(_wide(_lines(before), width), _wide(lines, width) - own)
+    fitting = _Fitting(width, "\t" if unit[0] == "\t" else unit, frozenset(own))
     return "".join(map(fitting.statement, _statements(lines)))
+
+
+def _wide(lines: Sequence[str], width: int) -> set[str]:
+    return {line.strip() for line in lines if _columns(line) > width}
+
+
+def _changed(old: Set[str], new: Set[str]) -> set[str]:
+    """The new lines that are old ones with a few words changed: to break them would hide what was changed."""
+    return {line for line in new if get_close_matches(line, old, n=1, cutoff=_SAME)}
 
 
 def _lines(text: str) -> list[str]:
@@ -80,6 +99,8 @@ class _Fitting:
 
     def statement(self, text: str) -> str:
         """The statement with its lines broken until they fit, or nothing more can be done."""
+        if any(map(self._is_wide, _lines(text))):
+            text = _IMPORT_BEHIND_BACKSLASHES.sub(lambda found: _BACKSLASH.sub(" ", found[0]), text)
         row = 0
         while row < len(lines := _lines(text)):
             broken = self._broken(lines, row) if self._is_wide(lines[row]) else None

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Arguments, Edit, Forget, ImportNames, Insert, Remove, Replace, Unwrap
+from tfmigrate.plan.edits import Arguments, Collapse, Edit, Forget, ImportNames, Insert, Remove, Replace, Unwrap
 from tfmigrate.plan.strategy.guards import is_cpu_device
 from tfmigrate.plan.written import nodes_of
 from tfmigrate.understand.program import units_of
 from tfmigrate.walk import comments_of, walk
 
-_OLD_NAME = "multi_gpu_model"
+_PARALLEL = re.compile(r"\b(?:multi[-_ ]?gpu|parallel)[-_ ]models?\b", re.IGNORECASE)
+"""The old function, and what it made."""
 _OF_DEVICES = re.compile(r"\b(?:cpu|device|template)s?\b", re.IGNORECASE)
 """Words of a claim about the block that kept the template off the GPUs."""
 _STAYS = re.compile(
@@ -44,6 +45,7 @@ class _Going:
         self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
         self._imports = {edit.node for edit in edits if isinstance(edit, ImportNames) and not edit.parts}
         self._unwrapped = {edit.unit for edit in edits if isinstance(edit, Unwrap)}
+        self._collapsed = {edit.node for edit in edits if isinstance(edit, Collapse)}
         self._whole = {edit.unit for edit in edits if isinstance(edit, Unwrap) and edit.suite is None}
         self._moved = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
         self._moved.update(wrap.site.unit for wrap in draft.facts.wraps)
@@ -55,16 +57,20 @@ class _Going:
         """The comments that go of those above a unit, behind it, and in it where it goes whole."""
         if unit in self._unwrapped and is_cpu_device(unit, self._draft.facts):
             yield from self._of_a_device(unit)
+        if unit in self._unwrapped or unit in self._collapsed:
+            yield from _speaking_of(_PARALLEL, self._above(unit))
         above = self._above(unit)
         if unit in self._whole and isinstance(unit, cst.FunctionDef | cst.ClassDef):
             yield from (*above, *_own(unit))
         elif unit in self._moved or unit in self._whole:
-            yield from _speaking_of({_OLD_NAME}, above)  # What else is said may hold for the strategy.
+            yield from _speaking_of(_PARALLEL, above)  # What else is said may hold for the strategy.
         elif isinstance(unit, cst.SimpleStatementLine) and self._gone(unit):
             yield from (one for one in _own(unit) if not _is_code(one))
             if not any(small in self._imports for small in unit.body):
-                names = {_OLD_NAME, *_bound(unit)}
-                yield from above if self._ends_here(unit) else _speaking_of(names, above)
+                names = "|".join(map(re.escape, _bound(unit)))
+                own = rf"|\b(?:{names})\b" if names else ""
+                told = re.compile(f"{_PARALLEL.pattern}{own}", re.IGNORECASE)
+                yield from above if self._ends_here(unit) else _speaking_of(told, above)
 
     def _of_a_device(self, unit: cst.CSTNode) -> Iterator[cst.Comment]:
         """Claims about where the template is: above the block, behind its first line, and above what it begins with."""
@@ -134,9 +140,8 @@ def _sentences(comments: Sequence[cst.Comment]) -> list[list[cst.Comment]]:
     return found
 
 
-def _speaking_of(names: set[str], comments: Sequence[cst.Comment]) -> Iterator[cst.Comment]:
-    """The sentences that name one of these."""
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
+def _speaking_of(pattern: re.Pattern[str], comments: Sequence[cst.Comment]) -> Iterator[cst.Comment]:
+    """The sentences that name something."""
     for sentence in _sentences(comments):
         if any(pattern.search(comment.value) for comment in sentence):
             yield from sentence

@@ -17,6 +17,7 @@ from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.data.pipeline import takes_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, ImportNames, Insert, Rank, Remove, Replace
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strategy
 from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.plan.strategy.owner import Home
@@ -68,36 +69,13 @@ def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
         return False
     helper = draft.scopes.fresh(_HELPER, draft.scopes.module)
     place = place_for_function(draft.module, [call.func for call in writing])
-    draft.edits.append(Insert(place, _chief(helper, draft.tf, draft.module.tree.default_indent)))
+    code = definition(_HELPER, {"tf": draft.tf, _HELPER: helper}, draft.module.tree.default_indent)
+    draft.edits.append(Insert(place, code))
     for call in writing:
         draft.edits.append(Replace(call.func, (f"{helper}(", call.func, ")")))
         story = f"every worker calls {found[call].method}(), as it must, and only the chief writes to the path"
         draft.say(codes.SAVED_BY_CHIEF, call, story, "rewrite")
     return True
-
-
-def _chief(name: str, tf: str, indent: str) -> str:
-    lines = [
-        f"def {name}(save):",
-        f'{indent}"""A model\'s save(), called by all workers: the chief\'s file stays, and all wait for it."""',
-        f"{indent}strategy = save.__self__.distribute_strategy",
-        f"{indent}resolver = strategy.cluster_resolver",
-        f"{indent}if not resolver or not resolver.task_type:",
-        f"{indent * 2}return save",
-        f'{indent}chief = "chief" if "chief" in resolver.cluster_spec().jobs else "worker"',
-        "",
-        f"{indent}def run(filepath, *args, **kwargs):",
-        f"{indent * 2}if (resolver.task_type, resolver.task_id) != (chief, 0):",
-        f"{indent * 3}filepath = os.path.join(tempfile.mkdtemp(), os.path.basename(filepath))",
-        f"{indent * 2}save(filepath, *args, **kwargs)",
-        f"{indent * 2}written = strategy.run(",
-        f'{indent * 3}lambda: {tf}.distribute.get_replica_context().all_reduce("SUM", {tf}.ones(()))',
-        f"{indent * 2})",
-        f"{indent * 2}strategy.experimental_local_results(written)[0].numpy()",
-        "",
-        f"{indent}return run",
-    ]
-    return "\n".join(lines)
 
 
 @dataclass(frozen=True)

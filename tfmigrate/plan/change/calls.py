@@ -91,10 +91,16 @@ def _revised(edit: Arguments, revision: Revision) -> Arguments:
             argument = with_code(argument, values.pop(argument.keyword))
         for value, code in revision.wrapped:
             if argument.value is value:
-                argument = replace(argument, code=code)
+                argument = replace(argument, code=_nested(value, argument.code or (value,), code))
         arguments.append(argument)
     arguments.extend(with_code(Argument("None", name), code) for name, code in values.items())
     return replace(edit, arguments=tuple(arguments))
+
+
+def _nested(value: cst.BaseExpression, one: Code, other: Code) -> Code:
+    """What two revisions make of a value, the one of them that keeps it round the other."""
+    outer, inner = (other, one) if value in other else (one, other)
+    return tuple(part for whole in outer for part in (inner if whole is value else (whole,)))
 
 
 def named_arguments(call: cst.Call, parameters: Sequence[str]) -> dict[str, cst.Arg] | None:

@@ -34,12 +34,16 @@ _LONGEST = 400
 class Carrier:
     """Expresses what an expression means, at another place of the program."""
 
-    def __init__(self, drafts: Mapping[Module, Draft], *, to_origins: bool = False) -> None:
-        """`to_origins`: an object's attribute is written as what the object was given for it, even where the object has
-        a name, so that two objects which were given the same are seen to agree."""
+    def __init__(
+        self, drafts: Mapping[Module, Draft], raised: Set[cst.CSTNode] = frozenset(), *, to_origins: bool = False
+    ) -> None:
+        """`raised`: assignments that will stand above every place that something is carried to; `to_origins`: an
+        object's attribute is written as what the object was given for it, even where the object has a name, so that two
+        objects which were given the same are seen to agree."""
         self.to_origins = to_origins
         self.scopes = {module: draft.scopes for module, draft in drafts.items()}
         self._facts = [draft.facts for draft in drafts.values()]
+        self._raised = raised
 
     def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> Written | None:
         """What gives the same value as `node` (standing at `source`) just before the unit `before` of `target`.
@@ -195,9 +199,10 @@ class Carrier:
                 raise _Unavailable
         return sorted((one for one in bindings if when(one) < module.order[source.unit]), key=when)
 
-    @staticmethod
-    def _precedes(binding: Occurrence, before: cst.CSTNode, module: Module) -> bool:
+    def _precedes(self, binding: Occurrence, before: cst.CSTNode, module: Module) -> bool:
         """Whether a binding is done with before `before` begins."""
+        if binding.unit in self._raised:
+            return True
         if isinstance(binding.scope.node, cst.FunctionDef) and binding.unit is binding.scope.node:
             return True
         if before in module.ancestors(binding.unit) or binding.unit is before:

@@ -51,7 +51,7 @@ def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTN
 
 def _imports_only(unit: cst.CSTNode) -> bool:
     """Whether a statement, also a `try` or `if`, does nothing but import."""
-    lines = [line for line in walk(unit) if isinstance(line, cst.SimpleStatementLine)]
+    smalls = [part for part in walk(unit) if isinstance(part, cst.BaseSmallStatement)]
     return isinstance(unit, cst.SimpleStatementLine | cst.Try | cst.If) and all(
-        isinstance(small, cst.Import | cst.ImportFrom) for line in lines for small in line.body
+        isinstance(small, cst.Import | cst.ImportFrom) for small in smalls
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 
 import libcst as cst
 
+from tfmigrate.file_names import shape_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
@@ -36,13 +36,8 @@ def ending_of(
     return None
 
 
-_GAP = re.compile(r"\{[^{}]*\}|%[-#0-9.]*[a-z]")
-
-
 def name_shape(text: str) -> str | None:
     """A file name with the same mark in each gap that is filled in later; None where it has no gap, or is one alone."""
-    shape, gaps = _GAP.subn("*", text)
+    shape = shape_of(text)
     stem = shape.rpartition(".")[0].rpartition("/")[2]
-    return shape if gaps and stem.strip("*") else None
-
-
+    return shape if shape != text and stem.strip("*") else None

@@ -11,12 +11,16 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import EVALUATE, FIT, named_arguments
 from tfmigrate.plan.change.functions import place_for_function
-from tfmigrate.plan.data.pipeline import Names, plan_pipeline, shuffling_function, takes_arrays
+from tfmigrate.plan.data.form import form_of
+from tfmigrate.plan.data.pipeline import Names, plan_pipeline, takes_arrays
+from tfmigrate.plan.data.pipeline import Pipeline as PlannedPipeline
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Rank
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.strategy.model_group import Group, concerns
 from tfmigrate.plan.strategy.owner import Home
 from tfmigrate.plan.strategy.strategy import replicas
+from tfmigrate.settings import Pipeline
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module
 
@@ -94,29 +98,39 @@ def _of_homes(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> Iterator
 
 
 def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]) -> None:
-    shuffling: dict[Module, list[cst.Call]] = {}
+    gathering: dict[Module, list[cst.Call]] = {}
     for training in trainings:
         draft = drafts[training.use.site.frame.module]
-        if draft.wanted(codes.ARRAYS_TO_DATASET, training.use.call) and _plan_one(training, draft):
-            shuffling.setdefault(draft.module, []).append(training.use.call)
-    for module, calls in shuffling.items():
+        form = form_of(training.use, drafts)
+        if _keeps_arrays(form, draft) or not draft.wanted(codes.ARRAYS_TO_DATASET, training.use.call):
+            continue
+        if _plan_one(training, draft, form):
+            gathering.setdefault(draft.module, []).append(training.use.call)
+    for module, calls in gathering.items():
         draft = drafts[module]
-        over_workers, indent = draft.settings.over_workers, module.tree.default_indent
-        code = shuffling_function(_function(draft), draft.tf, indent, draft.quote, over_workers)
+        names = {"tf": draft.tf, _HELPER: _function(draft)}
+        code = definition(_HELPER, names, module.tree.default_indent, draft.quote)
         draft.edits.append(Insert(place_for_function(module, calls), code, rank=Rank.PIPELINE))
 
 
+def _keeps_arrays(form: Pipeline, draft: Draft) -> bool:
+    """Whether the user asked for arrays and gets what arrays give: over workers they are shuffled differently."""
+    return form == draft.settings.pipeline == "arrays" and not draft.settings.over_workers
+
+
+_HELPER = "shuffled_batches"
+
+
 def _function(draft: Draft) -> str:
-    """The name of the function that shuffles, free everywhere in the module."""
-    return draft.scopes.fresh("shuffled_batches", draft.scopes.module)
+    """The name of the function that gathers batches, free everywhere in the module."""
+    return draft.scopes.fresh(_HELPER, draft.scopes.module)
 
 
-def _plan_one(training: Training, draft: Draft) -> bool:
-    """Returns whether its pipeline calls the function that shuffles."""
+def _plan_one(training: Training, draft: Draft, form: Pipeline) -> bool:
+    """Returns whether its pipeline calls the function that gathers batches."""
     use = training.use
     over_workers = draft.settings.over_workers
-    keep_batch = draft.settings.batch == "keep" or over_workers
-    found = plan_pipeline(draft.module, draft.facts, use, _names(training, draft), training.replicas, keep_batch)
+    found = _pipeline(training, draft, form)
     if isinstance(found, str):
         message = f"fit() keeps its arrays, of which a strategy takes the global batch too: {found}"
         if over_workers:
@@ -126,10 +140,19 @@ def _plan_one(training: Training, draft: Draft) -> bool:
     draft.edits.extend((found.insert, found.arguments))
     message = "fit() on arrays becomes a tf.data pipeline with the global batch"
     draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "rewrite")
-    return found.shuffles
+    return found.gathers
 
 
-def _names(training: Training, draft: Draft) -> Names:
+def _pipeline(training: Training, draft: Draft, form: Pipeline) -> PlannedPipeline | str:
+    if form == "arrays":
+        asked = draft.settings.pipeline == "arrays"
+        return "the settings ask for it" if asked else "they lie in a file, and a dataset would read all of them"
+    keep_batch = draft.settings.batch == "keep" or draft.settings.over_workers
+    names = _names(training, draft, gathers=form == "gather")
+    return plan_pipeline(draft.module, draft.facts, training.use, names, training.replicas, keep_batch)
+
+
+def _names(training: Training, draft: Draft, gathers: bool) -> Names:
     scope = draft.scope_of(training.use.site.frame)
     return Names(
         tf=draft.tf,
@@ -139,6 +162,6 @@ def _names(training: Training, draft: Draft) -> Names:
         batch=draft.scopes.fresh("global_batch_size", scope),
         split=draft.scopes.fresh("split_at", scope),
         arrays=draft.scopes.fresh("train_arrays", scope),
-        shuffled=_function(draft),
+        gathering=_function(draft) if gathers else None,
         sharding=draft.scopes.fresh("sharding", scope) if draft.settings.over_workers else None,
     )

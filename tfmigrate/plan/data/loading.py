@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, is_false, named_arguments
-from tfmigrate.plan.data.sequences import is_sequence
+from tfmigrate.plan.data.sequences import LOADING, is_sequence
 from tfmigrate.plan.edits import Edit, Insert, Rank
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
@@ -19,14 +19,12 @@ from tfmigrate.understand.program import dotted
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Opaque, Parameter, Symbol
 
-_DEFAULTS = {"workers": "1", "use_multiprocessing": "False", "max_queue_size": "10"}
-"""What Keras 2 began with. All three are written: a class whose __init__ does not call that of Keras has none."""
 _SHORT = 14
 """A Sequence's name with which all three assignments stand on one line of less than 100 columns."""
 _METHODS = {
-    **{name: tuple(dict.fromkeys((*parameters, *_DEFAULTS))) for name, parameters in GENERATOR_METHODS.items()},
-    "fit": (*FIT, *_DEFAULTS),
-    "evaluate": (*EVALUATE, *_DEFAULTS),
+    **{name: tuple(dict.fromkeys((*parameters, *LOADING))) for name, parameters in GENERATOR_METHODS.items()},
+    "fit": (*FIT, *LOADING),
+    "evaluate": (*EVALUATE, *LOADING),
 }
 _DATA = ("generator", "x", "validation_data")
 
@@ -39,13 +37,12 @@ def check(context: Context) -> Iterator[CallChange]:
         named = named_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
         if named is None or use.call in seen or not use.is_of_model:
             continue
-        asked = {name: named[name].value for name in _DEFAULTS if name in named}
+        asked = {name: named[name].value for name in LOADING if name in named}
         if all(_is_default(name, value) for name, value in asked.items()):
             continue
         seen.add(use.call)
         found = [named[name].value for name in _DATA if name in named]
-        cut_short = "steps_per_epoch" in named  # a Sequence made in the call is wrapped there
-        sequences = [node for node in found if _surely_sequence(node, facts) and (dotted(node) or not cut_short)]
+        sequences = [node for node in found if _surely_sequence(node, facts)]
         if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
             yield _set(use, asked, sequences, facts, scopes)
         elif not sequences and found and _may_be_sequence(found[0], facts):
@@ -59,7 +56,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def _is_default(name: str, value: cst.BaseExpression) -> bool:
     if isinstance(value, cst.Integer):
-        return value.value in (_DEFAULTS[name], "0" if name == "workers" else "")
+        return value.value in (LOADING[name], "0" if name == "workers" else "")
     return name == "use_multiprocessing" and is_false(value)
 
 
@@ -93,7 +90,7 @@ def _set(
             lines.append((f"{name} = ", node))
             wrapped.append((node, (name,)))
         held.append(name)
-    values: dict[str, Code] = {name: (asked.get(name, default),) for name, default in _DEFAULTS.items()}
+    values: dict[str, Code] = {name: (asked.get(name, default),) for name, default in LOADING.items()}
     one = scopes.fresh("sequence", scope) if len(held) > 1 else held[0]
     # On one line where all is written out.
     if all(isinstance(value, cst.Integer | cst.Name) for value in asked.values()) and len(one) <= _SHORT:

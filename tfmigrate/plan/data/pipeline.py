@@ -37,8 +37,8 @@ class Names:
     batch: str
     split: str
     arrays: str
-    shuffled: str
-    """For the function that shuffles, see shuffling_function()."""
+    gathering: str | None
+    """The function that gathers shuffled batches; None where the dataset shuffles the rows themselves."""
     sharding: str | None = None
     """For the options that say how several workers share the data; None for one machine."""
 
@@ -49,33 +49,8 @@ class Pipeline:
 
     insert: Insert
     arguments: Arguments
-    shuffles: bool
-    """Whether it calls the function of shuffling_function()."""
-
-
-def shuffling_function(name: str, tf: str, indent: str, quote: str, seeded: bool) -> str:
-    """The definition of the function that a pipeline calls.
-
-    `from_tensor_slices(...).shuffle(n)` holds all rows a second time and takes twice the time (docs/semantics.md,
-    Batches; docs/throughput.md). Tensors are made on the first GPU unless told otherwise (TensorFlow's issue 71744).
-    `seeded`: in the same order everywhere, since each of several workers keeps its part of what it reads.
-    """
-    order = "count, seed=0" if seeded else "count"
-    lines = [
-        f"def {name}(arrays, count, batch_size):",
-        f'{indent}"""Batches of all rows, in a new order each epoch; only the numbers of the rows are shuffled."""',
-        f"{indent}full = count % batch_size == 0  # all batches are: TensorFlow may know their shape",
-        f"{indent}numbers = {tf}.data.Dataset.range(count).shuffle({order}).batch(batch_size, drop_remainder=full)",
-        f"{indent}with {tf}.device({quote}/cpu:0{quote}):  # or the first GPU is given all rows",
-        f"{indent * 2}columns = {tf}.data.Dataset.from_tensors(arrays).repeat()",
-        "",
-        f"{indent}def rows(numbers, columns):",
-        f"{indent * 2}return {tf}.nest.map_structure(lambda column: {tf}.gather(column, numbers), columns)",
-        "",
-        f"{indent}auto = {tf}.data.AUTOTUNE",
-        f"{indent}return {tf}.data.Dataset.zip((numbers, columns)).map(rows, num_parallel_calls=auto).prefetch(auto)",
-    ]
-    return "\n".join(lines)
+    gathers: bool
+    """Whether it calls the function that gathers batches."""
 
 
 _OLD_NAMES = ("nb_epoch",)
@@ -268,7 +243,7 @@ class _Builder:
         if lines_after:
             lines.append(lines_after)
         insert = Insert(use.site.unit, joined(lines, "\n"), (use.site.unit,))
-        return Pipeline(insert, self._call(use.call, new), shuffles)
+        return Pipeline(insert, self._call(use.call, new), shuffles and self._names.gathering is not None)
 
     def _sharding(self, name: str) -> list[Code]:
         """Each of several workers reads all the data and keeps its part of it."""
@@ -334,15 +309,18 @@ class _Builder:
         chain: list[Code] = [(".repeat()",)] if repeats else []
         if self._names.sharding is not None:
             chain.append((f".with_options({self._names.sharding})",))
-        if count is not None:
-            arguments: tuple[Code, ...] = (rows, count, (batch,))
-            head, end = f"{name} = {self._names.shuffled}(", joined(chain, "")
+        # Each of several workers reads the same rows and keeps a part of them: the same order everywhere.
+        seed: list[Code] = [("seed=0",)] if self._names.sharding is not None else []
+        if count is not None and self._names.gathering is not None:
+            arguments: tuple[Code, ...] = (rows, count, (batch,), *seed)
+            head, end = f"{name} = {self._names.gathering}(", joined(chain, "")
             one_line = (head, *listed(arguments), ")", *end)
             if len(shown(one_line)) <= _WIDTH:
                 return one_line
             return (f"{head}\n{indent}", *joined(arguments, f",\n{indent}"), ",\n)", *end)
         links: list[Code] = [
             (f"{tf}.data.Dataset.from_tensor_slices(", *rows, ")"),
+            *([(".shuffle(", *listed([count, *seed]), ")")] if count is not None else []),
             (".batch(", batch, ")"),
             *chain,
             (f".prefetch({tf}.data.AUTOTUNE)",),

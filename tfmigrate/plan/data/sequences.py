@@ -8,12 +8,14 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, keywords
+from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, keywords, named_arguments
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.batches import Data, data_of
+from tfmigrate.plan.data.lengths import is_length, is_own_length
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.reaching import bound_once
+from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue, Instance, Opaque, Symbol, Value
 
@@ -41,7 +43,10 @@ def check(context: Context) -> Iterator[CallChange]:
     for call, paths in found.items():
         sequences = [is_sequence(value) for given in paths for value in given.values]
         data, steps = paths[0].node, paths[0].steps
-        if steps is None or not any(sequences) or _is_length(steps.value, data, scopes):
+        if steps is None or not any(sequences) or _asks_for_all(steps.value, paths, facts, scopes):
+            continue
+        if _is_one_epoch(call, facts):
+            yield CallChange(codes.SEQUENCE_STEPS, steps, _ONE_EPOCH, action="warn")
             continue
         if all(sequences):
             taken = (data, (f"{helper}(", data, ", ", steps.value, ")"))
@@ -52,13 +57,39 @@ def check(context: Context) -> Iterator[CallChange]:
             message = f"{_CUT_SHORT}. Leave `steps_per_epoch` out where it is not the number of batches"
             yield CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
     loaded = any(not keywords(call).keys().isdisjoint(LOADING) for call in wrapped)
-    code = _helper(helper, tf, facts.module.tree.default_indent, loaded)
+    own_names, indent = {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent
+    # The loop copies in how many threads or processes the Sequence is loaded.
+    code = definition("epochs", own_names, indent, leave_out=lambda unit: isinstance(unit, cst.For) and not loaded)
     yield from with_function(facts.module, code, wrapped, wrapped.values())
 
 
-LOADING = ("workers", "use_multiprocessing", "max_queue_size")
-"""Arguments of fit() in Keras 2, attributes of a Sequence in Keras 3."""
-_ENDS_FIRST = "Keras 3 ends an epoch before the first one"
+_ONE_EPOCH = (
+    "Keras 3 ends the epoch where the Sequence ends, and old Keras started over: make sure that `steps_per_epoch` is "
+    "not more than its length"
+)
+
+
+def _asks_for_all(steps: cst.BaseExpression, paths: list[Data], facts: Facts, scopes: Scopes) -> bool:
+    """Whether an epoch is the whole Sequence, whichever it is."""
+    data = paths[0].node
+    values = [value for given in paths for value in given.values]
+    return is_length(steps, data, scopes) or all(
+        isinstance(value, Instance) and is_own_length(steps, data, value, facts, scopes) for value in values
+    )
+
+
+def _is_one_epoch(call: cst.Call, facts: Facts) -> bool:
+    """Whether fit() trains for one epoch, and so none goes on where another ended."""
+    (method,) = {use.method for use in facts.uses if use.call is call}
+    named = named_arguments(call, FIT if method == "fit" else FIT_GENERATOR)
+    if named is None or "initial_epoch" in named:
+        return False
+    epochs = named["epochs"].value if "epochs" in named else None
+    return epochs is None or (isinstance(epochs, cst.Integer) and epochs.evaluated_value == 1)
+
+
+LOADING = {"workers": "1", "use_multiprocessing": "False", "max_queue_size": "10"}
+"""Arguments of fit() in Keras 2, attributes of a Sequence in Keras 3, each with what Keras 2 began with."""
 _TRAIN = frozenset({"fit", "fit_generator"})
 _FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
 """Methods of ImageDataGenerator."""
@@ -79,53 +110,3 @@ def _extends_sequence(cls: Value) -> bool:
 
 
 _SEQUENCES = frozenset({"keras.utils.Sequence", "keras.utils.data_utils.Sequence", "keras.utils.PyDataset"})
-
-
-def _is_length(steps: cst.BaseExpression, data: cst.BaseExpression, scopes: Scopes) -> bool:
-    """`len(data)`, whatever `data` is, or a variable that is bound to it and nothing else."""
-    if isinstance(steps, cst.Name):
-        bound = bound_once(steps, scopes)
-        return bound is not None and not isinstance(bound, cst.Name) and _is_length(bound, data, scopes)
-    return (
-        isinstance(steps, cst.Call)
-        and isinstance(steps.func, cst.Name)
-        and (steps.func.value, len(steps.args)) == ("len", 1)
-        and steps.args[0].value.deep_equals(data)
-    )
-
-
-def _helper(name: str, tf: str, indent: str, loaded: bool) -> str:
-    """`loaded`: whether the program says in how many threads."""
-    loading = [
-        f'{indent * 2}for name in ("workers", "use_multiprocessing", "max_queue_size"):  # loaded as `data` is',
-        f"{indent * 3}if hasattr(data, name):",
-        f"{indent * 4}setattr(self, name, getattr(data, name))",
-    ]
-    lines = [
-        f"class {name}({tf}.keras.utils.Sequence):",
-        f'{indent}"""A Sequence in epochs of `steps` batches, each of which goes on where the last one ended."""',
-        "",
-        f"{indent}def __init__(self, data, steps):",
-        f"{indent * 2}super().__init__()",
-        f"{indent * 2}self.data, self.first = data, 0",
-        f'{indent * 2}self.begun = not hasattr(super(), "on_epoch_begin")  # {_ENDS_FIRST}',
-        *(loading if loaded else ()),
-        f"{indent * 2}self.steps = -int(-(steps or len(data)) // 1)  # rounded up, as old Keras counted",
-        "",
-        f"{indent}def __len__(self):",
-        f"{indent * 2}return self.steps",
-        "",
-        f"{indent}def __getitem__(self, index):",
-        f"{indent * 2}return self.data[(self.first + index) % len(self.data)]",
-        "",
-        f"{indent}def on_epoch_begin(self):",
-        f"{indent * 2}self.begun = True",
-        "",
-        f"{indent}def on_epoch_end(self):",
-        f"{indent * 2}if not self.begun:",
-        f"{indent * 3}return",
-        f"{indent * 2}passes, self.first = divmod(self.first + self.steps, len(self.data))",
-        f"{indent * 2}if passes:",
-        f"{indent * 3}self.data.on_epoch_end()",
-    ]
-    return "\n".join(lines)

@@ -12,7 +12,9 @@ from tfmigrate.plan.change.calls import FIT, Revision, unchanged
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.generators import Restarts, is_out_of_sight
+from tfmigrate.plan.data.sequences import is_sequence
 from tfmigrate.plan.edits import Argument, Arguments
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
@@ -66,7 +68,9 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, message, whole)
         else:
             told.setdefault(call, problem or "")
-    code = _kept(kept, tf, facts.module.tree.default_indent, some_are_none)
+    indent = facts.module.tree.default_indent
+    own_names = {"tf": tf, _KEPT: kept}
+    code = definition(_KEPT, own_names, indent, leave_out=lambda unit: _asks_for_none(unit) and not some_are_none)
     yield from with_function(facts.module, code, taken, taken.values())
     for call, name in _elsewhere(facts).items():
         message = (
@@ -90,7 +94,8 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             f"loses none{again}"
         )
         changes.append(CallChange(codes.PYTHON_GENERATOR, maker, message, edit))
-    yield from with_function(facts.module, _helper(helper, tf, facts.module.tree.default_indent), makers, changes)
+    code = definition(_HELPER, {"tf": tf, _HELPER: helper}, indent)
+    yield from with_function(facts.module, code, makers, changes)
 
 
 def _streams(facts: Facts) -> Iterator[tuple[cst.Call, list[Data]]]:
@@ -122,68 +127,10 @@ def _takes_arrays(use: Use, given: Data) -> bool:
     return use.method == "fit" and given.steps is None and known
 
 
-def _kept(name: str, tf: str, indent: str, some_are_none: bool) -> str:
-    """`some_are_none`: whether a call may be given None in the place of an iterator."""
-    lines = [
-        f"def {name}(iterator):",
-        f'{indent}"""The batches of an iterator as a dataset, which keeps the first ones: Keras may start it again."""',
-        f"{indent}from threading import Lock",
-        "",
-        *([f"{indent}if iterator is None:", f"{indent * 2}return None"] if some_are_none else []),
-        f"{indent}kept, lock = [], Lock()",
-        "",
-        f"{indent}def copied(batch):  # TensorFlow may compute in the memory of an array that it is given",
-        f"{indent * 2}return {tf}.nest.map_structure(lambda array: array.copy(), batch)",
-        "",
-        f"{indent}def batches():",
-        f"{indent * 2}place = 0",
-        f"{indent * 2}while True:",
-        f"{indent * 3}with lock:",
-        f"{indent * 4}if place < len(kept):",
-        f"{indent * 5}batch = kept[place]",
-        f"{indent * 4}else:",
-        f"{indent * 5}batch = next(iterator, None)",
-        f"{indent * 5}if batch is None:",
-        f"{indent * 6}return",
-        f"{indent * 5}batch = copied(tuple(tuple(part) if isinstance(part, list) else part for part in batch))",
-        f"{indent * 5}if len(kept) < 16:",
-        f"{indent * 6}kept.append(batch)",
-        f"{indent * 3}place += 1",
-        f"{indent * 3}yield copied(batch)",
-        "",
-        f"{indent}def spec(*arrays):",
-        f"{indent * 2}sizes = [set(sizes) for sizes in zip(*(array.shape[1:] for array in arrays))]",
-        f"{indent * 2}known = [one.pop() if len(one) == 1 else None for one in sizes]",
-        f"{indent * 2}return {tf}.TensorSpec([None] + known, arrays[0].dtype)",
-        "",
-        f"{indent}first = [batch for _, batch in zip(range(8), batches())]",
-        f"{indent}signature = {tf}.nest.map_structure(spec, *first)",
-        f"{indent}return {tf}.data.Dataset.from_generator(batches, output_signature=signature)",
-    ]
-    return "\n".join(lines)
-
-
-def _helper(name: str, tf: str, indent: str) -> str:
-    lines = [
-        f"def {name}(generator, *args, **kwargs):",
-        f'{indent}"""The batches of a generator function as a dataset, which Keras may start more than once."""',
-        "",
-        f"{indent}def batches():",
-        f"{indent * 2}for batch in generator(*args, **kwargs):",
-        f"{indent * 3}parts = (tuple(part) if isinstance(part, list) else part for part in batch)",
-        f"{indent * 3}# TensorFlow may compute in the memory of an array that it is given.",
-        f"{indent * 3}yield {tf}.nest.map_structure(lambda array: array.copy(), tuple(parts))",
-        "",
-        f"{indent}def spec(one, other):",
-        f"{indent * 2}sizes = [size if size == again else None for size, again in zip(one.shape[1:], other.shape[1:])]",
-        f"{indent * 2}return {tf}.TensorSpec([None] + sizes, one.dtype)",
-        "",
-        f"{indent}found = batches()",
-        f"{indent}first = next(found)",
-        f"{indent}signature = {tf}.nest.map_structure(spec, first, next(found, first))",
-        f"{indent}return {tf}.data.Dataset.from_generator(batches, output_signature=signature)",
-    ]
-    return "\n".join(lines)
+def _asks_for_none(unit: cst.BaseStatement) -> bool:
+    """`if iterator is None:`"""
+    test = unit.test if isinstance(unit, cst.If) else None
+    return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "iterator"
 
 
 def _may_be_an_object(value: Value) -> bool:
@@ -194,6 +141,8 @@ def _may_be_an_object(value: Value) -> bool:
 
 def _is_stream(value: Value) -> bool:
     """Whether a value is a generator, or an iterator of a class of the program."""
+    if is_sequence(value):
+        return False
     if isinstance(value, Instance):
         # Keras's own Sequence and its iterators have no `__next__` that the program wrote.
         return isinstance(value.cls, ClassValue) and isinstance(value.cls.lookup("__next__"), FunctionValue)

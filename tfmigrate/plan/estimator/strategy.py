@@ -6,6 +6,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import has_stars, is_none, keywords, named_arguments
+from tfmigrate.plan.change.device_names import first_gpus
 from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Replace
 from tfmigrate.plan.estimator.migration import Migration
@@ -122,8 +123,8 @@ class StrategyReader(Migration):
             if is_none(arg.value):
                 continue
             if name in COUNTS and not old and module.code(arg.value) != "0":
-                ids = (f"[f{draft.quote}/gpu:{{i}}{draft.quote} for i in range(", arg.value, ")]")
-                arguments.append(Argument(arg.value, "devices", code=ids))
+                gpus = first_gpus(Written.at(arg.value), draft.quote)
+                arguments.append(Argument(arg.value, "devices", code=gpus.code))
             elif name in ("devices", "cross_device_ops") and not old:
                 arguments.append(Argument(arg.value, name, code=(arg.value,)))
             else:

@@ -26,6 +26,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.readiness import missing_names
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.unread import drop_unread, unread_imports
+from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
 from tfmigrate.plan.strategy.other_names import drop_other_names
 from tfmigrate.walk import walk
 
@@ -46,7 +47,10 @@ def plan_companions(
     revisions: list[Revision] = []
     gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
+    old = frozenset(only_for_tensorflow_1(draft.facts))
     for change in _changes(Context(draft, tables, migration, unread)):
+        if change.node in old:
+            continue
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
         if draft.wanted(change.code, change.node):

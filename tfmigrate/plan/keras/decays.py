@@ -14,6 +14,7 @@ from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Append, Replace
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.rates import SETTERS, rates_set
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.written import Code, Written
@@ -103,7 +104,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
     """The callback that divides the rate, in each fit() of this module that trains with such an optimizer."""
-    module, tf = draft.module, draft.tf
+    module = draft.module
     name = draft.scopes.fresh(_HELPER, draft.scopes.module)
     own = [(use, decays.trainings[use.call]) for use in draft.facts.uses if use.call in decays.trainings]
     calls = {use.call: (use.method, code) for use, code in own}
@@ -114,7 +115,7 @@ def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
         new = (f"{name}(", *code.code, ")")
         edit = _with_callback(call, given.value if given is not None else None, new, draft.facts)
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
-    helper = _helper(name, tf, module.tree.default_indent)
+    helper = definition("decaying", {"tf": draft.tf, _HELPER: name}, module.tree.default_indent)
     yield from with_function(module, helper, calls, changes)
 
 
@@ -131,30 +132,6 @@ def _with_callback(
     if found == {Literal(None)}:
         return Replace(given, ("[", *new, "]"))
     return Replace(given, ("[*(", given, " or []), ", *new, "]"))
-
-
-def _helper(name: str, tf: str, indent: str) -> str:
-    lines = [
-        f"class {name}({tf}.keras.callbacks.Callback):",
-        f'{indent}"""Trains each batch at rate / (1 + decay * step); between batches the rate is what was set."""',
-        "",
-        f"{indent}def __init__(self, decay):",
-        f"{indent * 2}super().__init__()",
-        f"{indent * 2}self.decay = decay",
-        "",
-        f"{indent}def on_train_batch_begin(self, batch, logs=None):",
-        f"{indent * 2}optimizer = self.model.optimizer",
-        f"{indent * 2}self.rate = float(optimizer.learning_rate.numpy())",
-        f"{indent * 2}step = int(optimizer.iterations.numpy())",
-        f"{indent * 2}optimizer.learning_rate.assign(self.rate / (1 + self.decay * step))",
-        f"{indent * 2}self.decayed = float(optimizer.learning_rate.numpy())",
-        "",
-        f"{indent}def on_train_batch_end(self, batch, logs=None):",
-        f"{indent * 2}learning_rate = self.model.optimizer.learning_rate",
-        f"{indent * 2}if float(learning_rate.numpy()) == self.decayed:  # No other callback has set it.",
-        f"{indent * 3}learning_rate.assign(self.rate)",
-    ]
-    return "\n".join(lines)
 
 
 def rates_of_schedules(facts: Facts, program: ProgramFacts, decays: Decays) -> Iterator[CallChange]:

@@ -30,5 +30,5 @@ def check(context: Context) -> Iterator[CallChange]:
             "Adam, RMSprop and Adagrad of Keras 3 square the gradients of a row that occurs twice in a batch one by "
             "one: a regularizer of strength 0 has them added up first, as they were"
         )
-        why = Remark(call, "L2(0.0) has the gradients of a row that occurs twice added up before they are squared")
+        why = Remark(call, "L2(0.0): the gradients of repeated rows are summed before they are squared, as in Keras 2")
         yield CallChange(codes.EMBEDDING_GRADIENTS, call, message, edit, more=(why,))

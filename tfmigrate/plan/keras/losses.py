@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
@@ -9,10 +10,19 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import has_stars, is_flag, is_none, keywords, named_arguments
+from tfmigrate.plan.change.calls import has_stars, keywords, named_arguments
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.edits import Rank, Replace
+from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.keras.sample_shapes import (
+    MEANS,
+    REDUCTIONS,
+    SampleShape,
+    axes_of,
+    is_whole_reduction,
+    name_of,
+)
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -28,60 +38,43 @@ from tfmigrate.understand.values import (
     ModelObject,
     Partial,
     Value,
+    all_models,
     options,
     ordered,
 )
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import calls_in, children, walk
 
-_REDUCTIONS = frozenset(
-    {
-        *(f"keras.backend.{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp", "std", "var")),
-        *(f"tensorflow.reduce_{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp")),
-        *(f"tensorflow.math.reduce_{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp")),
-    }
-)
-MEANS = frozenset({"keras.backend.mean", "tensorflow.reduce_mean", "tensorflow.math.reduce_mean"})
-_ELEMENTWISE = frozenset(
-    {
-        *(f"keras.backend.{name}" for name in (
-            "abs", "square", "sqrt", "exp", "log", "pow", "clip", "maximum", "minimum", "sign", "softplus", "sigmoid",
-            "tanh", "sin", "cos", "cast", "binary_crossentropy",
-        )),
-        *(f"tensorflow.{name}" for name in (
-            "abs", "square", "sqrt", "exp", "pow", "clip_by_value", "maximum", "minimum", "sign", "sigmoid", "tanh",
-            "cast", "math.log", "math.abs", "math.square", "math.squared_difference", "math.pow", "math.exp",
-        )),
-    }
-)  # fmt: skip
-"""Functions whose result has the shape of their first argument."""
-
 
 def check(context: Context) -> Iterator[CallChange]:
-    yield from batch_losses(context.spread, context.modules, context.scopes, context.tf)
+    yield from batch_losses(context.spread, context.modules, context.single, context.scopes, context.tf)
     yield from hidden_losses(context.spread)
     yield from loss_layers(context.facts, context.modules, context.single)
 
 
-def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
+def batch_losses(
+    facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject], scopes: Scopes, tf: str
+) -> Iterator[CallChange]:
     """Losses and metrics that relate the samples of a batch, which multi_gpu_model computed once on the whole batch.
 
     `return K.mean(x)` becomes `return K.mean(x, axis=-1)` where x surely has one row a sample, because Keras takes the
     mean of what a loss returns. Any other is given the whole batch; where compile() does not show it, it is told.
-    `modules`: the facts of every module of the program.
+    `modules`: the facts of every module of the program; `single`: models that no strategy has to do with.
     """
     reader = Reader(modules)
     uses = [use for known in modules.values() for use in known.uses]
     trained_by_hand = {model for use in uses if use.method in _ON_BATCH for model in use.models}
+    predicting = _only_predicting(modules)
     whole: dict[cst.BaseExpression, FunctionValue] = {}
-    rows: dict[cst.CSTNode, CallChange] = {}
     for shown in compiled(facts, scopes):
         mixing = [one for one in ordered(shown.values) if isinstance(one, FunctionValue) and reader.mixes_samples(one)]
-        means = [_as_rows(facts, function) for function in mixing]
+        means = [_as_rows(modules, function) for function in mixing]
         if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
             continue
+        if shown.models and shown.models <= predicting:
+            continue
         if None not in means:
-            rows.update((change.node, change) for change in means if change is not None)
+            continue  # Each is changed where it is defined.
         elif len(mixing) < len(shown.values):
             yield _told(shown.call, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
         elif shown.models & trained_by_hand:
@@ -91,7 +84,7 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
         else:
             whole[shown.node] = mixing[0]
     whole.update(_loaded(facts, set(whole.values())))
-    yield from rows.values()
+    yield from _means_of(facts.module, modules, single)
     helper = scopes.fresh(_HELPER, scopes.module)
     changes = (
         CallChange(
@@ -103,8 +96,23 @@ def batch_losses(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, 
         )
         for node, function in whole.items()
     )
-    code = _helper(helper, tf, facts.module.tree.default_indent)
+    code = definition(_HELPER, {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent)
     yield from with_function(facts.module, code, whole, changes, Rank.LOSS)
+
+
+def _only_predicting(modules: Mapping[Module, Facts]) -> set[ModelObject]:
+    """Models that predict and do nothing else: what they were compiled with is not computed."""
+    found: dict[ModelObject, set[str]] = {}
+    for known in modules.values():
+        for use in known.uses:
+            for model in use.models:
+                found.setdefault(model, set()).add(use.method)
+    predicting = {m for m, methods in found.items() if methods & _PREDICT and methods <= _PREDICT | _HARMLESS}
+    for known in modules.values() if predicting else ():
+        for call in known.module.calls:
+            if is_out_of_sight(known.symbols.get(call.func, "")):
+                predicting -= all_models(value for arg in call.args for value in known.options(arg.value))
+    return predicting
 
 
 def hidden_losses(facts: Facts) -> Iterator[CallChange]:
@@ -172,7 +180,8 @@ def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Modul
         for one in ordered(shown.values):
             home = modules.get(one.module) if isinstance(one, FunctionValue) else None
             if isinstance(one, FunctionValue) and home is not None and _is_scalar_loss(one, home):
-                yield _as_rows(facts, one) or CallChange(
+                mended = _as_rows(modules, one) if one.module is facts.module else None
+                yield mended or CallChange(
                     codes.BATCH_LOSS,
                     shown.node,
                     f"{called(one)} returns one number for the batch, and Keras 3 multiplies it by the number of "
@@ -198,7 +207,7 @@ def _is_scalar(
     `seen`: names that it gives their value, which may be made of themselves.
     """
     if isinstance(node, cst.Call):
-        return _is_whole_reduction(node, facts)
+        return is_whole_reduction(node, facts)
     if isinstance(node, cst.UnaryOperation):
         return _is_scalar(node.expression, function, facts, seen)
     if isinstance(node, cst.BinaryOperation):
@@ -219,28 +228,8 @@ def _is_scalar(
 
 _HELPER = "whole_batch"
 _ON_BATCH = ("train_on_batch", "test_on_batch")
-
-
-def _helper(name: str, tf: str, indent: str) -> str:
-    # Data has no device of its own, and all_gather refuses that where a process has one replica: hence the identity.
-    lines = [
-        f"def {name}(function):",
-        f'{indent}"""`function` of the batches of all replicas together, once for each sample."""',
-        "",
-        f"{indent}def of_all_replicas(y_true, y_pred):",
-        f"{indent * 2}rows = {tf}.shape(y_pred)[:1]",
-        f"{indent * 2}floats = {tf}.keras.backend.floatx()",
-        f"{indent * 2}y_true, y_pred = {tf}.cast(y_true, floats), {tf}.cast(y_pred, floats)",
-        f"{indent * 2}replica = {tf}.distribute.get_replica_context()",
-        f"{indent * 2}if replica is not None:",
-        f"{indent * 3}y_true = replica.all_gather({tf}.identity(y_true), axis=0)",
-        f"{indent * 3}y_pred = replica.all_gather({tf}.identity(y_pred), axis=0)",
-        f"{indent * 2}return {tf}.fill(rows, {tf}.reduce_mean(function(y_true, y_pred)))",
-        "",
-        f"{indent}of_all_replicas.__name__ = function.__name__",
-        f"{indent}return of_all_replicas",
-    ]
-    return "\n".join(lines)
+_PREDICT = {"predict", "predict_generator", "predict_on_batch"}
+_HARMLESS = {"compile", "load_weights", "summary"}
 
 
 @dataclass(frozen=True)
@@ -403,15 +392,11 @@ class Reader:
 
 def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
     """A reduction over the batch's axis, alone or among others."""
-    if _is_whole_reduction(call, facts):
+    if is_whole_reduction(call, facts):
         return True
-    if name_of(call.func, facts) not in _REDUCTIONS or has_stars(call) or not call.args:
+    if name_of(call.func, facts) not in REDUCTIONS or has_stars(call) or not call.args:
         return False
-    axis = keywords(call).get("axis") or (call.args[1] if len(call.args) > 1 and call.args[1].keyword is None else None)
-    axes = [axis.value] if axis is not None else []
-    if axis is not None and isinstance(axis.value, cst.Tuple | cst.List):
-        axes = [element.value for element in axis.value.elements]
-    return any(isinstance(one, cst.Integer) and one.evaluated_value == 0 for one in axes)
+    return any(isinstance(one, cst.Integer) and one.evaluated_value == 0 for one in axes_of(call))
 
 
 def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
@@ -423,78 +408,72 @@ def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
             yield isinstance(first, cst.Slice) and any((first.lower, first.upper, first.step))
 
 
-def _as_rows(facts: Facts, value: FunctionValue) -> CallChange | None:
-    """A loss that is nothing but the mean of a value for each element, as the mean of each sample's."""
-    function = value.node
-    if value.module is not facts.module or not isinstance(function, cst.FunctionDef):
+def _means_of(module: Module, modules: Mapping[Module, Facts], single: Set[ModelObject]) -> Iterator[CallChange]:
+    """The losses of a module, wherever they are compiled with, that are one mean and become what it is the mean of."""
+    reader, found = Reader(modules), dict[FunctionValue, None]()
+    for known in modules.values():
+        for shown in compiled(known):
+            if not shown.is_metric and not (shown.models and shown.models <= single):
+                found.update((one, None) for one in ordered(shown.values) if isinstance(one, FunctionValue))
+    changes = (_as_rows(modules, one) for one in found if one.module is module and reader.mixes_samples(one))
+    yield from {change.node: change for change in changes if change is not None}.values()
+
+
+def _as_rows(modules: Mapping[Module, Facts], value: FunctionValue) -> CallChange | None:
+    """A loss that is nothing but the mean of a value for each sample, or each of its elements, as these values."""
+    function, facts = value.node, modules.get(value.module)
+    if facts is None or not isinstance(function, cst.FunctionDef):
         return None
-    reductions = [call for call in calls_in(function.body) if _is_whole_reduction(call, facts)]
-    returned = list(returned_by(function.body))
-    if len(reductions) != 1 or returned != reductions or not _is_mean_of_rows(reductions[0], facts, value):
+    reductions = [call for call in calls_in(function.body) if is_whole_reduction(call, facts)]
+    returned, variables = list(returned_by(function.body)), _variables(function)
+    result = returned[0] if len(returned) == 1 else None
+    if isinstance(result, cst.Name):
+        result = variables.get(result.value)
+    if len(reductions) != 1 or result is not reductions[0] or _is_called(value, modules):
         return None
-    call = reductions[0]
+    call, parameters = reductions[0], parameters_of(value)
+    if name_of(call.func, facts) not in MEANS or len(call.args) != 1 or len(parameters) != 2:
+        return None
+    lost = SampleShape(facts, frozenset(parameters), variables).lost_axes(call.args[0].value)
+    if lost is None:
+        return None
+    inner = call.args[0].value
     return CallChange(
         codes.BATCH_LOSS,
         call,
         f"{function.name.value}() returned one mean for the batch, which Keras 3 multiplies by the number of "
         "replicas: it returns one value a sample, whose mean Keras takes itself",
-        Replace(call, (call.func, "(", call.args[0].value, ", axis=-1)")),
+        Replace(call, (inner,) if lost else (call.func, "(", inner, ", axis=-1)")),
     )
 
 
-def _is_whole_reduction(call: cst.Call, facts: Facts) -> bool:
-    """A reduction over all axes, the batch included."""
-    if name_of(call.func, facts) not in _REDUCTIONS or has_stars(call) or not call.args:
-        return False
-    axis = keywords(call).get("axis") or (call.args[1] if len(call.args) > 1 and call.args[1].keyword is None else None)
-    return axis is None or is_none(axis.value)
+def _variables(function: cst.FunctionDef) -> dict[str, cst.BaseExpression]:
+    """What a function binds to a name of its own at one place, by a plain assignment."""
+    bound = Counter(
+        part.value
+        for node in walk(function.body)
+        for target in _targets(node)
+        for part in walk(target)
+        if isinstance(part, cst.Name)
+    )
+    return {
+        part.targets[0].target.value: part.value
+        for part in walk(function.body)
+        if isinstance(part, cst.Assign) and len(part.targets) == 1 and isinstance(part.targets[0].target, cst.Name)
+        if bound[part.targets[0].target.value] == 1
+    }
 
 
-def name_of(node: cst.BaseExpression, facts: Facts) -> str:
-    """The qualified name of what an expression names in a library, that of Keras the same for all of its flavours."""
-    name = facts.symbols.get(node, "")
-    return names.canonical(name) if names.flavour(name) else name
+def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.For | cst.CompFor | cst.NamedExpr):
+        yield node.target
+    elif isinstance(node, cst.AsName):
+        yield node.name
 
 
-def _is_mean_of_rows(call: cst.Call, facts: Facts, function: FunctionValue) -> bool:
-    """`K.mean(x)` with nothing else, of an x that is computed element by element from the loss's two arguments."""
-    parameters = parameters_of(function)
-    if name_of(call.func, facts) not in MEANS or len(call.args) != 1 or len(parameters) != 2:
-        return False
-    return _Elementwise(facts, frozenset(parameters)).is_rows(call.args[0].value)
-
-
-@dataclass(frozen=True)
-class _Elementwise:
-    facts: Facts
-    parameters: frozenset[str]
-
-    def is_rows(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression has the shape of the predictions."""
-        if isinstance(node, cst.Name):
-            return node.value in self.parameters
-        if isinstance(node, cst.UnaryOperation):
-            return self.is_rows(node.expression)
-        if isinstance(node, cst.BinaryOperation):
-            sides = (node.left, node.right)
-            return any(self.is_rows(side) for side in sides) and all(self._fits(side) for side in sides)
-        if isinstance(node, cst.Call) and name_of(node.func, self.facts) in _ELEMENTWISE and not has_stars(node):
-            first, *rest = node.args
-            return self.is_rows(first.value) and all(self._fits(arg.value) or self._is_word(arg.value) for arg in rest)
-        return False
-
-    def _fits(self, node: cst.BaseExpression) -> bool:
-        """Rows, or a plain number that goes with every row."""
-        if isinstance(node, cst.UnaryOperation):
-            return self._fits(node.expression)
-        if isinstance(node, cst.Call) and name_of(node.func, self.facts) == "keras.backend.epsilon":
-            return True
-        return isinstance(node, cst.Integer | cst.Float) or self.is_rows(node)
-
-    @staticmethod
-    def _is_word(node: cst.BaseExpression) -> bool:
-        """A type, or a flag."""
-        return isinstance(node, cst.SimpleString | cst.Attribute) or is_flag(node)
+def _is_called(value: FunctionValue, modules: Mapping[Module, Facts]) -> bool:
+    """Whether the program itself calls a loss, and so may compute with the one number that it returns."""
+    return any(value in known.options(call.func) for known in modules.values() for call in known.module.calls)
 
 
 def returned_by(node: cst.CSTNode) -> Iterator[cst.BaseExpression | None]:

@@ -182,7 +182,7 @@ def _optimizer_call(
             yield from done[1:]
 
 
-_UNDER_ROOT = "epsilon is under the root now"
+_UNDER_ROOT = "epsilon is now inside the square root"
 _WHY_SQUARED = f"1e-7 squared: {_UNDER_ROOT}"
 
 

@@ -10,6 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_true, keywords, text_of
 from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
@@ -111,7 +112,7 @@ def _hard_sigmoids(
     facts: Facts, found: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]], tf: str
 ) -> Iterator[CallChange]:
     """'hard_sigmoid' was 0.2 x + 0.5 and is x / 6 + 0.5 in Keras 3: a function of its own keeps the old one."""
-    code = f"def {_NAME}(x):\n{facts.module.tree.default_indent}return {tf}.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)"
+    code = definition(_NAME, {"tf": tf}, facts.module.tree.default_indent)
     message = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
     changes = [
         CallChange(codes.RECURRENT_DEFAULTS, node, message, Revision(call, set=tuple((key, _NAME) for key in keys)))

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator, Mapping
 
 import libcst as cst
 
+from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_true, keywords
@@ -18,10 +19,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import Scopes
 
-_OLD_ENDINGS = (".hdf5", ".h5")
-_WEIGHTS = ".weights.h5"
-_MODEL = ".keras"
-_ENDINGS = {_WEIGHTS: _WEIGHTS, _MODEL: f"{_MODEL} or .h5"}
+_ENDINGS = {WEIGHTS: WEIGHTS, MODEL: f"{MODEL} or .h5"}
 """What Keras 3 takes where one of these is written."""
 
 
@@ -78,7 +76,7 @@ def renamed_files(facts: Facts, scopes: Scopes, loaded: Container[str]) -> dict[
 
 
 def _may_stay(path: str, ending: str) -> bool:
-    return ending == _MODEL and path.endswith(".h5")
+    return ending == MODEL and path.endswith(".h5")
 
 
 def checkpoint_files(
@@ -145,7 +143,7 @@ def _new_ending(text: str, renamed: Mapping[str, str]) -> str | None:
 
 
 def _is_old(path: str) -> bool:
-    return path.endswith(_OLD_ENDINGS) and not path.endswith(_WEIGHTS)
+    return path.endswith(OLD_ENDINGS) and not path.endswith(WEIGHTS)
 
 
 _ASKS = frozenset(
@@ -173,15 +171,15 @@ def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
     """Each path that is written, and the ending Keras 3 wants: of weights, or of a whole model."""
     for use in facts.uses:
         if use.method == "save_weights" and use.call.args and not use.call.args[0].star:
-            yield use.call.args[0].value, _WEIGHTS
+            yield use.call.args[0].value, WEIGHTS
     for checkpoint in checkpoints(facts):
         only = checkpoint.named.get("save_weights_only")
         if "filepath" in checkpoint.named and (only is None or is_flag(only)):
-            yield checkpoint.named["filepath"], _WEIGHTS if only is not None and is_true(only) else _MODEL
+            yield checkpoint.named["filepath"], WEIGHTS if only is not None and is_true(only) else MODEL
 
 
 def _change(literal: cst.SimpleString, old: str, new_ending: str, keys: Mapping[str, str]) -> CallChange:
-    ending = next(end for end in _OLD_ENDINGS if old.endswith(end))
+    ending = next(end for end in OLD_ENDINGS if old.endswith(end))
     message = (
         f"Keras 3 writes {_kind(new_ending)} only to files that end in {_ENDINGS[new_ending]}: the ending {ending} "
         "changes"
@@ -196,7 +194,7 @@ def _change(literal: cst.SimpleString, old: str, new_ending: str, keys: Mapping[
 
 
 def _kind(new_ending: str) -> str:
-    return "weights" if new_ending == _WEIGHTS else "checkpoints of whole models"
+    return "weights" if new_ending == WEIGHTS else "checkpoints of whole models"
 
 
 def _text(literal: cst.SimpleString) -> str | None:
@@ -206,7 +204,7 @@ def _text(literal: cst.SimpleString) -> str | None:
 
 def writes_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> bool:
     """Whether a module saves a whole model to an HDF5 file, or to one whose ending is not known."""
-    paths = [path for path, ending in _writers(facts) if ending == _MODEL]
+    paths = [path for path, ending in _writers(facts) if ending == MODEL]
     for use in facts.uses:
         if use.method == "save" and use.is_of_model and use.call.args:
             paths.append(keywords(use.call).get("filepath", use.call.args[0]).value)
@@ -215,10 +213,10 @@ def writes_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> bool:
             paths.append(keywords(call).get("filepath", call.args[1]).value)
     endings = (ending_of(path, facts, scopes) for path in paths)
     texts = [_text(literal) if literal is not None else None for literal in endings]
-    return any(text is None or (text.endswith(_OLD_ENDINGS) and text not in renamed) for text in texts)
+    return any(text is None or (text.endswith(OLD_ENDINGS) and text not in renamed) for text in texts)
 
 
-_WHOLE = (*_OLD_ENDINGS, ".keras")
+_WHOLE = (*OLD_ENDINGS, MODEL)
 _SAVE = 'save to a file that ends in .keras, or `model.export("...")` to serve it'
 _LOAD = "save it with Keras 2 to a file that ends in .h5 first, and load that"
 

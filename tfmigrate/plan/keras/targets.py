@@ -10,7 +10,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.edits import Insert, Rank, Replace
-from tfmigrate.plan.keras.losses import Reader, called, compiled, name_of, parameters_of
+from tfmigrate.plan.keras.losses import Reader, called, compiled, parameters_of
+from tfmigrate.plan.keras.sample_shapes import name_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, is_docstring, only_statement

@@ -61,7 +61,7 @@ def plan_toggles(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Dra
         if not (part.is_toggled and part.is_clear and set(part.by_whole) <= trained) or _is_mixed(part.model, drafts):
             continue
         settings = [(use, _expression(part.model, use, drafts)) for use in steps]
-        if all(code is not None and _is_line(use) for use, code in settings) and _wanted(steps, drafts):
+        if all(code is not None and _is_line(use.site.unit) for use, code in settings) and _wanted(steps, drafts):
             mended.add(part.model)
             for use, code in settings:
                 if code is not None:
@@ -100,8 +100,8 @@ def _order(model: ModelObject) -> tuple[str, int]:
     return module.path, module.order.get(model.site.unit, 0)
 
 
-def _is_line(use: Use) -> bool:
-    return isinstance(use.site.unit, cst.SimpleStatementLine)
+def _is_line(unit: Unit) -> bool:
+    return isinstance(unit, cst.SimpleStatementLine)
 
 
 def _wanted(steps: Iterable[Use], drafts: _Drafts) -> bool:
@@ -130,12 +130,8 @@ def _is_set_already(part: _Part, use: Use, steps: Sequence[Use], draft: Draft) -
             return unit is trained[0].site.unit and all(part.needed(one) == value for one in trained)
         if toggles:
             set_here = [row for row in toggles if models_of(row[1]) == {part.model}]
-            return _only(unit) and len(set_here) == len(toggles) == 1 and toggles[0][2] == Literal(bool(value))
+            return _is_line(unit) and len(set_here) == len(toggles) == 1 and toggles[0][2] == Literal(bool(value))
     return False
-
-
-def _only(unit: Unit) -> bool:
-    return isinstance(unit, cst.SimpleStatementLine)
 
 
 def _expression(part: ModelObject, use: Use, drafts: _Drafts) -> Code | None:

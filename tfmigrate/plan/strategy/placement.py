@@ -13,6 +13,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Move, Scope
 from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strategy
 from tfmigrate.plan.strategy.compiles import compiled_apart
+from tfmigrate.plan.strategy.gpu_lines import lines_to_raise
 from tfmigrate.plan.strategy.kept import Kept, Method, kept, known_too_late, place_in_init
 from tfmigrate.plan.strategy.late_devices import Raised, SessionLines, Sessions, raised_settings
 from tfmigrate.plan.strategy.merge_names import Merge
@@ -44,6 +45,8 @@ class Placement:
     """Places that stand under their model's own strategy instead, each with the expression that is the model there."""
     raised: Raised
     """What sets the devices up and goes up to stand before the strategy."""
+    counted: Move | None = None
+    """Of the lines that say how many GPUs there are, to above the strategy."""
     methods: tuple[tuple[str, tuple[Run, ...]], ...] = ()
     """What stands in its scope in other methods of the object that keeps it, each with its name there."""
 
@@ -91,6 +94,7 @@ def placements_of(
         if problem is None:
             before = first_common_unit(home.module, runs, home.body)
             move: WayDown | None = None
+            counted: Move | None = None
             raised: Raised | Refusal = Raised()
             if drafts[home.module].settings.over_workers:
                 cluster = cluster or home.module
@@ -108,12 +112,17 @@ def placements_of(
                 if isinstance(strategy, Strategy):
                     spot = before if move is None else move.move.before
                     raised = raised_settings(home, spot, facts, sessions, drafts)  # type: ignore[arg-type]
+                    if move is None and raised == Raised():
+                        counted = lines_to_raise(home, before, near, drafts)
+                    if counted is not None:
+                        strategy = _strategy(home, before, drafts, frozenset(counted.units))
+                        runs = _runs(home, near, remains.get(home.module), counted)
             if isinstance(strategy, Refusal):
                 problem = strategy
             elif isinstance(raised, Refusal):
                 problem = raised
             else:
-                placements.append(Placement(home, strategy, before, runs, move, far, raised))
+                placements.append(Placement(home, strategy, before, runs, move, far, raised, counted))
         if problem is not None:
             refused.update((wrap.call, problem) for wrap in home.wraps)
     return placements, refused
@@ -170,7 +179,7 @@ def _in_methods(
     raised = raised_settings(home, before, facts, sessions, drafts)
     if isinstance(raised, Refusal):
         return raised
-    return Placement(home, strategy, before, own, None, tuple(far.items()), raised, tuple(others))
+    return Placement(home, strategy, before, own, None, tuple(far.items()), raised, methods=tuple(others))
 
 
 def _covered(home: Home) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseExpression], ...]]:
@@ -267,11 +276,13 @@ def _before_all_else(home: Home, before: Unit, draft: Draft, cluster: Module) ->
     return place, devices_problem(draft, place) or ALL_WORKERS
 
 
-def _strategy(home: Home, before: Unit, drafts: Mapping[Module, Draft]) -> Strategy | Refusal:
-    """The one strategy that serves every wrap of a home."""
-    found = _joined(home, before, drafts, Carrier(drafts))
+def _strategy(
+    home: Home, before: Unit, drafts: Mapping[Module, Draft], raised: frozenset[cst.CSTNode] = frozenset()
+) -> Strategy | Refusal:
+    """The one strategy that serves every wrap of a home. `raised`: assignments that stand above it by then."""
+    found = _joined(home, before, drafts, Carrier(drafts, raised))
     if isinstance(found, Refusal) and found.code == codes.TWO_STRATEGIES:
-        origins = _joined(home, before, drafts, Carrier(drafts, to_origins=True))
+        origins = _joined(home, before, drafts, Carrier(drafts, raised, to_origins=True))
         return origins if isinstance(origins, Strategy) else found
     return found
 
@@ -305,6 +316,8 @@ def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> N
     else:
         made = Insert(placement.before, code, _moved_comments(home, left))
     draft.edits.append(made)
+    if placement.counted is not None:
+        draft.edits.append(placement.counted)
     if placement.move is not None:
         draft.edits.append(placement.move.move)
         line, _ = home.module.position(placement.move.last)

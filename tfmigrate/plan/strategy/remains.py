@@ -43,13 +43,13 @@ class Remains:
                 yield Replace(_choice_of(wrap) or wrap.call, (wrap.template_node,))
 
     def _arms(self) -> Iterator[Collapse]:
-        """Choices between the template and the parallel model, which may be none any more."""
+        """Choices between the template and the parallel model, or where the template is, which may be none any more."""
         settled = {edit.unit for edit in self.blocks.edits}
-        renamed = {node for node, _ in self.merge.renamed}
-        for node in self.draft.module.nodes if renamed else ():
+        changed = {*(node for node, _ in self.merge.renamed), *settled}
+        for node in self.draft.module.nodes if changed else ():
             if not isinstance(node, cst.If | cst.IfExp) or node in settled or not is_pure(node.test):
                 continue
-            if renamed.isdisjoint(walk(node)):
+            if changed.isdisjoint(walk(node)):
                 continue
             if isinstance(node, cst.IfExp):
                 arms: tuple[cst.CSTNode, ...] = (node.body, node.orelse)

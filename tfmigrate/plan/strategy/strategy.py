@@ -9,6 +9,7 @@ from itertools import combinations
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.device_names import first_gpus, gpus_of
 from tfmigrate.plan.change.expressions import Carrier, names_in
 from tfmigrate.plan.change.folding import constant
 from tfmigrate.plan.strategy.gpus import Kind, kinds
@@ -155,8 +156,10 @@ def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str
     count = _count(carrier, wrap, home, before)
     if isinstance(count, Refusal):
         return count
+    if isinstance(count.tree, cst.Integer):
+        return first_gpus(count, quote)
     ids = _either(wrap, count, carrier, count, Written.of("range(", count, ")"))
-    return Written.of(f"[f{quote}/gpu:{{i}}{quote} for i in ", ids, "]")
+    return gpus_of(ids, quote)
 
 
 def _either(wrap: Wrap, gpus: Written, carrier: Carrier, of_list: Written, of_number: Written) -> Written:

@@ -1,0 +1,109 @@
+"""What fit() on arrays is given: a shuffled dataset, batches gathered by index, or the arrays."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from tests.everyday import fake_tensorflow
+from tfmigrate.plan.helpers import definition
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """import h5py
+import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import HDF5Matrix, multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+"""
+DATASET = """train_dataset = (
+    tf.data.Dataset.from_tensor_slices((x, y))
+    .shuffle(len(x))
+    .batch(global_batch_size)
+    .prefetch(tf.data.AUTOTUNE)
+)
+"""
+GATHER = "= shuffled_batches((x, y), len(x), global_batch_size)\n"
+ARRAYS = "\nmodel.fit(x, y, batch_size=64)\n"
+
+
+def migrated(data: str, settings: Settings | None = None) -> FileResult:
+    text = f"{HEAD}{data}\nparallel.fit(x, y, batch_size=64)\n"
+    (file,) = migrate_sources({"train.py": text}, settings or Settings())
+    assert file.error is None
+    return file
+
+
+@pytest.mark.parametrize(
+    ("data", "form"),
+    [
+        ("x, y = load()", DATASET),
+        ('x, y = np.load("x.npy"), np.load("y.npy", mmap_mode=None)', DATASET),
+        ("x = np.random.rand(60000, 784)\ny = np.zeros((60000, 10))", DATASET),
+        ('x = np.zeros((40000, 100, 100, 3), "uint8")\ny = x[:, 0]', GATHER),  # 8 bytes each where no dtype= says else
+        ('x = np.zeros((30000, 100, 100, 3), dtype="uint8")\ny = x[:, 0]', DATASET),
+        ("rows = 10 ** 5\nx = np.random.rand(rows, 784).astype(np.float32)\ny = np.ones(rows)", DATASET),
+        ("side = 224\nx = np.random.normal(size=(2000, side, side, 3))\ny = x[:, 0]", GATHER),
+        ('x = np.random.rand(2000, 224, 224, 3).reshape(-1, 3).astype("float32")\ny = x[:, 0]', GATHER),
+        ('file = h5py.File("x.h5")\nx, y = file["x"], np.array(file["y"])', ARRAYS),
+        ('x, y = np.load("x.npy", mmap_mode="r"), np.load("y.npy")', ARRAYS),
+        ('x, y = HDF5Matrix("x.h5", "x"), HDF5Matrix("x.h5", "y")', ARRAYS),
+        ('def load():\n    file = h5py.File("x.h5")\n    return file["x"], file["y"]\n\n\nx, y = load()', ARRAYS),
+    ],
+)
+def test_the_form_suits_the_data(data: str, form: str) -> None:
+    assert form in migrated(data).after
+
+
+@pytest.mark.parametrize(
+    ("asked", "form"), [("dataset", DATASET), ("gather", GATHER), ("arrays", ARRAYS), ("auto", DATASET)]
+)
+def test_a_setting_decides(asked: str, form: str) -> None:
+    file = migrated("x, y = load()", Settings(pipeline=asked))  # type: ignore[arg-type]
+    assert form in file.after
+    assert any(finding.code == "TFM002" for finding in file.findings) == (asked != "arrays")
+
+
+def test_arrays_in_a_file_are_reported() -> None:
+    file = migrated('x, y = HDF5Matrix("x.h5", "x"), HDF5Matrix("x.h5", "y")')
+    (message,) = [finding.message for finding in file.findings if finding.code == "TFM002"]
+    assert message.endswith("they lie in a file, and a dataset would read all of them")
+
+
+@pytest.mark.parametrize("asked", ["dataset", "gather"])
+def test_several_workers_read_rows_in_the_same_order(asked: str) -> None:
+    after = migrated("x, y = load()", Settings(pipeline=asked, strategy="multi-worker")).after  # type: ignore[arg-type]
+    assert "seed=0)" in after.replace("seed=None", "").replace("batch(64)", "")
+
+
+def test_workers_that_keep_arrays_shuffle_each_in_its_own_order() -> None:
+    file = migrated("x, y = load()", Settings(pipeline="arrays", strategy="multi-worker"))
+    (message,) = [finding.message for finding in file.findings if finding.code == "TFM002"]
+    assert "every worker shuffles" in message
+
+
+def test_the_function_is_written_in_the_style_of_the_module() -> None:
+    text = definition("shuffled_batches", {"tf": "tf_1", "shuffled_batches": "shuffled_1"}, "  ", "'")
+    assert text.startswith('def shuffled_1(arrays, count, batch_size, seed=None):\n  """Batches of all rows')
+    assert "\n  with tf_1.device('/cpu:0'):" in text
+    assert "import" not in text
+
+
+@pytest.mark.parametrize("count", [6, 7])
+def test_the_function_gathers_all_rows(count: int) -> None:
+    modules, _ = fake_tensorflow.build("new")
+    names: dict[str, object] = {"tf": modules["tensorflow"]}
+    exec(definition("shuffled_batches", {}), names)
+    function = names["shuffled_batches"]
+    assert inspect.isfunction(function)
+    arrays = (np.arange(count), 2 * np.arange(count))
+    batches = function(arrays, count, 3)
+    assert (batches.size, batches.shuffle_buffer, len(batches)) == (3, count, count)
+    assert list(batches.columns[1]) == list(2 * batches.columns[0])

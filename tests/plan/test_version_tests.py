@@ -1,0 +1,57 @@
+"""What only TensorFlow 1 runs, behind a test of its version, is not changed into what the other arm is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+SCRIPT = """\
+from distutils.version import LooseVersion
+import tensorflow as tf
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+{}
+model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+model.compile("sgd", "mse")
+"""
+OLD, NEW, MENDED = "tf.set_random_seed(3)", "tf.random.set_seed(3)", "tf.compat.v1.set_random_seed(3)"
+
+
+def migrated(lines: str) -> str:
+    (file,) = migrate_sources({"train.py": SCRIPT.format(lines)}, Settings())
+    assert file.error is None
+    assert "multi_gpu_model" not in file.after
+    return file.after
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "tf.__version__ < '2.0'",
+        "tf.__version__.startswith('1.')",
+        "tf.__version__[0] == '1'",
+        "int(tf.__version__.split('.')[0]) < 2",
+        "LooseVersion(tf.__version__) < LooseVersion('2.0.0')",
+        "not tf.__version__ >= '2'",
+    ],
+)
+def test_an_arm_for_tensorflow_1_stays(test: str) -> None:
+    assert f"if {test}:\n    {OLD}\nelse:\n    {NEW}\n" in migrated(f"if {test}:\n    {OLD}\nelse:\n    {NEW}\n")
+    assert f"{OLD} if {test} else {NEW}" in migrated(f"{OLD} if {test} else {NEW}")
+
+
+def test_so_does_the_other_arm_of_a_test_for_tensorflow_2() -> None:
+    both = f"if tf.__version__[0] == '2':\n    {NEW}\nelse:\n    {OLD}\n"
+    assert both in migrated(both)
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["LooseVersion(tf.__version__) < LooseVersion('2.16')", "tf.__version__ < '2' and quick", "quick", "small < 2"],
+)
+def test_any_other_arm_is_mended(test: str) -> None:
+    assert f"if {test}:\n    {MENDED}\n" in migrated(f"if {test}:\n    {OLD}\n")

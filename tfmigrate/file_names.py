@@ -1,0 +1,21 @@
+"""Names of the files that Keras writes: their endings, and gaps that are filled in later."""
+
+from __future__ import annotations
+
+import re
+
+WEIGHTS = ".weights.h5"
+MODEL = ".keras"
+OLD_ENDINGS = (".hdf5", ".h5")
+"""Endings that old Keras took for both."""
+_GAP = re.compile(r"\{[^{}]*\}|%[-#0-9.]*[a-z]")
+
+
+def shape_of(name: str) -> str:
+    """A file name with the same mark in each gap that is filled in later: `epoch*.h5` for `epoch{epoch:02d}.h5`."""
+    return _GAP.sub("*", name)
+
+
+def longest_part(name: str) -> str:
+    """The longest part of a file name between its gaps."""
+    return max(_GAP.split(name), key=len)

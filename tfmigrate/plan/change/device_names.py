@@ -1,0 +1,22 @@
+"""The names of GPUs, as a strategy takes them."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.plan.written import Written
+
+_LISTED = 4
+"""Devices that are listed one by one where their number is written out."""
+
+
+def first_gpus(count: Written, quote: str) -> Written:
+    """The first so many GPUs."""
+    if isinstance(count.tree, cst.Integer) and 0 < count.tree.evaluated_value <= _LISTED:
+        return Written.of(f"[{', '.join(f'{quote}/gpu:{i}{quote}' for i in range(count.tree.evaluated_value))}]")
+    return gpus_of(Written.of("range(", count, ")"), quote)
+
+
+def gpus_of(ids: Written, quote: str) -> Written:
+    """The GPUs of these ids."""
+    return Written.of(f"[f{quote}/gpu:{{i}}{quote} for i in ", ids, "]")

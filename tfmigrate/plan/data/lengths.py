@@ -1,0 +1,116 @@
+"""Whether a number of steps is the length of a Sequence, written out as its own `__len__` has it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan.change.expressions import names_in, receiver_of
+from tfmigrate.plan.written import Written
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import is_docstring, only_statement, units_of
+from tfmigrate.understand.reaching import bound, bound_once, parameters_of, settled
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import FunctionValue, Instance
+from tfmigrate.walk import walk
+
+
+def is_length(steps: cst.BaseExpression, data: cst.BaseExpression, scopes: Scopes) -> bool:
+    """`len(data)` or `data.__len__()`, whatever `data` is, or a variable that is bound to it and nothing else."""
+    if isinstance(steps, cst.Name):
+        value = bound_once(steps, scopes)
+        return value is not None and not isinstance(value, cst.Name) and is_length(value, data, scopes)
+    if not isinstance(steps, cst.Call):
+        return False
+    if isinstance(steps.func, cst.Attribute) and steps.func.attr.value == "__len__":
+        return steps.func.value.deep_equals(data)
+    plain = isinstance(steps.func, cst.Name) and (steps.func.value, len(steps.args)) == ("len", 1)
+    return plain and steps.args[0].value.deep_equals(data)
+
+
+def is_own_length(
+    steps: cst.BaseExpression, data: cst.BaseExpression, value: Instance, facts: Facts, scopes: Scopes
+) -> bool:
+    """Whether `steps` computes what the `__len__` of an object does, which `data` was made as: with what the object was
+    given in the place of its attributes."""
+    made, asked = settled(data, scopes), settled(steps, scopes)
+    returned = _only_return(value.cls.lookup("__len__"))
+    kept = dict(_kept(value.cls.lookup("__init__"), made)) if isinstance(made, cst.Call) else {}
+    if returned is None:
+        return False
+    method, length = returned
+    receiver = receiver_of(method)
+    given = [part for part in _attributes(length, receiver) if part.attr.value in kept]
+    own: dict[cst.BaseExpression, Written] = {part: Written.at(kept[part.attr.value]) for part in given}
+    computed = _normal(Written.at(length, own).text)
+    free = names_in(length) - {receiver} if receiver is not None else names_in(length)
+    left = {node.id for node in ast.walk(computed) if isinstance(node, ast.Name)}
+    here = value.cls.closure.module is facts.module
+    anywhere = all(hasattr(builtins, name) or (here and _is_of_module(name, scopes)) for name in free & left)
+    return anywhere and receiver not in left and ast.dump(computed) == ast.dump(_normal(facts.module.code(asked)))
+
+
+def _only_return(method: object) -> tuple[cst.FunctionDef, cst.BaseExpression] | None:
+    node = method.node if isinstance(method, FunctionValue) else None
+    if not isinstance(node, cst.FunctionDef):
+        return None
+    lines = [small for unit in units_of(node.body) if not is_docstring(small := only_statement(unit))]
+    small = lines[0] if len(lines) == 1 else None
+    return (node, small.value) if isinstance(small, cst.Return) and small.value is not None else None
+
+
+def _kept(method: object, made: cst.Call) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """The attributes that `__init__` gives the value of a parameter, each with what the call passes for it."""
+    node = method.node if isinstance(method, FunctionValue) else None
+    given = bound(made.args, parameters_of(node)[1:]) if isinstance(node, cst.FunctionDef) else None
+    if given is None or not isinstance(node, cst.FunctionDef):
+        return
+    receiver = receiver_of(node)
+    for unit in units_of(node.body):
+        for small in unit.body if isinstance(unit, cst.SimpleStatementLine) else ():
+            if not isinstance(small, cst.Assign) or len(small.targets) != 1:
+                continue
+            target = small.targets[0].target
+            pairs: list[tuple[cst.BaseExpression, cst.BaseExpression]] = [(target, small.value)]
+            if isinstance(target, cst.Tuple) and isinstance(small.value, cst.Tuple):
+                pairs = [(one.value, two.value) for one, two in zip(target.elements, small.value.elements)]
+            for place, what in pairs:
+                attribute = next(iter(_attributes(place, receiver)), None)
+                if attribute is not None and attribute is place and isinstance(what, cst.Name) and what.value in given:
+                    yield attribute.attr.value, given[what.value].value
+
+
+def _attributes(node: cst.CSTNode, receiver: str | None) -> Iterator[cst.Attribute]:
+    for part in walk(node):
+        if isinstance(part, cst.Attribute) and isinstance(part.value, cst.Name) and part.value.value == receiver:
+            yield part
+
+
+def _is_of_module(name: str, scopes: Scopes) -> bool:
+    """Whether a name is bound once, at the module's top: the same one in a method and where the object is used."""
+    bindings = scopes.bindings(name)
+    return len(bindings) == 1 and bindings[0].scope is scopes.module
+
+
+def _normal(text: str) -> ast.AST:
+    """The expression with one form for each way to round a quotient down, or up."""
+    tree: ast.Expression = _Rounding().visit(ast.parse(f"({text})", mode="eval"))
+    return tree.body
+
+
+class _Rounding(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.args) != 1 or node.keywords:
+            return node
+        (inner,), name = node.args, ast.unparse(node.func)
+        quotient = isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Div)
+        if name in ("np.floor", "numpy.floor", "math.floor", "int") and quotient:
+            return ast.BinOp(inner.left, ast.FloorDiv(), inner.right)  # type: ignore[attr-defined]
+        if name in ("np.ceil", "numpy.ceil", "math.ceil") and quotient:
+            return ast.BinOp(inner.left, ast.MatMult(), inner.right)  # type: ignore[attr-defined]
+        rounded = isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.FloorDiv | ast.MatMult)
+        return inner if name == "int" and rounded else node

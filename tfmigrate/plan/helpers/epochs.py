@@ -1,0 +1,30 @@
+import tensorflow as tf
+
+
+class Epochs(tf.keras.utils.Sequence):
+    """A Sequence in epochs of `steps` batches, each of which goes on where the last one ended."""
+
+    def __init__(self, data, steps):
+        super().__init__()
+        self.data, self.first = data, 0
+        self.begun = not hasattr(super(), "on_epoch_begin")  # Keras 3 ends an epoch before the first one
+        for name in ("workers", "use_multiprocessing", "max_queue_size"):  # loaded as `data` is
+            if hasattr(data, name):
+                setattr(self, name, getattr(data, name))
+        self.steps = -int(-(steps or len(data)) // 1)  # rounded up, as old Keras counted
+
+    def __len__(self):
+        return self.steps
+
+    def __getitem__(self, index):
+        return self.data[(self.first + index) % len(self.data)]
+
+    def on_epoch_begin(self):
+        self.begun = True
+
+    def on_epoch_end(self):
+        if not self.begun:
+            return
+        passes, self.first = divmod(self.first + self.steps, len(self.data))
+        if passes:
+            self.data.on_epoch_end()

@@ -1,0 +1,143 @@
+"""What becomes of the axes of a loss's arguments: whether an expression still has a value for each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import has_stars, is_flag, is_none, keywords
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.values import Literal
+
+REDUCTIONS = frozenset(
+    {
+        *(f"keras.backend.{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp", "std", "var")),
+        *(f"tensorflow.reduce_{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp")),
+        *(f"tensorflow.math.reduce_{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp")),
+    }
+)
+MEANS = frozenset({"keras.backend.mean", "tensorflow.reduce_mean", "tensorflow.math.reduce_mean"})
+_ELEMENTWISE = frozenset(
+    {
+        *(f"keras.backend.{name}" for name in (
+            "abs", "square", "sqrt", "exp", "log", "pow", "clip", "maximum", "minimum", "sign", "softplus", "sigmoid",
+            "tanh", "sin", "cos", "cast", "binary_crossentropy",
+        )),
+        *(f"tensorflow.{name}" for name in (
+            "abs", "square", "sqrt", "exp", "pow", "clip_by_value", "maximum", "minimum", "sign", "sigmoid", "tanh",
+            "cast", "math.log", "math.abs", "math.square", "math.squared_difference", "math.pow", "math.exp",
+        )),
+    }
+)  # fmt: skip
+"""Functions whose result has the shape of their first argument."""
+_NORMS = frozenset({"tensorflow.norm", "tensorflow.linalg.norm"})
+_SAME_SHAPE = frozenset(
+    {"keras.backend.l2_normalize", "tensorflow.math.l2_normalize", "tensorflow.nn.l2_normalize", "tensorflow.identity"}
+)
+"""Functions of all of a sample's values whose result has the shape of their first argument."""
+
+
+def is_whole_reduction(call: cst.Call, facts: Facts) -> bool:
+    """A reduction over all axes, the batch included."""
+    if name_of(call.func, facts) not in REDUCTIONS or has_stars(call) or not call.args:
+        return False
+    return not axes_of(call)
+
+
+def name_of(node: cst.BaseExpression, facts: Facts) -> str:
+    """The qualified name of what an expression names in a library, that of Keras the same for all of its flavours."""
+    name = facts.symbols.get(node, "")
+    return names.canonical(name) if names.flavour(name) else name
+
+
+@dataclass(frozen=True)
+class SampleShape:
+    """Reads expressions that are computed for each sample by itself, so that their first axis is still the batch."""
+
+    facts: Facts
+    parameters: frozenset[str]
+    """The names of the loss's arguments."""
+    variables: Mapping[str, cst.BaseExpression]
+    """What the loss binds to a name, once."""
+
+    def lost_axes(self, node: cst.BaseExpression) -> int | None:
+        """How many axes of a loss's argument an expression has lost; None where its first one may not be the batch."""
+        if isinstance(node, cst.Name):
+            if node.value in self.variables:
+                others = {name: value for name, value in self.variables.items() if name != node.value}
+                return SampleShape(self.facts, self.parameters, others).lost_axes(self.variables[node.value])
+            return 0 if node.value in self.parameters else None
+        if isinstance(node, cst.UnaryOperation):
+            return self.lost_axes(node.expression)
+        if isinstance(node, cst.BinaryOperation):
+            return self._together([node.left, node.right])
+        if isinstance(node, cst.Subscript):
+            return self._cut(node)
+        if not isinstance(node, cst.Call) or has_stars(node) or not node.args:
+            return None
+        name, (first, *rest) = name_of(node.func, self.facts), node.args
+        if name in _ELEMENTWISE:
+            return self._together([first.value, *(arg.value for arg in rest if not _is_word(arg.value))])
+        if name in _SAME_SHAPE:
+            return self.lost_axes(first.value)
+        return self._reduced(node) if name in REDUCTIONS | _NORMS else None
+
+    def _together(self, sides: list[cst.BaseExpression]) -> int | None:
+        """Of values that are computed with each other: all of one shape, or plain numbers."""
+        found = {self.lost_axes(side) for side in sides if not self._is_number(side)}
+        return found.pop() if len(found) == 1 else None
+
+    def _is_number(self, node: cst.BaseExpression) -> bool:
+        """A plain number, which goes with every sample."""
+        if isinstance(node, cst.UnaryOperation):
+            return self._is_number(node.expression)
+        if isinstance(node, cst.Call) and name_of(node.func, self.facts) == "keras.backend.epsilon":
+            return True
+        value = self.facts.values.get(node)
+        known = isinstance(value, Literal) and isinstance(value.value, int | float)
+        return isinstance(node, cst.Integer | cst.Float) or known
+
+    def _cut(self, node: cst.Subscript) -> int | None:
+        """`p[:, 1:3, 0]`: all samples."""
+        lost = self.lost_axes(node.value)
+        (first, *others) = (element.slice for element in node.slice)
+        whole = isinstance(first, cst.Slice) and not any((first.lower, first.upper, first.step))
+        if lost is None or not whole:
+            return None
+        indices = [one.value for one in others if isinstance(one, cst.Index)]
+        return lost + len(indices) if all(isinstance(one, cst.Integer) for one in indices) else None
+
+    def _reduced(self, call: cst.Call) -> int | None:
+        """A reduction over axes behind the first. One counted from the end may be the first where others are gone."""
+        lost, axes = self.lost_axes(call.args[0].value), axes_of(call)
+        if lost is None or not axes:
+            return None
+        numbers = [_whole_number(axis) for axis in axes]
+        if any(axis is None or axis == 0 or (axis < 0 and (lost or len(axes) > 1)) for axis in numbers):
+            return None
+        kept = keywords(call).get("keepdims")
+        return lost + len(axes) if kept is None else None
+
+
+def axes_of(call: cst.Call) -> list[cst.BaseExpression]:
+    """The axes that a reduction is given, one by one; nothing where it is given none."""
+    axis = keywords(call).get("axis") or (call.args[1] if len(call.args) > 1 and call.args[1].keyword is None else None)
+    if axis is None or is_none(axis.value):
+        return []
+    several = isinstance(axis.value, cst.Tuple | cst.List)
+    return [element.value for element in axis.value.elements] if several else [axis.value]  # type: ignore[attr-defined]
+
+
+def _whole_number(node: cst.BaseExpression) -> int | None:
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        number = _whole_number(node.expression)
+        return None if number is None else -number
+    return int(node.value) if isinstance(node, cst.Integer) else None
+
+
+def _is_word(node: cst.BaseExpression) -> bool:
+    """A type, or a flag."""
+    return isinstance(node, cst.SimpleString | cst.Attribute) or is_flag(node)

@@ -1,0 +1,72 @@
+"""Code that only an old TensorFlow runs, behind a test of its version: it stays as it was written."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import libcst as cst
+
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.walk import walk
+
+_OLD, _NEW = ("1.15.0", "1.4.0"), ("2.4.0", "2.16.1", "2.21.0")
+"""Versions of TensorFlow that a test is tried with."""
+_COMPARISONS: Mapping[type[cst.BaseCompOp], Any] = {
+    cst.Equal: operator.eq, cst.NotEqual: operator.ne, cst.LessThan: operator.lt, cst.LessThanEqual: operator.le,
+    cst.GreaterThan: operator.gt, cst.GreaterThanEqual: operator.ge,
+}  # fmt: skip
+_VERSIONS = frozenset({"LooseVersion", "StrictVersion", "Version", "parse"})
+"""Functions whose results compare as versions do."""
+
+
+def only_for_tensorflow_1(facts: Facts) -> Iterator[cst.CSTNode]:
+    """The nodes of a module that stand in the arm of a test which only TensorFlow 1 takes."""
+    for node in facts.module.nodes:
+        if isinstance(node, cst.If | cst.IfExp):
+            old, new = ({_truth(node.test, version, facts) for version in some} for some in (_OLD, _NEW))
+            if (old, new) == ({True}, {False}):
+                yield from walk(node.body)
+            elif (old, new) == ({False}, {True}) and node.orelse is not None:
+                yield from walk(node.orelse)
+
+
+def _truth(test: cst.BaseExpression, version: str, facts: Facts) -> bool | None:
+    """What a test is in a version; None where that is not all it asks for."""
+    try:
+        return bool(_value(test, version, facts))
+    except (LookupError, TypeError, ValueError):
+        return None
+
+
+def _value(node: cst.BaseExpression, version: str, facts: Facts) -> Any:
+    """An expression made of TensorFlow's version. Raises LookupError for any other, and what computing it raises."""
+    if facts.symbols.get(node, "") in ("tensorflow.__version__", "tensorflow.VERSION", "tensorflow.version.VERSION"):
+        return version
+    if isinstance(node, cst.SimpleString | cst.Integer | cst.Float):
+        return node.evaluated_value
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        return not _value(node.expression, version, facts)
+    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+        (one,) = node.comparisons
+        compare = _COMPARISONS[type(one.operator)]
+        return compare(_value(node.left, version, facts), _value(one.comparator, version, facts))
+    if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
+        return _value(node.value, version, facts)[_value(node.slice[0].slice.value, version, facts)]
+    if isinstance(node, cst.Call) and not any(arg.star or arg.keyword for arg in node.args):
+        return _called(node, [_value(arg.value, version, facts) for arg in node.args], version, facts)
+    raise LookupError
+
+
+def _called(call: cst.Call, given: list[Any], version: str, facts: Facts) -> Any:
+    func = call.func
+    name = (facts.symbols.get(func) or (func.value if isinstance(func, cst.Name) else "")).rpartition(".")[2]
+    if name in ("int", "float") and len(given) == 1:
+        return int(given[0]) if name == "int" else float(given[0])
+    if name in _VERSIONS and len(given) == 1:
+        return [int(part) for part in given[0].split(".") if part.isdecimal()]
+    if isinstance(func, cst.Attribute) and func.attr.value in ("startswith", "split"):
+        text = _value(func.value, version, facts)
+        return text.startswith(*given) if func.attr.value == "startswith" else text.split(*given)
+    raise LookupError

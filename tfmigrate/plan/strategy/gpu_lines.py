@@ -1,0 +1,65 @@
+"""Assignments below the strategy that say how many GPUs it has, `gpus = len(ids)`: they move above it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+
+import libcst as cst
+
+from tfmigrate.plan.change.expressions import Carrier, is_pure, names_in
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Move
+from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.written import Written
+from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.reaching import reaching, sole_assignment
+from tfmigrate.understand.values import Site
+
+
+def lines_to_raise(home: Home, before: Unit, needed: Set[cst.CSTNode], drafts: Mapping[Module, Draft]) -> Move | None:
+    """The move of such assignments, in their order, to just before the unit `before`, where the strategy is made.
+
+    Only what means the same there, is bound nowhere else, and stands in the same block. `needed`: units that stand in
+    the strategy's scope.
+    """
+    draft, module = drafts[home.module], home.module
+    scope = draft.scope_of(home.groups[0].home)
+    found: set[Unit] = set()
+    pending = [name for node in _read(home) for name in names_in(node)]
+    seen: set[str] = set()
+    while pending:
+        name = pending.pop()
+        bindings = reaching(name, scope, draft.scopes) if name not in seen else []
+        seen.add(name)
+        if len(bindings) != 1 or bindings[0].scope is not scope:
+            continue
+        unit, assignment = bindings[0].unit, sole_assignment(bindings[0])
+        if assignment is None or unit in needed or module.places[unit].block is not module.places[before].block:
+            continue
+        if module.order[unit] < module.order[before] or not is_pure(assignment.value):
+            continue
+        found.add(unit)
+        pending.extend(names_in(assignment.value))
+    while stuck := [unit for unit in found if not _may_go(unit, home, before, Carrier(drafts, found - {unit}))]:
+        found.difference_update(stuck)
+    return Move(tuple(sorted(found, key=lambda unit: module.order[unit])), before) if found else None
+
+
+def _read(home: Home) -> Iterator[cst.BaseExpression]:
+    """What says how many GPUs there are, and on which conditions, in the function where the strategy is made."""
+    frame = home.groups[0].home
+    for wrap in home.wraps:
+        if wrap.gpus is not None and wrap.site.frame is frame:
+            yield wrap.gpus
+        for guard in wrap.guards:
+            if guard.frame is frame and not isinstance(guard.node, cst.Try):
+                yield guard.node.test
+
+
+def _may_go(unit: Unit, home: Home, before: Unit, carrier: Carrier) -> bool:
+    """Whether an assignment means the same just before `before`."""
+    assert isinstance(unit, cst.SimpleStatementLine)
+    (small,) = unit.body
+    assert isinstance(small, cst.Assign)
+    frame = home.groups[0].home
+    return carrier.carried(small.value, Site(frame, unit), frame, before) == Written.at(small.value)
