@@ -318,9 +318,10 @@ def _programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settin
     if not hits:
         return _Programs({}, (), (), frozenset())
     roots = dict.fromkeys(root for path in paths if (root := scan.program_root(path)) is not None)
-    wider = [os.path.relpath(root) for root in roots if not project_files.within(root, paths)]
+    given = project_files.real_places(paths)
+    wider = [os.path.relpath(root) for root in roots if not project_files.within(root, given)]
     if wider:
-        paths, given = [*paths, *wider], paths
+        paths = [*paths, *wider]
         hits = scan.search(paths, _needles(settings), settings.exclude, settings.root).found
     files, links = _with_their_programs(hits, paths, settings)
     groups = related.components({one.path: _program(one) for one in files}, links)

@@ -111,7 +111,8 @@ def _project(
         return
     from tfmigrate.plan.packages import pins  # Late: see in_shell_lines.
 
-    inside = [file for file in files if project.within(os.path.realpath(file.path), [folder])]
+    given, here = project.real_places(paths), project.real_places([folder])
+    inside = [file for file in files if project.within(os.path.realpath(file.path), here)]
     users = [file.path for file in inside if file.changed]
     refused = next((file.path for file in inside if file.status in ("refused", "error")), None)
     after = {os.path.realpath(file.path): file.after.encode(file.encoding) for file in inside if file.changed}
@@ -123,7 +124,7 @@ def _project(
         except source.SourceError:
             continue
         stays = f"{refused} still needs the old one" if refused is not None else None
-        outside = not project.within(found.real, paths)
+        outside = not project.within(found.real, given)
         own = pins.Project(settings.for_file(found.path), rules.all_rules(), importer, board, stays)
         waits = outside and pins.mended(found.path, text.text, own).changed
         if outside:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 
 from tfmigrate.files import regular, scan
@@ -45,10 +45,14 @@ def _found(file: Path, absolute: bool) -> scan.Found:
     return scan.Found(str(file) if absolute else os.path.relpath(file), str(file), regular.read(file))
 
 
-def within(real: str, paths: Iterable[str]) -> bool:
-    """Whether a real path is one of `paths`, or lies in a folder that is."""
-    roots = [os.path.realpath(path) for path in paths]
-    return any(real == root or real.startswith(os.path.join(root, "")) for root in roots)
+def real_places(paths: Iterable[str]) -> frozenset[str]:
+    """The real paths of what was given, for `within`."""
+    return frozenset(map(os.path.realpath, paths))
+
+
+def within(real: str, places: Set[str]) -> bool:
+    """Whether a real path is one of `places`, or lies in a folder that is."""
+    return not places.isdisjoint((real, *map(str, Path(real).parents)))
 
 
 def importer_of_keras(folder: str, exclude: Sequence[str], root: Path | None, known: dict[str, bytes]) -> str | None:

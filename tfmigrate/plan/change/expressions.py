@@ -24,8 +24,11 @@ _PURE_CALLS = frozenset(
     }
 )  # fmt: skip
 _PURE_METHODS = frozenset(
-    {"split", "get", "strip", "getenv", "backend", "int", "float", "bool", "str", "int32", "int64", "float32", "float64"}
-)
+    {
+        "split", "get", "strip", "getenv", "backend",
+        "int", "float", "bool", "str", "int32", "int64", "float32", "float64",
+    }
+)  # fmt: skip
 """Of strings, dicts and modules; the conversions are NumPy's."""
 _LONGEST = 400
 """Characters: nobody wants to read a longer expression in the place of a name."""
