@@ -204,7 +204,7 @@ class TestSeveralFiles:
                 from train import run
 
                 run(2)
-                print(keras.__version__)
+                print(keras.backend.epsilon())
             """,
                 "train.py": """
                 from keras.utils import multi_gpu_model

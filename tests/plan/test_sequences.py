@@ -97,7 +97,7 @@ def test_a_second_fix_changes_nothing() -> None:
 @pytest.mark.parametrize("begins", [True, False])
 def test_the_first_epoch_begins_with_the_first_batch(begins: bool) -> None:
     """Keras 3 calls on_epoch_end once before the first epoch, and on_epoch_begin, which Keras 2 does not have."""
-    (result,) = migrate_sources({"train.py": SCRIPT.format(call="fit_generator(rows, steps_per_epoch=3)")}, Settings())
+    result = migrate(SCRIPT.format(call="fit_generator(rows, steps_per_epoch=3, epochs=2)"))
     helper = result.after[result.after.index("class Epochs(") : result.after.index("class Rows(")]
     base = type("Sequence", (), {"on_epoch_begin": lambda self: None} if begins else {})
     made = {"tf": SimpleNamespace(keras=SimpleNamespace(utils=SimpleNamespace(Sequence=base)))}
