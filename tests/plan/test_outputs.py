@@ -75,7 +75,7 @@ SET = "base = Model(i, Dense(1)(i))\n"
 )
 def test_outputs_that_are_set_make_a_model(outputs: str, new: str) -> None:
     after, done = migrated(f"{SET}base.outputs = {outputs}\nfeatures = base(i)", "TFM240")
-    assert f"base = tf.keras.Model(base.input, {new})\n" in after
+    assert f"base = tf.keras.Model(base.inputs, {new})\n" in after
     assert ".outputs =" not in after
     assert done == ["rewrite"]
 
@@ -87,7 +87,7 @@ def test_the_model_that_is_made_stands_in_the_scope_of_one_that_is_trained() -> 
         Settings(),
     )
     assert (
-        "\n    net = tf.keras.Model(net.input, net.layers[0].output)\n    net.compile('sgd', 'mse')\n" in result.after
+        "\n    net = tf.keras.Model(net.inputs, net.layers[0].output)\n    net.compile('sgd', 'mse')\n" in result.after
     )
 
 

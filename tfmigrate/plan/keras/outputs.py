@@ -86,7 +86,7 @@ def set_outputs(facts: Facts, tf: str) -> Iterator[CallChange]:
             continue
         assert isinstance(node, cst.Assign)
         outputs = _alone(node.value) or node.value
-        made = Replace(node.value, (f"{tf}.keras.Model(", target.value, ".input, ", outputs, ")"))
+        made = Replace(node.value, (f"{tf}.keras.Model(", target.value, ".inputs, ", outputs, ")"))
         yield CallChange(
             codes.SET_OUTPUTS,
             target,
