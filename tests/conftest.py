@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 import subprocess
@@ -25,6 +26,10 @@ from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.servers import Servers
 
 ROOT = Path(__file__).resolve().parent.parent
+
+needs_submitit = pytest.mark.skipif(
+    importlib.util.find_spec("submitit") is None, reason="submitit is not installed (the extra `cluster`)"
+)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Outcome, needs_submitit
 from tfmigrate.cli import batch as batches
 from tfmigrate.cli.batch import read
 from tfmigrate.errors import UserError
@@ -77,10 +77,10 @@ def test_what_has_not_changed_is_not_verified_again(tfmigrate: Tool, project: Pa
     assert len(judged) == 5
 
 
+@needs_submitit
 def test_on_an_engine_several_are_verified_at_a_time(
     tfmigrate: Tool, project: Path, judged: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
     monkeypatch.setenv("TFMIGRATE_HOME", str(project / "home"))
     file = batch_of(project, one="EQUIVALENT", two="DIFFERENT", three="missing")
     done = tfmigrate("verify", "--batch", file, "--on", "local")

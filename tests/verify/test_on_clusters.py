@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import needs_submitit
 from tfmigrate.errors import UserError
 from tfmigrate.verify.on import job
 from tfmigrate.verify.on.engine import TRIES, Elsewhere, Engine, Lost
@@ -253,14 +254,12 @@ finally:
 
 
 @pytest.mark.starts_processes
-@pytest.mark.parametrize("which", ["ray", "slurm"])
+@pytest.mark.parametrize("which", ["ray", pytest.param("slurm", marks=needs_submitit)])
 def test_ctrl_c_ends_what_goes_on_elsewhere(
     which: str, program: Path, interpreter: Interpreter, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if which == "ray":
         request.getfixturevalue("ray_nodes")
-    else:
-        pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
     pid = tmp_path / "pid"
     runtime = interpreter(f"echo $$ > {pid}\nsleep 600\n")
     command = [sys.executable, "-c", CTRL_C, which, runtime.python, program, tmp_path / "results"]
@@ -276,17 +275,34 @@ def test_ctrl_c_ends_what_goes_on_elsewhere(
     assert not alive(int(pid.read_text()))
 
 
+@needs_submitit
 @pytest.mark.starts_processes
 def test_submitit_does_runs(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
-    pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
     engine = OnSlurm(tmp_path / "jobs", "local", 60, gpus=False)
     worlds = [(world(f"run {i}", interpreter(WRITES), program), None) for i in range(2)]
     runs = Elsewhere(engine)(worlds, LIMITS, [tmp_path / "a", tmp_path / "b"])
     assert [run.message for run in runs] == ["", ""]
 
 
+@needs_submitit
+@pytest.mark.starts_processes
+def test_importing_submitit_leaves_the_streams_of_other_loggers_open() -> None:
+    """absl's handler closes its stream when logging is set up anew; TensorFlow's is stderr as it was on import."""
+    code = (
+        "import io, logging\n"
+        "from tfmigrate.verify.on.on_slurm import import_submitit\n"
+        "class Closing(logging.StreamHandler):\n"
+        "    def close(self):\n"
+        "        self.stream.close()\n"
+        "handler = Closing(io.StringIO())\n"
+        "import_submitit()\n"
+        "assert not handler.stream.closed\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@needs_submitit
 def test_slurm_that_is_not_there_is_said() -> None:
-    pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
     with pytest.raises(UserError, match="--on slurm: "):
         OnSlurm(Path("jobs"), "slurm", 60, gpus=False)
 

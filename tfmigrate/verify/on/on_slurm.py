@@ -5,6 +5,7 @@ What a site asks of its jobs (partition, account) is read by sbatch from the var
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,23 @@ from tfmigrate.verify.on.engine import Lost
 from tfmigrate.verify.run.world import World
 
 POLL_SECONDS = 0.1
+LOG_LEVEL = "SUBMITIT_LOG_LEVEL"
 MARGIN_MINUTES = 10
 """Beyond the run's own limit: to unpack it, and to find or make its interpreter."""
+
+
+def import_submitit() -> Any:
+    """The module, without its set-up of logging: that closes what other modules (absl) log to, which may be stderr
+    (submitit 1.5.4, measured)."""
+    given = os.environ.get(LOG_LEVEL)
+    os.environ[LOG_LEVEL] = "NOCONFIG"
+    try:
+        import submitit
+    finally:
+        os.environ.pop(LOG_LEVEL)
+        if given is not None:
+            os.environ[LOG_LEVEL] = given
+    return submitit
 
 
 @dataclass(frozen=True)
@@ -47,7 +63,7 @@ class OnSlurm:
 
     def __init__(self, folder: Path, cluster: Literal["slurm", "local"], seconds: float, gpus: bool) -> None:
         try:
-            import submitit
+            submitit = import_submitit()
         except ModuleNotFoundError:
             raise UserError(f"--on {cluster} needs submitit: pip install 'tfmigrate[cluster]'") from None
         try:
