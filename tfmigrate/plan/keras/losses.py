@@ -128,9 +128,9 @@ def hidden_losses(facts: Facts) -> Iterator[CallChange]:
                 continue
             seen.update(walk(part))
             message = (
-                f"{name} is not in sight: if it computes over the whole batch or returns one number, each replica "
-                "would have its own part, and Keras 3 would multiply the number; give tfmigrate the folder that it "
-                "lies in too, or make sure that it returns one value for each sample"
+                f"the definition of {name} was not found: if it computes over the whole batch or returns one "
+                "number, each replica would have its own part, and Keras 3 would multiply the number; give tfmigrate "
+                "the folder that it lies in too, or make sure that it returns one value for each sample"
             )
             yield CallChange(codes.BATCH_LOSS, part, message, action="warn")
 
