@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import libcst as cst
 
@@ -70,7 +71,9 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             told.setdefault(call, problem or "")
     indent = facts.module.tree.default_indent
     own_names = {"tf": tf, _KEPT: kept}
-    code = definition(_KEPT, own_names, indent, leave_out=lambda unit: _asks_for_none(unit) and not some_are_none)
+    code = partial(
+        definition, _KEPT, own_names, indent, leave_out=lambda unit: _asks_for_none(unit) and not some_are_none
+    )
     yield from with_function(facts.module, code, taken, taken.values())
     for call, name in _elsewhere(facts).items():
         message = (
@@ -94,7 +97,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             f"loses none{again}"
         )
         changes.append(CallChange(codes.PYTHON_GENERATOR, maker, message, edit))
-    code = definition(_HELPER, {"tf": tf, _HELPER: helper}, indent)
+    code = partial(definition, _HELPER, {"tf": tf, _HELPER: helper}, indent)
     yield from with_function(facts.module, code, makers, changes)
 
 

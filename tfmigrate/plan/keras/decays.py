@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import libcst as cst
 
@@ -115,7 +116,7 @@ def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
         new = (f"{name}(", *code.code, ")")
         edit = _with_callback(call, given.value if given is not None else None, new, draft.facts)
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
-    helper = definition("decaying", {"tf": draft.tf, _HELPER: name}, module.tree.default_indent)
+    helper = partial(definition, "decaying", {"tf": draft.tf, _HELPER: name}, module.tree.default_indent)
     yield from with_function(module, helper, calls, changes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import partial
 
 import libcst as cst
 
@@ -96,7 +97,7 @@ def batch_losses(
         )
         for node, function in whole.items()
     )
-    code = definition(_HELPER, {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent)
+    code = partial(definition, _HELPER, {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent)
     yield from with_function(facts.module, code, whole, changes, Rank.LOSS)
 
 
