@@ -109,7 +109,9 @@ def test_a_default_is_written_where_another_call_set_something_else() -> None:
     ]
 
 
-@pytest.mark.parametrize("own", ["    max_queue_size = 3\n", "    def __init__(self):\n        self.max_queue_size = 3\n"])
+@pytest.mark.parametrize(
+    "own", ["    max_queue_size = 3\n", "    def __init__(self):\n        self.max_queue_size = 3\n"]
+)
 def test_a_default_is_written_where_the_class_has_something_of_that_name(own: str) -> None:
     head = HEAD.replace("class Rows(Sequence):\n", f"class Rows(Sequence):\n{own}")
     after = migrate(f"{head}parallel.fit_generator(train, workers=8)\n").after

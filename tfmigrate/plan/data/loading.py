@@ -42,11 +42,14 @@ def check(context: Context) -> Iterator[CallChange]:
         found = [named[name].value for name in _DATA if name in named]
         sequences = [node for node in found if _surely_sequence(node, facts)]
         if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
-            set_here: dict[str, str | cst.BaseExpression] = {name: value for name, value in asked.items() if not _is_default(name, value)}
-            for name, places in context.migration.once(_set_in).items():
-                if places - {use.call}:
-                    set_here.setdefault(name, asked.get(name, LOADING[name]))
-            yield _set(use, {name: set_here[name] for name in LOADING if name in set_here}, sequences, facts, scopes)
+            elsewhere = context.migration.once(_set_in)
+            # Where nothing else sets an attribute it has its default.
+            settings = {
+                name: asked.get(name, default)
+                for name, default in LOADING.items()
+                if (name in asked and not _is_default(name, asked[name])) or elsewhere[name] - {use.call}
+            }
+            yield _set(use, settings, sequences, facts, scopes)
         elif not sequences and found and _may_be_sequence(found[0], facts):
             listed = ", ".join(f"{name} = {facts.module.code(value)}" for name, value in asked.items())
             message = (
