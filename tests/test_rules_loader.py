@@ -126,7 +126,7 @@ def test_a_rule_whose_needles_a_scan_cannot_read_is_told(folder: Path) -> None:
         ("# Generators", "Generators", 24, "no `# title`"),
         ("```python before\n", "```python\n", 34, "`python after` without a `python before`"),
         ("```python after\n", "```python unchanged\n", 31, "`python before` without a `python after`"),
-        ("```python refuse", "```python refused", 48, "`python refused` is no kind of example"),
+        ("```python refuse", "```python refused", 48, "`python refused` is not a kind of example"),
         ("f = model.fit_generator\n```\n", "f = 1\n", 48, "never closed"),
     ],
 )

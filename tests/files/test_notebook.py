@@ -190,7 +190,7 @@ def test_other_languages_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no notebook: .*line 1"),
+        ("{", "is not a notebook: .*line 1"),
         ("[]", "no notebook of format 4"),
         ('{"worksheets": [], "nbformat": 3}', "nbconvert --to notebook"),
     ],
