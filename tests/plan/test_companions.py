@@ -254,6 +254,33 @@ def test_a_session_that_is_more_than_settings_stays(session: str, why: str) -> N
     assert why in finding.message
 
 
+SETTINGS = "config = tf.ConfigProto()\nconfig.gpu_options.allow_growth = True\n"
+
+
+@pytest.mark.parametrize("again", ["from project import config\nprint(config)\n", "config = read()\nprint(config)\n"])
+def test_the_name_of_settings_may_be_used_again_below(again: str) -> None:
+    file = migrated(SETTINGS + "K.set_session(tf.Session(config=config))\n" + again, before_model=True)
+    assert "set_memory_growth" in file.after
+    assert "ConfigProto" not in file.after
+    assert "set_session" not in file.after
+    assert again in file.after
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        SETTINGS + "if fast:\n    config = read()\nK.set_session(tf.Session(config=config))\n",
+        SETTINGS + "config = read()\nK.set_session(tf.Session(config=config))\n",
+        SETTINGS + "K.set_session(tf.Session(config=config))\nconfig = config.copy()\n",
+        SETTINGS + "K.set_session(tf.Session(config=config))\nconfig = 1\n\n\ndef ask():\n    return config\n",
+    ],
+)
+def test_settings_that_may_be_others_stay(lines: str) -> None:
+    file = migrated(lines, before_model=True)
+    assert lines in file.after
+    assert [f.action for f in file.findings if f.code == "TFM211"] == ["warn"]
+
+
 def test_visible_devices_are_chosen_before_their_memory_grows() -> None:
     file = migrated(
         "options = tf.GPUOptions(allow_growth=True, visible_device_list='0,2')\n"
