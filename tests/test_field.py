@@ -112,6 +112,15 @@ def test_each_program_is_laid_out_and_migrated(field: ModuleType, table: Path, t
     assert (old / "settings.py").read_text() == SETTINGS.replace("= 1", "= 2").replace("0.5", "0.25")
 
 
+def test_what_lies_round_a_program_is_no_part_of_its_project(field: ModuleType, table: Path, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    around = tmp_path / "requirements.txt"
+    around.write_text("keras==2.2.4\n")
+    check(field, table)
+    assert around.read_text() == "keras==2.2.4\n"
+    assert str(around) not in (tmp_path / "build" / "first" / "findings.json").read_text()
+
+
 def test_what_was_found_is_kept(
     field: ModuleType, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
