@@ -213,6 +213,17 @@ def test_a_cause_is_short_and_names_no_folder_of_this_machine(field: ModuleType,
     assert "left (TFM501) | dies | - | - | COULD NOT RUN" in text
 
 
+def test_an_old_side_that_the_time_limit_stopped_has_not_died(field: ModuleType, table: Path) -> None:
+    import page
+    import table as reader
+    from outcome import Outcome, Run
+
+    new = Run("migrated on Keras 3", "ValueError", 0, 1.0)
+    stopped = Outcome("first", "", "migrated", (), 1.0, "INCONCLUSIVE", "", (new,), 2.0)
+    (first, _) = reader.read(table)
+    assert "| migrated | - | dies | - | INCONCLUSIVE |" in page.render([first], {"first": stopped}, "smoke")
+
+
 def test_whose_fault_it_is(field: ModuleType) -> None:
     from outcome import Outcome, Run, of_verify  # type: ignore[import-not-found]
 
