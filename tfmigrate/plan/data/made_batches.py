@@ -85,7 +85,9 @@ def _with_helpers(makers: Iterable[cst.FunctionDef], modules: Mapping[Module, Fa
         seen.add(maker)
         yield maker
         facts = next((known for module, known in modules.items() if maker in module.places), None)
-        for node, yielded in _given(maker.body) if facts is not None else ():
+        if facts is None:
+            continue
+        for node, yielded in _given(maker.body):
             for call in _calls(node, maker) if not yielded else ():
                 pending += [one for one in _called(call, facts) if not contains_yield(one)]
 
@@ -96,9 +98,11 @@ def _calls(node: cst.BaseExpression, function: cst.FunctionDef) -> Iterator[cst.
         yield node
     elif isinstance(node, cst.Name):
         for part in walk(function.body):
-            targets = [target.target for target in part.targets] if isinstance(part, cst.Assign) else []
+            if not isinstance(part, cst.Assign) or not isinstance(part.value, cst.Call):
+                continue
+            targets = [target.target for target in part.targets]
             if any(isinstance(target, cst.Name) and target.value == node.value for target in targets):
-                yield from [part.value] if isinstance(part.value, cst.Call) else []
+                yield part.value
 
 
 def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:
