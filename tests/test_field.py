@@ -112,6 +112,15 @@ def test_each_program_is_laid_out_and_migrated(field: ModuleType, table: Path, t
     assert (old / "settings.py").read_text() == SETTINGS.replace("= 1", "= 2").replace("0.5", "0.25")
 
 
+def test_what_lies_round_a_program_is_no_part_of_its_project(field: ModuleType, table: Path, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    around = tmp_path / "requirements.txt"
+    around.write_text("keras==2.2.4\n")
+    check(field, table)
+    assert around.read_text() == "keras==2.2.4\n"
+    assert str(around) not in (tmp_path / "build" / "first" / "findings.json").read_text()
+
+
 def test_what_was_found_is_kept(
     field: ModuleType, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -202,6 +211,17 @@ def test_a_cause_is_short_and_names_no_folder_of_this_machine(field: ModuleType,
     assert line.startswith("- **first** (the stand-in): genuine: train.py crashed: ValueError: ~/x and and")
     assert line.endswith("... (net.py:7)")
     assert "left (TFM501) | dies | - | - | COULD NOT RUN" in text
+
+
+def test_an_old_side_that_the_time_limit_stopped_has_not_died(field: ModuleType, table: Path) -> None:
+    import page
+    import table as reader
+    from outcome import Outcome, Run
+
+    new = Run("migrated on Keras 3", "ValueError", 0, 1.0)
+    stopped = Outcome("first", "", "migrated", (), 1.0, "INCONCLUSIVE", "", (new,), 2.0)
+    (first, _) = reader.read(table)
+    assert "| migrated | - | dies | - | INCONCLUSIVE |" in page.render([first], {"first": stopped}, "smoke")
 
 
 def test_whose_fault_it_is(field: ModuleType) -> None:

@@ -14,6 +14,9 @@ Fix = Literal["migrated", "left", "refused", "untouched", "error"]
 Fault = Literal["", "tfmigrate", "today's Keras", "the program", "the stand-in", "not known"]
 
 
+_OLD_SIDE = ("genuine", "restored")
+
+
 @dataclass(frozen=True)
 class Run:
     """One run of one script, as the report of `verify` has it."""
@@ -53,7 +56,12 @@ class Outcome:
     @property
     def old_side_runs(self) -> bool:
         """Some run of the old script lived: only then does the program say anything about the migration."""
-        return any(run.outcome == "ok" for run in self.runs if run.role.startswith(("genuine", "restored")))
+        return any(run.outcome == "ok" for run in self.runs if run.role.startswith(_OLD_SIDE))
+
+    @property
+    def old_side_ran(self) -> bool:
+        """Some run of the old script came to an end, good or bad, before the time limit."""
+        return any(run.role.startswith(_OLD_SIDE) for run in self.runs)
 
     @property
     def fault(self) -> Fault:

@@ -89,7 +89,7 @@ def _row(program: Program, found: Outcome) -> str:
         name,
         program.shape,
         found.fix + (f" ({left})" if left else ""),
-        _cell("" if found.old_side_runs else ("" if found.runs else None), "runs" if found.old_side_runs else "dies"),
+        "runs" if found.old_side_runs else "dies" if found.old_side_ran else "-",
         _cell(found.died("migrated on Keras 3")),
         _cell(found.died("migrated on Keras 2")),
         found.verdict or ("not run" + (f": {program.cause}" if not program.run and program.cause else "")),
@@ -98,8 +98,8 @@ def _row(program: Program, found: Outcome) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _cell(died: str | None, alive: str = "runs") -> str:
-    return "-" if died is None else "dies" if died else alive
+def _cell(died: str | None) -> str:
+    return "-" if died is None else "dies" if died else "runs"
 
 
 def _why(program: Program, found: Outcome) -> str:

@@ -112,6 +112,7 @@ def examine(program: Program, folder: Path, chosen: argparse.Namespace, mark: st
         except ValueError as error:
             raise sources.SourceError(f"constants of {file}: {error}") from None
     shutil.copytree(old, new)
+    (new / ".git").mkdir()  # As a clone has: what lies round it, this repository say, is no part of its project.
     begun = time.perf_counter()
     done = _tfmigrate("fix", "--format", "json", str(new))
     spent = time.perf_counter() - begun

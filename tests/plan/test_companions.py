@@ -197,10 +197,10 @@ def test_a_model_of_keras_1_names_its_inputs_and_outputs() -> None:
 @pytest.mark.parametrize(
     ("line", "lines"),
     [
-        ("from keras.utils import print_summary\n", [1]),
-        ("from keras.utils import print_summary\nprint_summary(None)\n", [1]),
-        ("from keras import utils\nutils.print_summary(None)\n", [2]),
-        ("from mine import print_summary\nprint_summary(None)\n", []),
+        ("from keras.utils import convert_all_kernels_in_model\n", [1]),
+        ("from keras.utils import convert_all_kernels_in_model\nconvert_all_kernels_in_model(None)\n", [1]),
+        ("from keras import utils\nutils.convert_all_kernels_in_model(None)\n", [2]),
+        ("from mine import convert_all_kernels_in_model\nconvert_all_kernels_in_model(None)\n", []),
         ("tf.compat.v1.Session()\n", []),
         ("tf.Session()\ntf.get_default_session().run(x)\n", [1, 2]),
         ("tf.get_default_graph().finalize()\n", []),
@@ -252,6 +252,33 @@ def test_a_session_that_is_more_than_settings_stays(session: str, why: str) -> N
     (finding,) = [f for f in file.findings if f.code == "TFM211"]
     assert finding.action == "warn"
     assert why in finding.message
+
+
+SETTINGS = "config = tf.ConfigProto()\nconfig.gpu_options.allow_growth = True\n"
+
+
+@pytest.mark.parametrize("again", ["from project import config\nprint(config)\n", "config = read()\nprint(config)\n"])
+def test_the_name_of_settings_may_be_used_again_below(again: str) -> None:
+    file = migrated(SETTINGS + "K.set_session(tf.Session(config=config))\n" + again, before_model=True)
+    assert "set_memory_growth" in file.after
+    assert "ConfigProto" not in file.after
+    assert "set_session" not in file.after
+    assert again in file.after
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        SETTINGS + "if fast:\n    config = read()\nK.set_session(tf.Session(config=config))\n",
+        SETTINGS + "config = read()\nK.set_session(tf.Session(config=config))\n",
+        SETTINGS + "K.set_session(tf.Session(config=config))\nconfig = config.copy()\n",
+        SETTINGS + "K.set_session(tf.Session(config=config))\nconfig = 1\n\n\ndef ask():\n    return config\n",
+    ],
+)
+def test_settings_that_may_be_others_stay(lines: str) -> None:
+    file = migrated(lines, before_model=True)
+    assert lines in file.after
+    assert [f.action for f in file.findings if f.code == "TFM211"] == ["warn"]
 
 
 def test_visible_devices_are_chosen_before_their_memory_grows() -> None:
@@ -421,24 +448,27 @@ def test_a_place_that_is_not_sure_is_not_guessed() -> None:
     ("line", "goes"),
     [
         ("from keras.backend.tensorflow_backend import set_session\n", True),
-        ("from keras.utils import print_summary, to_categorical\nprint(to_categorical)\n", True),
-        ("from keras.utils import print_summary\nprint(print_summary)\n", False),
-        ("from keras.utils import print_summary\n__all__ = ['print_summary']\n", False),
-        ("try:\n    from keras.utils import print_summary\nexcept ImportError:\n    pass\n", False),
+        ("from keras.utils import convert_all_kernels_in_model, to_categorical\nprint(to_categorical)\n", True),
+        ("from keras.utils import convert_all_kernels_in_model\nprint(convert_all_kernels_in_model)\n", False),
+        ("from keras.utils import convert_all_kernels_in_model\n__all__ = ['convert_all_kernels_in_model']\n", False),
+        ("try:\n    from keras.utils import convert_all_kernels_in_model\nexcept ImportError:\n    pass\n", False),
     ],
 )
 def test_an_import_that_fails_goes_where_nothing_reads_it(line: str, goes: bool) -> None:
     file = migrated(line, before_model=True)
-    name = "set_session" if "set_session" in line else "print_summary"
+    name = "set_session" if "set_session" in line else "convert_all_kernels_in_model"
     assert (name not in file.after) is goes
     told = [finding.action for finding in file.findings if finding.code == "TFM501"]
     assert told == ["rewrite"] * goes + ["warn"] * (not goes and "try" not in line)
 
 
 def test_an_import_that_another_module_reads_stays() -> None:
-    text = HEAD + "from keras.utils import print_summary\n" + TAIL
-    files = migrate_sources({"a.py": text, "b.py": "from a import print_summary\nprint_summary(None)\n"}, Settings())
-    assert "import print_summary" in files[0].after
+    text = HEAD + "from keras.utils import convert_all_kernels_in_model\n" + TAIL
+    files = migrate_sources(
+        {"a.py": text, "b.py": "from a import convert_all_kernels_in_model\nconvert_all_kernels_in_model(None)\n"},
+        Settings(),
+    )
+    assert "import convert_all_kernels_in_model" in files[0].after
 
 
 def test_a_local_variable_that_only_gone_arguments_read_goes() -> None:

@@ -39,6 +39,38 @@ def test_a_sequence_returns_them() -> None:
     assert (text, done) == (SEQUENCE.format("return [(a, b), (c, d)]") + TRAIN_ON, ["rewrite", "rewrite"])
 
 
+MAKE = "\n    def make(self, index):\n        return [a, b], [c]\n\n\n"
+
+
+@pytest.mark.parametrize("lines", ["return self.make(index)", "batch = self.make(index)\n        return batch"])
+def test_what_makes_the_batches_of_a_sequence_returns_them(lines: str) -> None:
+    text, done = migrated(SEQUENCE.format(lines).rstrip("\n") + "\n" + MAKE + TRAIN_ON, "TFM235")
+    assert "    def make(self, index):\n        return (a, b), c\n" in text
+    assert set(done) == {"rewrite"}
+
+
+def test_a_subclass_makes_the_batches() -> None:
+    base = SEQUENCE.format("return self.make(index)").replace("Rows", "Base")
+    text, done = migrated(f"{base}class Rows(Base):{MAKE}{TRAIN_ON}", "TFM235")
+    assert "    def make(self, index):\n        return (a, b), c\n" in text
+    assert done == ["rewrite", "rewrite"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "self.make(index)\n        return a, b",  # makes no batch
+        "return len(self.make(index)), a",
+        "return self.load(index)",  # of nobody that is known
+    ],
+)
+def test_a_function_that_makes_no_batch_stays(lines: str) -> None:
+    before = SEQUENCE.format(lines).rstrip("\n") + "\n" + MAKE + TRAIN_ON
+    text, done = migrated(before, "TFM235")
+    assert done == []
+    assert "return [a, b], [c]" in text
+
+
 @pytest.mark.parametrize(
     "lines",
     [

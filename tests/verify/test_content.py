@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -113,9 +116,40 @@ def test_a_replica_without_rows_adds_nothing(shape: tuple[int, ...]) -> None:
     assert [len(leaf) for leaf in values_of([[none, rows]])] == [2]
 
 
-def test_a_generator_without_a_seed_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(np.random, "default_rng", np.random.default_rng)
+@pytest.fixture
+def streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What seed_generators() replaces is put back."""
+    for owner, name in ((random, "seed"), (np.random, "seed"), (np.random, "default_rng")):
+        monkeypatch.setattr(owner, name, getattr(owner, name))
 
+
+@pytest.mark.usefixtures("streams")
+@pytest.mark.parametrize(
+    ("seed", "draw"),
+    [
+        (lambda *given: random.seed(*given), random.random),
+        (lambda *given: random.seed(a=given[0] if given else None), random.random),
+        (lambda *given: np.random.seed(*given), np.random.rand),
+        (lambda *given: np.random.seed(seed=given[0] if given else None), np.random.rand),
+    ],
+)
+def test_a_stream_that_is_given_no_seed_gets_one(seed: Callable[..., None], draw: Callable[[], float]) -> None:
+    def drawn(*given: int) -> float:
+        seed(*given)
+        return draw()
+
+    own = drawn(7)
+    assert drawn() != drawn()
+    aligned.seed_generators(5)
+    first = [drawn(), drawn()]
+    aligned.seed_generators(5)
+    assert [drawn(), drawn()] == first
+    assert first[0] != first[1]
+    assert drawn(7) == own
+
+
+@pytest.mark.usefixtures("streams")
+def test_a_generator_without_a_seed_gets_one() -> None:
     def draws() -> list[float]:
         aligned.seed_generators(5)
         return [float(np.random.default_rng(seed).random()) for seed in (None, None, 7)]

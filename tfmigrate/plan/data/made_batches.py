@@ -1,8 +1,8 @@
-"""The batches that generators and Sequences of the program make."""
+"""The batches that generators and Sequences of the program make, themselves or by the functions that they call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import libcst as cst
@@ -10,8 +10,8 @@ import libcst as cst
 from tfmigrate.plan.data.batches import data_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import FunctionValue, Instance, Made, ModelObject, Value
-from tfmigrate.walk import children
+from tfmigrate.understand.values import FunctionValue, Instance, Made, Method, ModelObject, Value, contains_yield
+from tfmigrate.walk import children, walk
 
 _PREDICT = frozenset({"predict", "predict_generator"})
 
@@ -31,6 +31,7 @@ class Batch:
 def batches_made(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Batch]:
     """What the functions of a module yield, or return from `__getitem__`, that are trained or evaluated with.
 
+    A batch that another function of the program makes for them, as in `return self.load(index)`, is found in that one.
     `modules`: the facts of every module of the program.
     """
     models: dict[cst.FunctionDef, set[ModelObject]] = {}
@@ -38,9 +39,9 @@ def batches_made(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Batc
     for use in (use for known in modules.values() for use in known.uses):
         if use.method in _PREDICT:
             value = use.argument(0, "generator" if use.method.endswith("_generator") else "x")
-            predicted.update(_makers([value] if value is not None else []))
+            predicted.update(_with_helpers(_makers([value] if value is not None else []), modules))
         for given in data_of(use):
-            for maker in _makers(given.values):
+            for maker in _with_helpers(_makers(given.values), modules):
                 models.setdefault(maker, set()).update(use.models)
     for function in [node for node in facts.module.nodes if isinstance(node, cst.FunctionDef) and node in models]:
         for node, yielded in _given(function.body):
@@ -69,6 +70,46 @@ def _makers(values: Iterator[Value] | list[Value] | frozenset[Value]) -> Iterato
             method = value.cls.lookup("__getitem__")
             if isinstance(method, FunctionValue) and isinstance(method.node, cst.FunctionDef):
                 yield method.node
+
+
+def _with_helpers(makers: Iterable[cst.FunctionDef], modules: Mapping[Module, Facts]) -> Iterator[cst.FunctionDef]:
+    """The functions, and those whose result one of them returns as its own batch, each once.
+
+    What a generator yields is left alone: the dataset that it is wrapped in makes tuples of its lists.
+    """
+    pending, seen = list(makers), set[cst.FunctionDef]()
+    while pending:
+        maker = pending.pop()
+        if maker in seen:
+            continue
+        seen.add(maker)
+        yield maker
+        facts = next((known for module, known in modules.items() if maker in module.places), None)
+        if facts is None:
+            continue
+        for node, yielded in _given(maker.body):
+            for call in _calls(node, maker) if not yielded else ():
+                pending += [one for one in _called(call, facts) if not contains_yield(one)]
+
+
+def _calls(node: cst.BaseExpression, function: cst.FunctionDef) -> Iterator[cst.Call]:
+    """A call that a function returns, or assigns to the variable that it returns."""
+    if isinstance(node, cst.Call):
+        yield node
+    elif isinstance(node, cst.Name):
+        for part in walk(function.body):
+            if not isinstance(part, cst.Assign) or not isinstance(part.value, cst.Call):
+                continue
+            targets = [target.target for target in part.targets]
+            if any(isinstance(target, cst.Name) and target.value == node.value for target in targets):
+                yield part.value
+
+
+def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:
+    for one in facts.options(call.func):
+        function = one.function if isinstance(one, Method) else one
+        if isinstance(function, FunctionValue) and isinstance(function.node, cst.FunctionDef):
+            yield function.node
 
 
 def _given(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:

@@ -202,12 +202,39 @@ class _Reading:
         self._found.functions.append(function)
 
     def _only_value(self, node: cst.Name, scope: LexicalScope) -> cst.BaseExpression:
-        """What a name is bound to, when it is bound once and read only here; its assignment goes."""
+        """What a name is bound to, when it is read only here; its assignment goes."""
+        binding, reads = self._bound(node, scope)
+        if len(reads) != 1:
+            raise _NotOnlySettings(f"`{node.value}` is used elsewhere too")
+        return self._taken(binding)
+
+    def _bound(self, node: cst.Name, scope: LexicalScope) -> tuple[Occurrence, list[Occurrence]]:
+        """What binds a name that is read at `node`, and all reads of what it is bound to there.
+
+        A variable may be bound again further down its block, to something else: `config = tf.ConfigProto()`, and after
+        the session `from config import config`.
+        """
         mentions = self._scopes.of_variable(node.value, scope)
         bindings = [mention for mention in mentions if mention.binds]
-        if len(bindings) != 1 or len(mentions) != 2:
-            raise _NotOnlySettings(f"`{node.value}` is used elsewhere too")
-        return self._taken(bindings[0])
+        if len(bindings) == 1:
+            return bindings[0], [mention for mention in mentions if not mention.binds]
+        numbers = {one.node: number for one in mentions if (number := self._number(one, scope)) is not None}
+        in_block = all(self._module.places[binding.unit].block is self._block for binding in bindings)
+        if in_block and len(numbers) == len(mentions):
+            starts = {numbers[binding.node]: binding for binding in bindings}
+            reads = [one for one in mentions if not one.binds]
+            start = max((number for number in starts if number < numbers[node]), default=None)
+            # One that is read before it is bound may be read in a loop's next round.
+            if start is not None and all(numbers[read.node] > min(starts) for read in reads):
+                end = min((number for number in starts if number > start), default=len(self._module.places))
+                return starts[start], [read for read in reads if start < numbers[read.node] <= end]
+        raise _NotOnlySettings(f"`{node.value}` is not bound just once")
+
+    def _number(self, mention: Occurrence, scope: LexicalScope) -> int | None:
+        """The line of the session's block that a mention is in; None for one outside it, or in a function."""
+        units = [mention.unit, *self._module.ancestors(mention.unit)]
+        found = [place.index for unit in units if (place := self._module.places[unit]).block is self._block]
+        return found[0] if found and mention.scope is scope else None
 
     def _taken(self, binding: Occurrence) -> cst.BaseExpression:
         value = assigned(binding)
@@ -228,13 +255,10 @@ class _Reading:
     def _config(self, node: cst.BaseExpression, scope: LexicalScope) -> None:
         value = node
         if isinstance(node, cst.Name):
-            mentions = self._scopes.of_variable(node.value, scope)
-            bindings = [mention for mention in mentions if mention.binds]
-            if len(bindings) != 1:
-                raise _NotOnlySettings(f"`{node.value}` is not bound just once")
-            value = self._taken(bindings[0])
-            for mention in mentions:
-                if mention.node is not node and not mention.binds:
+            binding, reads = self._bound(node, scope)
+            value = self._taken(binding)
+            for mention in reads:
+                if mention.node is not node:
                     self._assignment(mention)
         if not isinstance(value, cst.Call) or _name(self._facts, value.func) != _CONFIG or has_stars(value):
             raise _NotOnlySettings("its settings are unknown")

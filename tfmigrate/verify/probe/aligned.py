@@ -44,17 +44,22 @@ def seed_all(tf, seed):
 
 
 def seed_generators(seed):
-    """`np.random.default_rng()` without a seed, which draws from the system, gets one; each call another."""
-    original = getattr(np.random, "default_rng", None)
-    if original is None:  # before NumPy 1.17
-        return
-    seeds = itertools.count(seed)
+    """`np.random.default_rng()` and `np.random.seed(None)` draw from the system: they get a seed, each call another."""
+    for owner, name in ((random, "seed"), (np.random, "seed"), (np.random, "default_rng")):
+        if hasattr(owner, name):  # default_rng: from NumPy 1.17 on
+            setattr(owner, name, _never_unseeded(getattr(owner, name), itertools.count(seed)))
 
+
+def _never_unseeded(original, seeds):
     @functools.wraps(original)
-    def default_rng(seed=None):
-        return original(next(seeds) if seed is None else seed)
+    def seeded(*args, **kwargs):
+        named = [key for key in ("seed", "a") if key in kwargs]
+        if any(value is not None for value in args[:1] + tuple(kwargs[key] for key in named)):
+            return original(*args, **kwargs)
+        rest = {key: value for key, value in kwargs.items() if key not in named}
+        return original(next(seeds), *args[1:], **rest)
 
-    np.random.default_rng = default_rng
+    return seeded
 
 
 def reseed(seed):
