@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+# ruff: noqa: E501 (a line for each case)
+
 from tests.kit import actions, migrate
 
 HEAD = """\
@@ -87,5 +89,16 @@ def test_what_is_built_on_a_parallel_model_ran_on_all_gpus() -> None:
         "encoder = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)\n"
         "rows = Input((4,))\nwhole = Model(rows, encoder(rows))\n"
         'whole.compile("sgd", "mse")\nwhole.fit(batches)\n'
+    )
+    assert actions(migrate(text), "TFM429") == []
+
+
+def test_an_arm_that_returns_has_a_strategy_of_one_device() -> None:
+    text = (
+        "from keras.layers import Dense\nfrom keras.models import Sequential, load_model\n"
+        "from keras.utils import multi_gpu_model\n\n\n"
+        "def get(path):\n    if path:\n        return load_model(path)\n"
+        "    model = Sequential([Dense(1, input_shape=(4,))])\n    return multi_gpu_model(model, gpus=2)\n\n\n"
+        'model = get(args.path)\nmodel.compile("sgd", "mse")\nmodel.fit(batches)\n'
     )
     assert actions(migrate(text), "TFM429") == []

@@ -39,6 +39,7 @@ from tfmigrate.plan.strategy.placement import (
     scope_methods,
 )
 from tfmigrate.plan.strategy.remains import Remains, remains_of
+from tfmigrate.plan.strategy.second_strategies import say_second_strategies
 from tfmigrate.plan.strategy.spread_anew import say_spread_anew
 from tfmigrate.plan.strategy.trail import story_of, trail_of
 from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
@@ -195,6 +196,7 @@ def _migrate(
         say_spread_anew(placement, drafts)
         if placement.over_workers:
             saving |= workers.plan_home(home, facts, drafts)
+    say_second_strategies(placements, facts, drafts)
     scope_methods(placements, drafts)
     scope_far_places(placements, remains, drafts)
     for wrap in wraps:

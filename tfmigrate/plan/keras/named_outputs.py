@@ -104,7 +104,8 @@ def _one_loss(
 ) -> Iterator[CallChange]:
     """`loss="mse", loss_weights=[1, 10]`: Keras 3 wants a loss for each weight."""
     if isinstance(written, _MANY):
-        count, more = len(written.elements), ()
+        count = len(written.elements)
+        more: tuple[Replace, ...] = ()
         starred = any(isinstance(element, cst.StarredElement) for element in written.elements)
         if starred or count < 2 or (order is not None and len(order) != count):
             return
@@ -132,8 +133,8 @@ def losses_of_some(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
         if missing and items:
             words = " and ".join(map(repr, missing))
             message = (
-                f"Keras 3 fails on a dict of losses without the output {words} (ValueError: Expected keys): name it with "
-                "the loss None, and give fit() targets for it too, which nothing reads"
+                f"Keras 3 fails on a dict of losses without the output {words} (ValueError: Expected keys): name it "
+                "with the loss None, and give fit() targets for it too, which nothing reads"
             )
             yield CallChange(codes.NAMED_OUTPUTS, given["loss"].value, message, action="warn")
 
@@ -170,9 +171,9 @@ def _targets(
     if y is not None and items and order is not None and len(order) > 1 and items.keys() < set(order):
         missing = " and ".join(repr(name) for name in order if name not in items)
         message = (
-            f"these targets have none for the output {missing}, and Keras 3 gives the others to the losses in the order "
-            "of their sorted names, whichever output they are of: give targets for every output, in any shape that fits "
-            "where the loss is None"
+            f"these targets have none for the output {missing}, and Keras 3 gives the others to the losses in the "
+            "order of their sorted names, whichever output they are of: give targets for every output, in any shape "
+            "that fits where the loss is None"
         )
         yield CallChange(codes.NAMED_OUTPUTS, y, message, action="warn")
         return
@@ -216,7 +217,7 @@ def _pairs(node: cst.Dict) -> list[tuple[cst.BaseExpression, cst.BaseExpression]
 
 
 def _in_order(node: cst.BaseExpression, items: Mapping[str, cst.BaseExpression], order: Sequence[str]) -> Code:
-    """The values of a dict as a list: its own where it stands here, looked up where a name is given; 1 where one lacks."""
+    """The values of a dict as a list: written out, or looked up in a variable; 1.0 where there is none."""
     if isinstance(node, cst.Dict):
         return ("[", *listed((items[name],) if name in items else ("1.0",) for name in order), "]")
     codes_: list[Code] = [(node, f"[{name!r}]") if name in items else ("1.0",) for name in order]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import libcst as cst
+
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group
@@ -28,8 +30,8 @@ def say_spread_anew(placement: Placement, drafts: Mapping[Module, Draft]) -> Non
             here, there = site.frame.module, use.site.frame.module
             place = f"line {use.line}" + ("" if here is there else f" of {there.path}")
             message = (
-                f"multi_gpu_model did not wrap this model, so fit() at {place} trained it on one GPU; it is built in the "
-                "scope of the strategy now and trained on all of them: the same but for what looks at a whole batch, "
+                f"multi_gpu_model did not wrap this model, so fit() at {place} trained it on one GPU; it is built in "
+                "the scope of the strategy now and trained on all of them: the same but for what looks at a whole batch, "
                 "as BatchNormalization does"
             )
             drafts[here].say(codes.SPREAD_ANEW, site.unit, message, "warn")
@@ -49,12 +51,22 @@ def _trained_alone(group: Group, placement: Placement) -> Iterator[tuple[ModelOb
 
 
 def _is_instead_of(wrap: Wrap, model: ModelObject) -> bool:
-    """Whether a model is made under the other arm of an `if` round the wrap, where the strategy is one of one device."""
-    return any(
-        one.frame is other.frame and one.frame.module.exclusive(one.unit, other.unit)
-        for one in model.site.chain()
-        for other in wrap.site.chain()
-    )
+    """Whether a model is made under the other arm of an `if` round the wrap, where the strategy is one of one device.
+
+    Behind an arm that returns there is no other one: what stands in it is made instead.
+    """
+    made = list(model.site.chain())
+    for other in wrap.site.chain():
+        if any(one.frame is other.frame and one.frame.module.exclusive(one.unit, other.unit) for one in made):
+            return True
+    for guard in wrap.guards:
+        if isinstance(guard.node, cst.If) and guard.site.unit is guard.node:
+            module = guard.frame.module
+            inside = {*module.inside(guard.node)}
+            wrapped = guard.site.frame is wrap.site.frame and wrap.site.unit in inside
+            if not wrapped and any(one.frame is guard.frame and one.unit in inside for one in made):
+                return True
+    return False
 
 
 def _own_line(model: ModelObject, group: Group) -> Site:
