@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 # ruff: noqa: E501 (a line for each case)
-
 from tests.plan.whole import migrated
 
 TWO = "i = Input((4,))\nhead = Dense(1, name='b')\nm = Model(i, [head(i), Dense(1, name='a')(i)])\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 # ruff: noqa: E501 (a line for each case)
-
 from tests.kit import actions, migrate
 
 HEAD = """\

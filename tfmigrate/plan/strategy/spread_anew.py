@@ -31,8 +31,8 @@ def say_spread_anew(placement: Placement, drafts: Mapping[Module, Draft]) -> Non
             place = f"line {use.line}" + ("" if here is there else f" of {there.path}")
             message = (
                 f"multi_gpu_model did not wrap this model, so fit() at {place} trained it on one GPU; it is built in "
-                "the scope of the strategy now and trained on all of them: the same but for what looks at a whole batch, "
-                "as BatchNormalization does"
+                "the scope of the strategy now and trained on all of them: the same but for what looks at a whole "
+                "batch, as BatchNormalization does"
             )
             drafts[here].say(codes.SPREAD_ANEW, site.unit, message, "warn")
 
