@@ -89,7 +89,8 @@ def test_every_rule_has_an_example_that_provokes_it(rule: Rule) -> None:
 def test_an_example_becomes_what_the_rule_says(rule: Rule, example: Example, variant: Variant) -> None:
     file = migrated(variant.before, rule)
     expected = decoded(variant.after)
-    if any(len(line.expandtabs(8)) > 100 for line in expected.splitlines()):  # The form made a line too wide.
+    wide = any(len(line.expandtabs(8)) > 100 for line in expected.splitlines())
+    if wide and variant.form != "as it stands":  # The form made a line too wide.
         assert ast.dump(ast.parse(file.after)) == ast.dump(ast.parse(expected))
         assert sorted(comments(file.after)) == sorted(comments(expected))
     else:

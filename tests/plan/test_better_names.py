@@ -43,6 +43,10 @@ def names(one: str, other: str, more: str = "") -> set[str]:
         ("net", "model", {"net"}),
         ("base", "parallel", {"base"}),
         ("database_model", "model", {"database_model"}),
+        ("critic_body", "critic", {"critic"}),
+        ("base_critic", "critic", {"critic"}),
+        ("critic_body", "judge", {"critic_body"}),
+        ("antibody_net", "anti_net", {"antibody_net"}),
     ],
 )
 def test_the_better_name_stays(one: str, other: str, stays: set[str]) -> None:

@@ -218,3 +218,49 @@ model.fit(batches, callbacks=[Keep(model, filepath="all.keras", monitor="near", 
 def test_keywords_that_a_class_hands_on_unseen_reach_keras(declared: str, passed: str, call: str) -> None:
     file = migrate(REST.format(declared=declared, passed=passed))
     assert f"callbacks=[Keep(model, {call}" in file.after
+
+
+SAVED = """\
+import logging
+
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+model.save_weights("last.h5")
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("print('saved to last.h5')", "print('saved to last.weights.h5')"),
+        ("print('last.h5: saved.')", "print('last.weights.h5: saved.')"),
+        ("print('saved to %s' % 'last.h5')", "print('saved to %s' % 'last.weights.h5')"),
+        ("print('saved {}'.format('last.h5'))", "print('saved {}'.format('last.weights.h5'))"),
+        ("logging.info('saved ' 'last.h5')", "logging.info('saved ' 'last.weights.h5')"),
+    ],
+)
+def test_a_text_names_the_file_that_is_written(line: str, after: str) -> None:
+    file = migrate(SAVED.replace("{}", line))
+    assert file.after.endswith(f"{after}\n")
+    assert "warn" not in [finding.action for finding in file.findings]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print('read old/last.h5')",
+        "print('blast.h5')",
+        "print('last.h5py')",
+        "print(size('see last.h5'))",
+        "note('saved to last.h5')",
+        "text = 'saved to last.h5'",
+    ],
+)
+def test_other_texts_stay(line: str) -> None:
+    assert migrate(SAVED.replace("{}", line)).after.endswith(f"{line}\n")

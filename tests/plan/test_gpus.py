@@ -38,9 +38,7 @@ def devices(before: str, gpus: str) -> str:
     ("before", "gpus"),
     [
         ("", "[0, 1]"),
-        ("n = 2", "list(range(n))"),
         ("n = 2", "[i for i in range(n)]"),
-        ("n = 2", "tuple(range(n))"),
         ("n = 2", "[0] * n"),
         ("ids = [0, 1, 2, 3]\nn = int(os.environ['N'])", "ids[:n]"),
         ("ids = [0, 1, 2, 3]", "sorted(ids)"),
@@ -61,6 +59,18 @@ def devices(before: str, gpus: str) -> str:
 )
 def test_a_list_of_ids_is_taken_as_it_is(before: str, gpus: str) -> None:
     assert devices(before, gpus) == gpus
+
+
+@pytest.mark.parametrize(
+    ("gpus", "taken"),
+    [
+        ("list(range(n))", "range(n)"),
+        ("tuple(range(n))", "range(n)"),
+        ("list(map(int, str(n)))", "map(int, str(n))"),
+    ],
+)
+def test_a_list_is_not_made_only_to_go_through_it(gpus: str, taken: str) -> None:
+    assert devices("n = 2", gpus) == taken
 
 
 @pytest.mark.parametrize(

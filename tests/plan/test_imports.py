@@ -162,3 +162,9 @@ def test_what_is_imported_as_a_module_of_a_package_is_read(
     }
     train = migrate_sources(modules, Settings())[0]
     assert f"model.compile('sgd', whole_batch({loss}))" in train.after
+
+
+def test_a_layer_of_a_private_module_is_read_from_the_module_that_is_imported() -> None:
+    after = migrated("from keras import layers\nx = layers.advanced_activations.PReLU()\n").after
+    assert "from tensorflow.keras import layers\n" in after
+    assert "x = layers.PReLU()\n" in after

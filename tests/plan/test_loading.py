@@ -39,30 +39,27 @@ def migrated(lines: str) -> tuple[str, bool]:
     return file.after.partition("MARK = 0\n")[2].rstrip("\n"), told
 
 
-ALL = "{0}.workers, {0}.use_multiprocessing, {0}.max_queue_size"
-
-
 @pytest.mark.parametrize(
     ("call", "after"),
     [
-        ("fit_generator(train, workers=8)", f"{ALL.format('train')} = 8, False, 10\nmodel.fit(train)"),
+        ("fit_generator(train, workers=8)", "train.workers = 8\nmodel.fit(train)"),
         (
             "fit_generator(train, use_multiprocessing=True, max_queue_size=count(), epochs=2)",
-            "train.workers = 1\ntrain.use_multiprocessing = True\ntrain.max_queue_size = count()\n"
+            "train.use_multiprocessing = True\ntrain.max_queue_size = count()\n"
             "model.fit(train, epochs=2)",
         ),
         (
             "fit_generator(Rows(), workers=8)",
-            f"train_sequence = Rows()\n{ALL.format('train_sequence')} = 8, False, 10\nmodel.fit(train_sequence)",
+            "train_sequence = Rows()\ntrain_sequence.workers = 8\nmodel.fit(train_sequence)",
         ),
         (
             "fit_generator(train, workers=8, validation_data=held)",
-            f"for sequence in (train, held):\n    {ALL.format('sequence')} = 8, False, 10\n"
+            "for sequence in (train, held):\n    sequence.workers = 8\n"
             "model.fit(train, validation_data=held)",
         ),
-        ("evaluate_generator(held, workers=8)", f"{ALL.format('held')} = 8, False, 10\nmodel.evaluate(held)"),
-        ("predict_generator(held, workers=8)", f"{ALL.format('held')} = 8, False, 10\nmodel.predict(held)"),
-        ("fit(train, workers=8)", f"{ALL.format('train')} = 8, False, 10\nmodel.fit(train)"),
+        ("evaluate_generator(held, workers=8)", "held.workers = 8\nmodel.evaluate(held)"),
+        ("predict_generator(held, workers=8)", "held.workers = 8\nmodel.predict(held)"),
+        ("fit(train, workers=8)", "train.workers = 8\nmodel.fit(train)"),
     ],
 )
 def test_the_sequence_says_it(call: str, after: str) -> None:
@@ -85,7 +82,7 @@ def test_a_sequence_in_epochs_is_loaded_as_it_was() -> None:
     (file,) = migrate_sources(
         {"train.py": f"{HEAD}parallel.fit_generator(train, steps_per_epoch=3, epochs=2, workers=8)\n"}, Settings()
     )
-    assert f"{ALL.format('train')} = 8, False, 10\nmodel.fit(Epochs(train, 3), epochs=2)" in file.after
+    assert "train.workers = 8\nmodel.fit(Epochs(train, 3), epochs=2)" in file.after
     assert "setattr(self, name, getattr(data, name))" in file.after
 
 
@@ -95,7 +92,27 @@ def test_one_that_is_made_in_the_call_is_loaded_so_in_epochs_too() -> None:
     assert file.after.endswith("""
 train_sequence = Rows()
 train_sequence.workers = int(count() / 2)
-train_sequence.use_multiprocessing = False
-train_sequence.max_queue_size = 10
 model.fit(Epochs(train_sequence, 3), epochs=2)
 """)
+
+
+def test_a_default_is_written_where_another_call_set_something_else() -> None:
+    calls = "parallel.fit_generator(train, workers=8)\nparallel.fit_generator(train, max_queue_size=2)"
+    after, _ = migrated(calls)
+    assert after.splitlines() == [
+        "train.workers = 8",
+        "train.max_queue_size = 10",
+        "model.fit(train)",
+        "train.workers = 1",
+        "train.max_queue_size = 2",
+        "model.fit(train)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "own", ["    max_queue_size = 3\n", "    def __init__(self):\n        self.max_queue_size = 3\n"]
+)
+def test_a_default_is_written_where_the_class_has_something_of_that_name(own: str) -> None:
+    head = HEAD.replace("class Rows(Sequence):\n", f"class Rows(Sequence):\n{own}")
+    after = migrate(f"{head}parallel.fit_generator(train, workers=8)\n").after
+    assert after.endswith("train.workers = 8\ntrain.max_queue_size = 10\nmodel.fit(train)\n")

@@ -29,6 +29,7 @@ def test_the_key_is_that_of_the_logs_at_hand(before: str, after: str) -> None:
         HISTORY + "h.history['lr'] = [1]",
         HISTORY + "a = h.history['loss']",
         "a = load().history['lr']",
+        HISTORY + "h.history.setdefault('lr', []).append(1)\na = h.history['lr']",
     ],
 )
 def test_other_keys_stay(lines: str) -> None:

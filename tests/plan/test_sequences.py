@@ -63,7 +63,7 @@ def migrated(call: str, settings: Settings | None = None) -> tuple[str, list[str
         ("fit_generator(more, 3, 2, workers=4)", "fit(Epochs(more, 3), epochs=2)"),
         (
             "fit(rows, steps_per_epoch=len(names) / 32, epochs=2)",
-            "fit(Epochs(rows, int(-(-len(names) // 32))), epochs=2)",
+            "fit(Epochs(rows, len(names) / 32), epochs=2)",
         ),
         (
             "fit(generator.flow(x, y), steps_per_epoch=100, epochs=n)",

@@ -55,3 +55,36 @@ def test_so_does_the_other_arm_of_a_test_for_tensorflow_2() -> None:
 )
 def test_any_other_arm_is_mended(test: str) -> None:
     assert f"if {test}:\n    {MENDED}\n" in migrated(f"if {test}:\n    {OLD}\n")
+
+
+STOPS = [
+    "if tf.keras.__version__ != '2.1.4':\n    raise RuntimeError('old')\n",
+    "if tf.__version__ >= '1.13':\n    print('too new')\n    raise SystemExit(1)\n",
+    "if int(tf.__version__.split('.')[0]) != 1:\n    exit()\n",
+    "assert tf.__version__.startswith('1.'), 'old'\n",
+    "assert LooseVersion(tf.__version__) < LooseVersion('2.0')\n",
+]
+
+
+@pytest.mark.parametrize("check", STOPS)
+def test_a_check_that_would_stop_the_migrated_program_is_removed(check: str) -> None:
+    after = migrated(check)
+    assert "__version__" not in after
+    assert not any(word in after for word in ("'old'", "SystemExit", "exit"))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "if tf.__version__ < '1.13':\n    raise RuntimeError('old')\n",
+        "if tf.__version__ != '2.4.0':\n    raise RuntimeError('old')\n",
+        "if tf.__version__ != wanted:\n    raise RuntimeError('old')\n",
+        "if tf.__version__ >= '1.13':\n    print('new')\n",
+        "if tf.__version__ >= '1.13':\n    clean_up()\n    raise RuntimeError('new')\n",
+        "if tf.__version__ >= '1.13':\n    raise RuntimeError('new')\nelse:\n    begin()\n",
+        "assert tf.__version__ >= '1.13'\n",
+        "assert wanted == '1.13'\n",
+    ],
+)
+def test_other_checks_of_versions_stay(check: str) -> None:
+    assert check in migrated(check)

@@ -374,10 +374,17 @@ class _Editor(cst.CSTTransformer):
         inner: _Pieces = []
         removed = False
         fresh: _Pieces = []
+        apart: list[cst.EmptyLine] = []
         for unit in units:
             pieces = list(self._pieces[unit])
             inserted = self._inserts.get(unit, [])
             leading = self._leading(unit)
+            # What follows the removed beginning of a paragraph begins it.
+            if apart and (pieces or inserted) and out and scope is None and not _blank_lines(leading):
+                leading = [*apart, *leading]
+                if pieces:
+                    pieces[0] = _led(pieces[0], [*apart, *getattr(pieces[0], "leading_lines", ())])
+            apart = [] if pieces or inserted else apart or _blank_lines(leading)
             if pieces and self._forgotten:
                 pieces[0] = _led(pieces[0], self._leading(pieces[0]))
             own = _comment_lines(leading)

@@ -18,5 +18,9 @@ def first_gpus(count: Written, quote: str) -> Written:
 
 
 def gpus_of(ids: Written, quote: str) -> Written:
-    """The GPUs of these ids."""
+    """The GPUs of these ids; what makes a list of them is left out where it is only gone through."""
+    call = ids.tree
+    if isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value in ("list", "tuple"):
+        if len(call.args) == 1 and call.args[0].star == "" and call.args[0].keyword is None:
+            ids = ids.part("args.0.value") or ids
     return Written.of(f"[f{quote}/gpu:{{i}}{quote} for i in ", ids, "]")

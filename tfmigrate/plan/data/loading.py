@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, is_false, named_arguments
+from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, is_false, keywords, named_arguments
 from tfmigrate.plan.data.sequences import LOADING, is_sequence
 from tfmigrate.plan.edits import Edit, Insert, Rank
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
 from tfmigrate.plan.written import Code, joined
 from tfmigrate.understand.lifecycle import Facts, Use
@@ -19,8 +19,6 @@ from tfmigrate.understand.program import dotted
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Opaque, Parameter, Symbol
 
-_SHORT = 14
-"""A Sequence's name with which all three assignments stand on one line of less than 100 columns."""
 _METHODS = {
     **{name: tuple(dict.fromkeys((*parameters, *LOADING))) for name, parameters in GENERATOR_METHODS.items()},
     "fit": (*FIT, *LOADING),
@@ -44,7 +42,14 @@ def check(context: Context) -> Iterator[CallChange]:
         found = [named[name].value for name in _DATA if name in named]
         sequences = [node for node in found if _surely_sequence(node, facts)]
         if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
-            yield _set(use, asked, sequences, facts, scopes)
+            elsewhere = context.migration.once(_set_in)
+            # Where nothing else sets an attribute it has its default.
+            settings = {
+                name: asked.get(name, default)
+                for name, default in LOADING.items()
+                if (name in asked and not _is_default(name, asked[name])) or elsewhere[name] - {use.call}
+            }
+            yield _set(use, settings, sequences, facts, scopes)
         elif not sequences and found and _may_be_sequence(found[0], facts):
             listed = ", ".join(f"{name} = {facts.module.code(value)}" for name, value in asked.items())
             message = (
@@ -60,6 +65,23 @@ def _is_default(name: str, value: cst.BaseExpression) -> bool:
     return name == "use_multiprocessing" and is_false(value)
 
 
+def _set_in(migration: Migration) -> Mapping[str, Set[cst.CSTNode]]:
+    """For each setting the places of the program after which a Sequence may have another one than Keras 3 begins with:
+    calls that ask for it, and assignments to what is called so."""
+    found: dict[str, set[cst.CSTNode]] = {name: set() for name in LOADING}
+    for facts in migration.facts.modules.values():
+        for call in facts.module.calls:
+            for name, given in keywords(call).items():
+                if name in LOADING and not _is_default(name, given.value):
+                    found[name].add(call)
+        for node in facts.module.nodes:
+            if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign):
+                name = dotted(node.target).rpartition(".")[2]
+                if name in LOADING:
+                    found[name].add(node)
+    return found
+
+
 def _surely_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
     found = facts.options(node)
     return bool(found) and all(map(is_sequence, found)) and (bool(dotted(node)) or isinstance(node, cst.Call))
@@ -73,7 +95,7 @@ def _may_be_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
 
 def _set(
     use: Use,
-    asked: dict[str, cst.BaseExpression],
+    asked: Mapping[str, str | cst.BaseExpression],
     sequences: list[cst.BaseExpression],
     facts: Facts,
     scopes: Scopes,
@@ -90,14 +112,8 @@ def _set(
             lines.append((f"{name} = ", node))
             wrapped.append((node, (name,)))
         held.append(name)
-    values: dict[str, Code] = {name: (asked.get(name, default),) for name, default in LOADING.items()}
     one = scopes.fresh("sequence", scope) if len(held) > 1 else held[0]
-    # On one line where all is written out.
-    if all(isinstance(value, cst.Integer | cst.Name) for value in asked.values()) and len(one) <= _SHORT:
-        setting = joined([", ".join(f"{one}.{name}" for name in values), joined(values.values(), ", ")], " = ")
-        settings = [setting]
-    else:
-        settings = [(f"{one}.{name} = ", *value) for name, value in values.items()]
+    settings: list[Code] = [(f"{one}.{name} = ", value) for name, value in asked.items()]
     indent = facts.module.tree.default_indent if len(held) > 1 else ""
     setting = joined([(indent, *line) for line in settings], "\n")
     if len(held) > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -26,10 +26,14 @@ _COUNTS = {
 }
 
 
-def check(context: Context) -> Iterator[CallChange]:
-    """`steps_per_epoch=len(x) / batch_size` took the next whole number of steps, which is written out."""
+def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
+    """`steps_per_epoch=len(x) / batch_size` took the next whole number of steps, which is written out.
+
+    A Sequence in epochs of its own rounds the steps that it is given.
+    """
     facts, scopes = context.facts, context.scopes
-    seen: set[cst.CSTNode] = set()
+    in_epochs = (change.node for change in others if change.code == codes.SEQUENCE_STEPS and change.edits)
+    seen: set[cst.CSTNode] = {node.value for node in in_epochs if isinstance(node, cst.Arg)}
     for use in facts.uses:
         if not use.is_of_model and not use.method.endswith("_generator"):
             continue

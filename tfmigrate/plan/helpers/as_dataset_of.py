@@ -22,7 +22,8 @@ def as_dataset_of(iterator):
                     batch = next(iterator, None)
                     if batch is None:
                         return
-                    batch = copied(tuple(tuple(part) if isinstance(part, list) else part for part in batch))
+                    parts = (tuple(part) if isinstance(part, list) else part for part in batch)
+                    batch = copied(tuple(parts))
                     if len(kept) < 16:
                         kept.append(batch)
             place += 1

@@ -114,8 +114,9 @@ def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
         and isinstance(node.target, cst.Subscript)
         and isinstance(node.target.slice[0].slice, cst.Index)
     }
+    own = {facts.module.code(log) for key, log in _filled(facts) if text_of(key) == "lr"}
     for key, log, node in _Keys(facts, scopes).reads:
-        if text_of(key) == "lr" and key not in written and is_pure(log):
+        if text_of(key) == "lr" and key not in written and is_pure(log) and facts.module.code(log) not in own:
             quote = key.value[-1]
             new = f"{quote}learning_rate{quote}"
             message = "Keras 3 logs the learning rate as 'learning_rate', Keras 2 as 'lr': written is what both have"
@@ -125,6 +126,14 @@ def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
                 words = ("in", "or") if isinstance(node.comparisons[0].operator, cst.In) else ("not in", "and")
                 asked, code = node, (f"({new} {words[0]} ", log, f" {words[1]} ", key, f" {words[0]} ", log, ")")
             yield CallChange(codes.RATE_IN_LOGS, key, message, Replace(asked, code))
+
+
+def _filled(facts: Facts) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """`self.history.setdefault("lr", [])`: what the program itself keeps under a key, each with where it does."""
+    for call in facts.module.calls:
+        func = call.func
+        if isinstance(func, cst.Attribute) and func.attr.value == "setdefault" and call.args:
+            yield call.args[0].value, func.value
 
 
 def changed_keys(context: Context) -> Mapping[str, str]:

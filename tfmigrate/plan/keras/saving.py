@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping
 
 import libcst as cst
@@ -115,10 +116,17 @@ def checkpoint_files(
         by_name = keywords(call).get("by_name")
         if by_name is not None and not is_false(by_name.value):
             message = (
-                "Keras 3 takes `by_name` for old .h5 files only: it goes with the ending, and the layers are matched "
-                "as they were saved; a model with other layers than the one that was saved no longer loads"
+                "Keras 3 takes `by_name` for old .h5 files only: it is removed with the ending, and the layers are "
+                "matched as they were saved; a model with other layers than the one that was saved no longer loads"
             )
             yield CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
+    shown = (text for call in facts.module.calls if _talks(call) for arg in call.args for text in _parts_of(arg.value))
+    for mention in shown:
+        new = _with_new_names(mention.value, renamed)
+        if new != mention.value and mention not in seen:
+            seen.add(mention)
+            message = "the text names a file that Keras writes under another name now"
+            yield CallChange(codes.WEIGHT_FILES, mention, message, Replace(mention, new))
     opened = {
         ending_of(call.args[0].value, facts, scopes)
         for call in facts.module.calls
@@ -132,6 +140,38 @@ def checkpoint_files(
             if node in opened:
                 message += "; Keras 3 lays the weights out in another way than Keras 2, which h5py shows"
             yield CallChange(codes.WEIGHT_FILES, node, message, action="warn")
+
+
+_LOGS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
+
+
+def _talks(call: cst.Call) -> bool:
+    """`print(...)`, `logger.info(...)`: what people read, and no program."""
+    func = call.func
+    if isinstance(func, cst.Attribute):
+        return func.attr.value in _LOGS
+    return isinstance(func, cst.Name) and func.value == "print"
+
+
+def _parts_of(text: cst.BaseExpression) -> Iterator[cst.SimpleString]:
+    """The literals of a text that is put together: `"saved " + "a.h5"`, `"%s" % "a.h5"`, `"...".format("a.h5")`."""
+    if isinstance(text, cst.SimpleString):
+        yield text
+    elif isinstance(text, cst.BinaryOperation | cst.ConcatenatedString):
+        yield from (*_parts_of(text.left), *_parts_of(text.right))
+    elif isinstance(text, cst.Call) and isinstance(text.func, cst.Attribute) and text.func.attr.value == "format":
+        for part in (text.func.value, *(arg.value for arg in text.args)):
+            yield from _parts_of(part)
+
+
+def _with_new_names(text: str, renamed: Mapping[str, str]) -> str:
+    """A text with the new names of the files that it mentions."""
+    for name in sorted(renamed, key=len, reverse=True):
+        ending = next((end for end in OLD_ENDINGS if name.endswith(end)), None)
+        if ending is not None and name != ending:
+            new = f"{name.removesuffix(ending)}{renamed[name]}".replace("\\", r"\\")
+            text = re.sub(rf"(?<![\w./\\-]){re.escape(name)}(?![\w/-])", new, text)
+    return text
 
 
 def _new_ending(text: str, renamed: Mapping[str, str]) -> str | None:
@@ -245,7 +285,7 @@ def model_folders(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
 
 
 def _path_text(call: cst.Call, position: int, name: str, facts: Facts, scopes: Scopes) -> str | None:
-    """What a path argument ends with; None where that is not in sight."""
+    """What a path argument ends with; None where that is unknown."""
     positional = [arg for arg in call.args if arg.keyword is None and not arg.star]
     arg = keywords(call).get(name) or (positional[position] if position < len(positional) else None)
     literal = ending_of(arg.value, facts, scopes) if arg is not None else None

@@ -151,7 +151,7 @@ def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChan
         whole = tables.moves.moved(facts.symbols[node.value])
         if new == f"{whole}.{node.attr.value}":
             continue
-        if new.startswith(new_root + "."):
+        if f"{new}.".startswith(new_root + "."):
             text = root.value + new[len(new_root) :]
         elif new == "tensorflow" or new.startswith("tensorflow."):
             text = tf + new[len("tensorflow") :]

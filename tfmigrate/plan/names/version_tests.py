@@ -8,11 +8,16 @@ from typing import Any
 
 import libcst as cst
 
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.walk import walk
 
 _OLD, _NEW = ("1.15.0", "1.4.0"), ("2.4.0", "2.16.1", "2.21.0")
 """Versions of TensorFlow that a test is tried with."""
+_VERSION_NAMES = frozenset(
+    {"tensorflow.__version__", "tensorflow.VERSION", "tensorflow.version.VERSION", "keras.__version__"}
+)
+"""That of Keras is TensorFlow's in the migrated program."""
 _COMPARISONS: Mapping[type[cst.BaseCompOp], Any] = {
     cst.Equal: operator.eq, cst.NotEqual: operator.ne, cst.LessThan: operator.lt, cst.LessThanEqual: operator.le,
     cst.GreaterThan: operator.gt, cst.GreaterThanEqual: operator.ge,
@@ -32,6 +37,11 @@ def only_for_tensorflow_1(facts: Facts) -> Iterator[cst.CSTNode]:
                 yield from walk(node.orelse)
 
 
+def truths_today(test: cst.BaseExpression, facts: Facts) -> set[bool | None]:
+    """What a test is in versions that the migrated program may run on; None stands for what cannot be determined."""
+    return {_truth(test, version, facts) for version in _NEW}
+
+
 def _truth(test: cst.BaseExpression, version: str, facts: Facts) -> bool | None:
     """What a test is in a version; None where that is not all it asks for."""
     try:
@@ -42,7 +52,8 @@ def _truth(test: cst.BaseExpression, version: str, facts: Facts) -> bool | None:
 
 def _value(node: cst.BaseExpression, version: str, facts: Facts) -> Any:
     """An expression made of TensorFlow's version. Raises LookupError for any other, and what computing it raises."""
-    if facts.symbols.get(node, "") in ("tensorflow.__version__", "tensorflow.VERSION", "tensorflow.version.VERSION"):
+    symbol = facts.symbols.get(node, "")
+    if not _VERSION_NAMES.isdisjoint((names.plain(symbol), names.canonical(symbol))):
         return version
     if isinstance(node, cst.SimpleString | cst.Integer | cst.Float):
         return node.evaluated_value

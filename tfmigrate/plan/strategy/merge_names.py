@@ -96,7 +96,7 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
 
 
 _PLAIN = "model"
-_OTHERWISE = re.compile(r"(?<![a-z])(serial|single|cpu|base|template|orig|original|tmp|temp)(?![a-z])")
+_OTHERWISE = re.compile(r"(?<![a-z])(serial|single|cpu|base|body|template|orig|original|tmp|temp)(?![a-z])")
 """What a template is called to tell it from the parallel model."""
 
 
@@ -144,9 +144,10 @@ class _Naming:
         return Merge(tuple(statements), renamed)
 
     def under_the_better_name(self, merge: Merge) -> Merge | None:
-        """`serial_model` beside `model` says what it no longer is, so all that `merge` calls so is `model`."""
+        """`serial_model` beside `model`, `critic_body` beside `critic`: the plain name stays, which is still true."""
         own = self.scopes.of_variable(self.template, self.scope)
-        if self.parallel != _PLAIN or not _OTHERWISE.search(self.template) or self._declared_elsewhere():
+        better = self.parallel == _PLAIN or self.parallel == _OTHERWISE.sub("", self.template).strip("_")
+        if not better or not _OTHERWISE.search(self.template) or self._declared_elsewhere():
             return None
         names = [mention.node for mention in own]
         taken = any(mention.unit is mention.scope.node for mention in own if mention.binds)  # a parameter
