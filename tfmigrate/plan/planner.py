@@ -39,13 +39,15 @@ from tfmigrate.plan.strategy.placement import (
     scope_methods,
 )
 from tfmigrate.plan.strategy.remains import Remains, remains_of
+from tfmigrate.plan.strategy.second_strategies import say_second_strategies
+from tfmigrate.plan.strategy.spread_anew import say_spread_anew
 from tfmigrate.plan.strategy.trail import story_of, trail_of
 from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.values import ClassValue, Frame, ModelObject, Site
+from tfmigrate.understand.values import ClassValue, Frame, ModelObject
 
 _OF_STRATEGIES = ("tensorflow.distribute", "tensorflow.contrib.distribute")
 
@@ -191,8 +193,10 @@ def _migrate(
         cautions.say_trainable_toggles(compiles, drafts, plan_toggles(compiles, trainings, drafts))
         plan_own_optimizers(compiles, drafts)
         cautions.say_compiled_out_of_sight(home, facts, drafts)
+        say_spread_anew(placement, drafts)
         if placement.over_workers:
             saving |= workers.plan_home(home, facts, drafts)
+    say_second_strategies(placements, facts, drafts)
     scope_methods(placements, drafts)
     scope_far_places(placements, remains, drafts)
     for wrap in wraps:
@@ -294,17 +298,7 @@ def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> fr
         return frozenset()
     groups = (group for placement in placements for group in placement.home.groups)
     others = frozenset(facts.models).difference(*(group.models for group in groups))
-    return frozenset(one for one in others if not any(_is_inside(placement, one.sites) for placement in placements))
-
-
-def _is_inside(placement: Placement, sites: Iterable[Site]) -> bool:
-    """Whether one of some places stands in the scope of a strategy."""
-    return any(
-        not placement.covered.isdisjoint((one.unit, *one.frame.module.ancestors(one.unit)))
-        for site in sites
-        for one in site.chain()
-        if one.unit in one.frame.module.places  # a default value's stands nowhere
-    )
+    return frozenset(one for one in others if not any(placement.stands_round(one.sites) for placement in placements))
 
 
 def _plan_interfaces(

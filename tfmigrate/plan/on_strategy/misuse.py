@@ -24,11 +24,12 @@ from tfmigrate.plan.names.target import LEGACY_KERAS, brings_keras_3
 from tfmigrate.plan.on_strategy import custom_steps
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping
 from tfmigrate.plan.on_strategy.strategy_devices import no_devices
+from tfmigrate.plan.strategy.second_strategies import SECOND, MadeStrategy, second_strategies
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Dataset, Literal, ModelObject, Site, StrategyObject, options
+from tfmigrate.understand.values import Dataset, Literal, ModelObject, options
 from tfmigrate.walk import walk
 
 _H5 = (".h5", ".hdf5")
@@ -130,27 +131,15 @@ class _Reader:
 
     def _second_strategies(self) -> Iterator[tuple[Module, CallChange]]:
         """A strategy that trains a model after another one trained."""
-        trained: list[tuple[StrategyObject, Use]] = []
-        for use in self._uses:
-            if use.method not in TRAINING:
-                continue
-            strategies = frozenset().union(*(self._scoping.inside(s) for m in use.models for s in m.sites))
-            for strategy in strategies:
-                if any(
-                    other not in strategies
-                    and not _recipes(use) & _recipes(earlier)
-                    and _follows(strategy.site, earlier.site)
-                    and _follows(use.site, strategy.site)
-                    for other, earlier in trained
-                ):
-                    message = (
-                        "a second strategy in one process: training under it fails once a model of other shapes "
-                        "trained under another one (measured on TensorFlow 2.21 with CPUs); make one strategy and use "
-                        "it for both"
-                    )
-                    change = CallChange(codes.SECOND_STRATEGY, strategy.node, message, action="warn")
-                    yield strategy.site.frame.module, change
-            trained.extend((strategy, use) for strategy in strategies)
+        made = {strategy: MadeStrategy(strategy.site, strategy.node) for strategy in self._facts.strategies}
+        trainings = (
+            (use, frozenset(made[one] for model in use.models for s in model.sites for one in self._scoping.inside(s)))
+            for use in self._uses
+            if use.method in TRAINING
+        )
+        for strategy, _ in second_strategies(trainings):
+            message = f"{SECOND}; make one strategy and use it for both"
+            yield strategy.site.frame.module, CallChange(codes.SECOND_STRATEGY, strategy.node, message, action="warn")
 
     # ---- validation_split ----
 
@@ -275,37 +264,6 @@ class _Reader:
         """Whether a name is bound more than once (`batch = batch * strategy.num_replicas_in_sync`)."""
         scopes = self._drafts[module].scopes
         return len(scopes.bindings(name)) != 1
-
-
-def _recipes(use: Use) -> set[tuple[cst.CSTNode, tuple[str, ...]]]:
-    """How the models of a call are built: by which expression, and with which arguments of the function round it.
-
-    Models of one recipe have variables of the same shapes, with which a second strategy does no harm. There is none
-    for a model whose arguments are not plain to see.
-    """
-    found = set()
-    for model in use.models:
-        call = model.site.frame.call_node
-        arguments = [arg.value for arg in call.args] if call is not None else []
-        caller = model.site.frame.call
-        if all(isinstance(one, cst.Integer | cst.Float | cst.SimpleString) for one in arguments):
-            module = caller.frame.module if caller is not None else model.site.frame.module
-            found.add((model.node, tuple(module.code(one) for one in arguments)))
-    return found
-
-
-def _follows(one: Site, other: Site) -> bool:
-    """Whether a place is surely reached after another one in the same run of the program."""
-    *_, frame = one.frame.chain()
-    *_, outermost = other.frame.chain()
-    if frame is not outermost:
-        return False
-    for site in one.chain():
-        there = other.lifted(site.frame)
-        if there is not None:
-            module = site.frame.module
-            return there.unit is not site.unit and not module.exclusive(site.unit, there.unit)
-    return False
 
 
 def _strings(module: Module) -> Iterator[cst.SimpleString]:

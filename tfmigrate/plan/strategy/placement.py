@@ -56,6 +56,15 @@ class Placement:
         runs = (*self.runs, *(run for _, own in self.methods for run in own))
         return frozenset(unit for run in runs for unit in run.units)
 
+    def stands_round(self, sites: Iterable[Site]) -> bool:
+        """Whether one of some places is in its scope, or runs under a call that is."""
+        return any(
+            not self.covered.isdisjoint((one.unit, *one.frame.module.ancestors(one.unit)))
+            for site in sites
+            for one in site.chain()
+            if one.unit in one.frame.module.places  # a default value's stands nowhere
+        )
+
     @property
     def over_workers(self) -> bool:
         return self.strategy is ALL_WORKERS

@@ -1,0 +1,77 @@
+"""Losses, weights and targets by the names of several outputs (TFM241)."""
+
+from __future__ import annotations
+
+import pytest
+
+# ruff: noqa: E501 (a line for each case)
+from tests.plan.whole import migrated
+
+TWO = "i = Input((4,))\nhead = Dense(1, name='b')\nm = Model(i, [head(i), Dense(1, name='a')(i)])\n"
+"""Its outputs are not in the order of their names."""
+SORTED = TWO.replace("'b'", "'_'")
+UNNAMED = "i = Input((4,))\nm = Model(i, [Dense(1)(i), Dense(1)(i)])\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("compile('sgd', ['mse', 'mae'], loss_weights={'a': 2., 'b': 1})", "compile('sgd', ['mse', 'mae'], loss_weights=[1, 2.])"),
+        ("compile('sgd', ('mse', 'mae'), loss_weights={'b': 1})", "compile('sgd', ('mse', 'mae'), loss_weights=[1, 1.0])"),
+        ("compile('sgd', 'mse', loss_weights=[1, 2])", "compile('sgd', ['mse', 'mse'], loss_weights=[1, 2])"),
+        ("compile('sgd', 'mse', loss_weights={'a': 2})", "compile('sgd', ['mse', 'mse'], loss_weights=[1.0, 2])"),
+        ("compile('sgd', {'a': 'mae', 'b': 'mse'}, loss_weights={\"a\": 2})",
+         "compile('sgd', {'a': 'mae', 'b': 'mse'}, loss_weights={\"a\": 2, \"b\": 1.0})"),
+        ("fit(x, {'a': u, 'b': v}, sample_weight={'b': s, 'a': t})", "fit(x, [v, u], sample_weight=[s, t])"),
+        ("fit(x, [v, u], sample_weight={'b': s, 'a': t})", "fit(x, [v, u], sample_weight=[s, t])"),
+        ("train_on_batch(x, {'a': u, 'b': v}, s)", "train_on_batch(x, [v, u], s)"),
+        ("fit(x, y, validation_data=(x, {'a': u, 'b': v}, {'b': s, 'a': t}))", "fit(x, y, validation_data=(x, [v, u], [s, t]))"),
+    ],
+)  # fmt: skip
+def test_the_order_of_the_outputs_is_written(before: str, after: str) -> None:
+    assert migrated(f"{TWO}m.{before}", "TFM241") == (f"{TWO}m.{after}", ["rewrite"])
+
+
+def test_a_dict_with_a_name_is_looked_up() -> None:
+    before = TWO + "w = {'a': 2., 'b': 1}\nm.compile('sgd', ['mse', 'mae'], loss_weights="
+    assert migrated(f"{before}w)", "TFM241") == (f"{before}[w['b'], w['a']])", ["rewrite"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        UNNAMED + "m.compile('sgd', ['mse', 'mae'], loss_weights={'dense_1': 2., 'dense_2': 1})",
+        TWO + "m.compile('sgd', ['mse', 'mae'], loss_weights={'other': 2., 'b': 1})",
+        TWO + "m.compile('sgd', {'b': 'mse'})",
+        TWO + "w = {'b': 1}\nm.compile('sgd', {'b': 'mse', 'a': 'mae'}, loss_weights=w)",
+        TWO + "m.fit(x, {'b': v})",
+        TWO + "m.fit(x, y, validation_data=(x, {'b': v}))",
+        TWO + "def rows():\n    while True:\n        yield x, {'b': v}\n\nm.fit_generator(rows(), 3)",
+        TWO + "m.fit(x, {'a': u, 'b': v}, sample_weight={'a': s})",
+        UNNAMED + "m.fit(x, {'a': u, 'b': v}, sample_weight={'a': s, 'b': t})",
+    ],
+)
+def test_what_has_no_safe_form_is_reported(lines: str) -> None:
+    _, said = migrated(lines, "TFM241")
+    assert said == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        TWO + "m.compile('sgd', ['mse', 'mae'], loss_weights=[1, 2])",
+        TWO + "m.compile('sgd', {'b': 'mse', 'a': 'mae'}, loss_weights={'a': 1, 'b': 2})",
+        TWO + "m.compile('sgd', {'b': 'mse', 'a': 'mae'}, loss_weights=[1, 2])",
+        SORTED + "m.compile('sgd', ['mse', 'mae'], loss_weights={'a': 1, '_': 2})",
+        TWO + "m.compile('sgd', 'mse')",
+        TWO + "m.fit(x, {'a': u, 'b': v})",
+        TWO + "m.fit(x, [v, u], sample_weight=[s, t])",
+        TWO + "m.fit(x, y, sample_weight=s)",
+        TWO + "m.compile('sgd', {'b': 'mse', 'a': None})",
+        "model.compile('sgd', 'mse', loss_weights=[2])",
+        "other.compile('sgd', ['mse', 'mae'], loss_weights={'a': 1, 'b': 2})",
+        "other.fit(x, {'a': u, 'b': v}, sample_weight={'a': s, 'b': t})",
+    ],
+)
+def test_other_forms_stay(lines: str) -> None:
+    assert migrated(lines, "TFM241")[1] == []

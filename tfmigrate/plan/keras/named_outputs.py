@@ -1,0 +1,270 @@
+"""Losses, weights and targets of several outputs by name: where Keras 3 takes them for other outputs, or for none.
+
+Keras 3.15 lays a dict out in the order of its sorted names wherever it has to match it with a list. Measured for each
+form below; the table stands in docs/semantics.md, Several outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, is_none, named_arguments, text_of
+from tfmigrate.plan.data.made_batches import batches_made, targets_of
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.methods import COMPILE, keras_calls
+from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.written import Code, listed
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import FunctionValue, Literal, Made, ModelObject
+
+_PARAMETERS: Mapping[str, Sequence[str]] = {
+    "fit": FIT,
+    "fit_generator": FIT_GENERATOR,
+    "evaluate": EVALUATE,
+    "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
+    "test_on_batch": ("x", "y", "sample_weight"),
+}
+_MANY = (cst.List, cst.Tuple)
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    facts, scopes = context.facts, context.scopes
+    yield from loss_weights(facts, scopes)
+    yield from losses_of_some(facts, scopes)
+    yield from named_targets(context)
+
+
+# ---- compile() ----
+
+
+def loss_weights(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`loss_weights={...}` beside a list of losses, beside one loss, and without a weight for each loss."""
+    for use in keras_calls(facts, "compile"):
+        given = named_arguments(use.call, COMPILE) or {}
+        if "loss" not in given or "loss_weights" not in given:
+            continue
+        loss, weights = given["loss"].value, given["loss_weights"].value
+        losses, written = settled(loss, scopes), settled(weights, scopes)
+        order = _common_order(use.models, facts, scopes)
+        if isinstance(losses, cst.Dict) and isinstance(written, cst.Dict):
+            yield from _weights_of_some(losses, weights, written)
+        elif isinstance(losses, _MANY) and isinstance(written, cst.Dict):
+            yield from _weights_in_order(weights, written, order)
+        elif _is_one_loss(losses, facts) and isinstance(written, cst.Dict | cst.List | cst.Tuple):
+            yield from _one_loss(loss, weights, written, order)
+
+
+def _weights_in_order(
+    weights: cst.BaseExpression, written: cst.Dict, order: tuple[str, ...] | None
+) -> Iterator[CallChange]:
+    """The silent one: the weights are given to the losses in the order of the sorted names."""
+    items = _items(written)
+    if order is not None and items is not None and list(items) and sorted(items) == list(order):
+        return  # The outputs are in that order.
+    message = "Keras 3 gives these weights to the list of losses in the order of their sorted names"
+    if order is None or items is None or not items.keys() <= set(order):
+        advice = f"{message}, not of the outputs: write them as a list, in the order of the model's outputs"
+        yield CallChange(codes.NAMED_OUTPUTS, weights, advice, action="warn")
+        return
+    edit = Replace(weights, _in_order(weights, items, order))
+    yield CallChange(codes.NAMED_OUTPUTS, weights, f"{message}: they are a list in the order of the outputs", edit)
+
+
+def _weights_of_some(losses: cst.Dict, weights: cst.BaseExpression, written: cst.Dict) -> Iterator[CallChange]:
+    """A dict of losses whose weights lack one, which was 1."""
+    named, items = _items(losses), _items(written)
+    missing = [name for name in named or {} if items is not None and name not in items]
+    if not missing:
+        return
+    message = f"Keras 3 fails where an output has no weight (KeyError: {missing[0]!r}); it was 1"
+    if weights is not written:
+        yield CallChange(codes.NAMED_OUTPUTS, weights, f"{message}: add it to the dict", action="warn")
+        return
+    kept: list[Code] = [(key, ": ", value) for key, value in _pairs(written)]
+    added: list[Code] = [(f"{_quoted(name, written)}: 1.0",) for name in missing]
+    edit = Replace(weights, ("{", *listed([*kept, *added]), "}"))
+    yield CallChange(codes.NAMED_OUTPUTS, weights, f"{message}, which is written out", edit)
+
+
+def _is_one_loss(node: cst.BaseExpression, facts: Facts) -> bool:
+    """Whether a loss is one word or one function, surely."""
+    known = facts.options(node)
+    return text_of(node) is not None or (bool(known) and all(isinstance(one, FunctionValue) for one in known))
+
+
+def _one_loss(
+    loss: cst.BaseExpression, weights: cst.BaseExpression, written: cst.BaseExpression, order: tuple[str, ...] | None
+) -> Iterator[CallChange]:
+    """`loss="mse", loss_weights=[1, 10]`: Keras 3 wants a loss for each weight."""
+    if isinstance(written, _MANY):
+        count = len(written.elements)
+        more: tuple[Replace, ...] = ()
+        starred = any(isinstance(element, cst.StarredElement) for element in written.elements)
+        if starred or count < 2 or (order is not None and len(order) != count):
+            return
+    else:
+        items = _items(written) if isinstance(written, cst.Dict) else None
+        if order is None or items is None or not items.keys() <= set(order) or len(order) < 2:
+            if items is None or len(items) > 1:
+                message = "Keras 3 wants a loss for each weight: write a list of losses, and of weights, one an output"
+                yield CallChange(codes.NAMED_OUTPUTS, weights, message, action="warn")
+            return
+        count, more = len(order), (Replace(weights, _in_order(weights, items, order)),)
+    message = "Keras 3 wants a loss for each of the `loss_weights`, and fails on one for all: it is written for each"
+    edit = Replace(loss, ("[", *listed([(loss,)] * count), "]"))
+    yield CallChange(codes.NAMED_OUTPUTS, loss, message, edit, more=more)
+
+
+def losses_of_some(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`loss={"b": "mse"}` of a model with a second output that nothing trains."""
+    for use in keras_calls(facts, "compile"):
+        given = named_arguments(use.call, COMPILE) or {}
+        losses = settled(given["loss"].value, scopes) if "loss" in given else None
+        items = _items(losses) if isinstance(losses, cst.Dict) else None
+        order = _common_order(use.models, facts, scopes)
+        missing = [name for name in order or () if items is not None and name not in items]
+        if missing and items:
+            words = " and ".join(map(repr, missing))
+            message = (
+                f"Keras 3 fails on a dict of losses without the output {words} (ValueError: Expected keys): name it "
+                "with the loss None, and give fit() targets for it too, which nothing reads"
+            )
+            yield CallChange(codes.NAMED_OUTPUTS, given["loss"].value, message, action="warn")
+
+
+# ---- fit(), train_on_batch(), generators ----
+
+
+def named_targets(context: Context) -> Iterator[CallChange]:
+    """Targets by name for some outputs alone, and weights of samples by name."""
+    facts, scopes = context.facts, context.scopes
+    for use in keras_calls(facts, *_PARAMETERS):
+        named = named_arguments(use.call, _PARAMETERS[use.method]) or {}
+        order = _common_order(use.models, facts, scopes)
+        parts = [[named[name].value if name in named else None for name in ("y", "sample_weight")]]
+        validation = named["validation_data"].value if "validation_data" in named else None
+        if isinstance(validation, cst.Tuple) and len(validation.elements) in (2, 3):
+            parts.append([*(element.value for element in validation.elements[1:]), None][:2])
+        for y, weights in parts:
+            yield from _targets(y, weights, order, scopes)
+    seen: set[cst.CSTNode] = set()
+    for batch in batches_made(facts, context.modules):
+        order = _common_order(batch.models, facts, scopes)
+        y, weights = [*targets_of(batch.node), None, None][:2]
+        if batch.node not in seen:
+            seen.add(batch.node)
+            yield from _targets(y, weights, order, scopes)
+
+
+def _targets(
+    y: cst.BaseExpression | None, weights: cst.BaseExpression | None, order: tuple[str, ...] | None, scopes: Scopes
+) -> Iterator[CallChange]:
+    targets = settled(y, scopes) if y is not None else None
+    items = _items(targets) if isinstance(targets, cst.Dict) else None
+    if y is not None and items and order is not None and len(order) > 1 and items.keys() < set(order):
+        missing = " and ".join(repr(name) for name in order if name not in items)
+        message = (
+            f"these targets have none for the output {missing}, and Keras 3 gives the others to the losses in the "
+            "order of their sorted names, whichever output they are of: give targets for every output, in any shape "
+            "that fits where the loss is None"
+        )
+        yield CallChange(codes.NAMED_OUTPUTS, y, message, action="warn")
+        return
+    if weights is None or y is None or is_none(weights):
+        return
+    held = settled(weights, scopes)
+    named = _items(held) if isinstance(held, cst.Dict) else None
+    if not isinstance(held, cst.Dict) and items is None:
+        return
+    if order is not None and len(order) < 2:
+        return  # An only output: rules/TFM224.
+    if isinstance(held, cst.Dict) and len(held.elements) < 2 and order is None:
+        return
+    message = "Keras 3 fails on weights of samples beside names of outputs (KeyError: 0)"
+    whole = order is not None and (items is None or items.keys() == set(order))
+    whole = whole and (not isinstance(held, cst.Dict) or (named is not None and named.keys() == set(order or ())))
+    if order is None or not whole:
+        advice = f"{message}: write targets and weights as lists, in the order of the model's outputs"
+        yield CallChange(codes.NAMED_OUTPUTS, weights, advice, action="warn")
+        return
+    edits = [Replace(y, _in_order(y, items, order))] if items is not None else []
+    if named is not None:
+        edits.append(Replace(weights, _in_order(weights, named, order)))
+    message += ": both are lists in the order of the outputs"
+    yield CallChange(codes.NAMED_OUTPUTS, weights, message, edits[0], more=tuple(edits[1:]))
+
+
+# ---- what an expression names ----
+
+
+def _items(node: cst.Dict) -> dict[str, cst.BaseExpression] | None:
+    """The values of a dict that is written out, by their names; None where a key is anything else."""
+    found = {text_of(key): value for key, value in _pairs(node)}
+    if None in found or len(found) != len(node.elements):
+        return None
+    return {name: value for name, value in found.items() if name is not None}
+
+
+def _pairs(node: cst.Dict) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    return [(element.key, element.value) for element in node.elements if isinstance(element, cst.DictElement)]
+
+
+def _in_order(node: cst.BaseExpression, items: Mapping[str, cst.BaseExpression], order: Sequence[str]) -> Code:
+    """The values of a dict as a list: written out, or looked up in a variable; 1.0 where there is none."""
+    if isinstance(node, cst.Dict):
+        return ("[", *listed((items[name],) if name in items else ("1.0",) for name in order), "]")
+    codes_: list[Code] = [(node, f"[{name!r}]") if name in items else ("1.0",) for name in order]
+    return ("[", *listed(codes_), "]")
+
+
+def _quoted(name: str, like: cst.Dict) -> str:
+    """A name in the quotes of a dict's first key."""
+    key = next((key for key, _ in _pairs(like) if isinstance(key, cst.SimpleString)), None)
+    return f"{key.quote}{name}{key.quote}" if key is not None else repr(name)
+
+
+def _common_order(models: frozenset[ModelObject], facts: Facts, scopes: Scopes) -> tuple[str, ...] | None:
+    """The names of the outputs of some models, in order, where all have the same and these are known."""
+    orders = {_output_names(model, facts, scopes) for model in models}
+    return orders.pop() if len(orders) == 1 else None
+
+
+def _output_names(model: ModelObject, facts: Facts, scopes: Scopes) -> tuple[str, ...] | None:
+    """The names of a model's outputs: of the layers whose results they are, each of which has one written out."""
+    if names.canonical(model.maker) != "keras.models.Model" or not isinstance(model.node, cst.Call):
+        return None
+    given = named_arguments(model.node, ("inputs", "outputs", "name")) or {}
+    outputs = given.get("outputs") or given.get("output")
+    if outputs is None or model.site.frame.module is not facts.module:
+        return None
+    display = settled(outputs.value, scopes)
+    elements = display.elements if isinstance(display, _MANY) else ()
+    found = [_layer_name(settled(element.value, scopes), facts, scopes) for element in elements]
+    known = tuple(name for name in found if name is not None)
+    return known if known and len(known) == len(found) == len(set(known)) else None
+
+
+def _layer_name(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> str | None:
+    """The name of the layer that is called, in `Dense(1, name="one")(rows)`."""
+    if not isinstance(node, cst.Call):
+        return None
+    made = facts.options(node.func)
+    layers = {one.config for one in made if isinstance(one, Made) and one.kind == "layer" and one.config is not None}
+    layer = settled(node.func, scopes) if not layers else layers.pop()
+    if layers or not isinstance(layer, cst.Call) or len(made) > 1:
+        return None
+    for arg in layer.args:
+        if arg.keyword is not None and arg.keyword.value == "name":
+            known = facts.options(arg.value)
+            text = text_of(arg.value)
+            if text is None and len(known) == 1 and isinstance(only := next(iter(known)), Literal):
+                text = only.value if isinstance(only.value, str) else None
+            return text
+    return None

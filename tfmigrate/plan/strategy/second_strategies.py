@@ -1,0 +1,106 @@
+"""Two strategies in one process, under each of which a model trains, of other shapes than the other one's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.placement import Placement
+from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Site
+
+
+@dataclass(frozen=True, eq=False)
+class MadeStrategy:
+    """A strategy as one run of the program makes it."""
+
+    site: Site
+    node: cst.CSTNode
+    """Where it is reported."""
+
+
+def second_strategies(trainings: Iterable[tuple[Use, frozenset[MadeStrategy]]]) -> Iterator[tuple[MadeStrategy, Use]]:
+    """Each strategy that trains a model after another one did, with the first training under that.
+
+    `trainings`: the calls that train, in the order in which they run, each with the strategies of its models.
+    """
+    trained: list[tuple[MadeStrategy, Use]] = []
+    for use, strategies in trainings:
+        for strategy in strategies:
+            for other, earlier in trained:
+                if (
+                    other not in strategies
+                    and not _recipes(use) & _recipes(earlier)
+                    and _follows(strategy.site, earlier.site)
+                    and _follows(use.site, strategy.site)
+                ):
+                    yield strategy, earlier
+                    break
+        trained.extend((strategy, use) for strategy in strategies)
+
+
+def say_second_strategies(placements: Iterable[Placement], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+    """Report two strategies that a migration writes for one process: of two functions, or of two programs that one
+    script starts."""
+    groups = {
+        MadeStrategy(Site(group.home, placement.before), group.wraps[0].call): group
+        for placement in placements
+        for group in placement.home.groups
+        if not placement.over_workers
+    }
+    trainings = (
+        (use, frozenset(made for made, group in groups.items() if use in group.trainings))
+        for use in facts.uses
+        if use.method in TRAINING
+    )
+    said: set[cst.CSTNode] = set()
+    for made, earlier in second_strategies(trainings) if len(groups) > 1 else ():
+        if made.node not in said:
+            said.add(made.node)
+            here, there = made.site.frame.module, earlier.site.frame.module
+            place = f"line {earlier.line}" + ("" if here is there else f" of {there.path}")
+            module = groups[made].wraps[0].site.frame.module
+            drafts[module].say(codes.SECOND_STRATEGY, made.node, f"{SECOND}, as at {place}; {_ADVICE}", "warn")
+
+
+SECOND = (
+    "a second strategy in one process: training under it fails once a model of other shapes trained under another one "
+    "(measured on TensorFlow 2.21 with CPUs)"
+)
+_ADVICE = "make one strategy and use it for both, or train in separate processes"
+
+
+def _recipes(use: Use) -> set[tuple[cst.CSTNode, tuple[str, ...]]]:
+    """How the models of a call are built: by which expression, and with which arguments of the function round it.
+
+    Models of one recipe have variables of the same shapes, with which a second strategy does no harm. There is none
+    for a model whose arguments are not plain to see.
+    """
+    found = set()
+    for model in use.models:
+        call = model.site.frame.call_node
+        arguments = [arg.value for arg in call.args] if call is not None else []
+        caller = model.site.frame.call
+        if all(isinstance(one, cst.Integer | cst.Float | cst.SimpleString) for one in arguments):
+            module = caller.frame.module if caller is not None else model.site.frame.module
+            found.add((model.node, tuple(module.code(one) for one in arguments)))
+    return found
+
+
+def _follows(one: Site, other: Site) -> bool:
+    """Whether a place is surely reached after another one in the same run of the program."""
+    *_, frame = one.frame.chain()
+    *_, outermost = other.frame.chain()
+    if frame is not outermost:
+        return False
+    for site in one.chain():
+        there = other.lifted(site.frame)
+        if there is not None:
+            module = site.frame.module
+            return there.unit is not site.unit and not module.exclusive(site.unit, there.unit)
+    return False

@@ -1,0 +1,81 @@
+"""Models that the old program trained on one device, although it wrapped another of the kind: a strategy spreads both.
+
+An object that wraps in `__init__` and builds its model again in `load()` trained on one GPU from then on. Where the
+scope of its strategy stands round both, the second one is trained on all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.model_group import Group
+from tfmigrate.plan.strategy.placement import Placement
+from tfmigrate.understand.lifecycle import Use, Wrap
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import ModelObject, Site, models_of
+
+_WITH_PARTS = frozenset({"fit", "fit_generator"})
+"""What divides a batch among the replicas; train_on_batch() gives the whole of it to each."""
+
+
+def say_spread_anew(placement: Placement, drafts: Mapping[Module, Draft]) -> None:
+    """Say of each such model what it was trained on, at the line that makes it."""
+    for group in placement.home.groups:
+        for model, use in _trained_alone(group, placement):
+            site = _own_line(model, group)
+            here, there = site.frame.module, use.site.frame.module
+            place = f"line {use.line}" + ("" if here is there else f" of {there.path}")
+            message = (
+                f"multi_gpu_model did not wrap this model, so fit() at {place} trained it on one GPU; it is built in "
+                "the scope of the strategy now and trained on all of them: the same but for what looks at a whole "
+                "batch, as BatchNormalization does"
+            )
+            drafts[here].say(codes.SPREAD_ANEW, site.unit, message, "warn")
+
+
+def _trained_alone(group: Group, placement: Placement) -> Iterator[tuple[ModelObject, Use]]:
+    """The models in the scope that no call wraps, each with the first call that trains it."""
+    wrapped = {model for wrap in group.wraps for whole in models_of(wrap.template) for model in whole.base_models()}
+    first: dict[ModelObject, Use] = {}
+    for use in group.trainings:
+        for model in use.models if use.method in _WITH_PARTS else ():
+            if not wrapped.isdisjoint(model.base_models()):
+                continue  # What is built on a parallel model ran on all GPUs with it.
+            if placement.stands_round(model.sites) and not any(_is_instead_of(wrap, model) for wrap in group.wraps):
+                first.setdefault(model, use)
+    yield from first.items()
+
+
+def _is_instead_of(wrap: Wrap, model: ModelObject) -> bool:
+    """Whether a model is made under the other arm of an `if` round the wrap, where the strategy is one of one device.
+
+    Behind an arm that returns there is no other one: what stands in it is made instead.
+    """
+    made = list(model.site.chain())
+    for other in wrap.site.chain():
+        if any(one.frame is other.frame and one.frame.module.exclusive(one.unit, other.unit) for one in made):
+            return True
+    for guard in wrap.guards:
+        if isinstance(guard.node, cst.If) and guard.site.unit is guard.node:
+            module = guard.frame.module
+            inside = {*module.inside(guard.node)}
+            wrapped = guard.site.frame is wrap.site.frame and wrap.site.unit in inside
+            if not wrapped and any(one.frame is guard.frame and one.unit in inside for one in made):
+                return True
+    return False
+
+
+def _own_line(model: ModelObject, group: Group) -> Site:
+    """The innermost line under which this model is made and none that is wrapped."""
+    shared = {
+        (site.frame.module, site.unit)
+        for wrap in group.wraps
+        for whole in models_of(wrap.template)
+        for site in whole.site.chain()
+    }
+    own = (site for site in model.site.chain() if (site.frame.module, site.unit) not in shared)
+    return next(own, model.site)
