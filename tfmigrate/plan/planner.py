@@ -26,7 +26,7 @@ from tfmigrate.plan.on_strategy.misuse import plan_misuses
 from tfmigrate.plan.on_strategy.rescope import plan_rescoping
 from tfmigrate.plan.on_strategy.strategy_methods import plan_strategy_methods
 from tfmigrate.plan.strategy.callback_templates import write_templates_in_callbacks
-from tfmigrate.plan.strategy.copied import can_be_copied, copy_models
+from tfmigrate.plan.strategy.copied import can_be_copied, copy_models, why_not_copied
 from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
@@ -152,7 +152,10 @@ def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal
 
 
 def _copied_instead(
-    refused: Mapping[cst.Call, Refusal], copying: Container[cst.Call], facts: ProgramFacts, drafts: Mapping[Module, Draft]
+    refused: Mapping[cst.Call, Refusal],
+    copying: Container[cst.Call],
+    facts: ProgramFacts,
+    drafts: Mapping[Module, Draft],
 ) -> list[Wrap]:
     """The wraps of refused calls that can stay, as copies of their models."""
     tried = [wrap for wrap in facts.wraps if wrap.call in refused and wrap.call not in copying]
@@ -296,7 +299,9 @@ def _say_refused(refused: Mapping[cst.Call, Refusal], facts: ProgramFacts, draft
             continue
         said.add(wrap.call)
         module = wrap.site.frame.module
-        drafts[module].say(refusal.code, wrap.call, refusal.message, "refuse", trail_of(wrap, facts))
+        reason = why_not_copied(wrap, refusal, facts, drafts)
+        message = refusal.message if reason is None else f"{refusal.message}. No copy can be trained instead: {reason}"
+        drafts[module].say(refusal.code, wrap.call, message, "refuse", trail_of(wrap, facts))
         if wrap.dress is not None:
             line, _ = module.position(wrap.call)
             message = f"stays, because its use at line {line} of {module.path} is refused"

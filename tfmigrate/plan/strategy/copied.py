@@ -1,4 +1,4 @@
-"""Models that an object keeps before it is known how many GPUs there are: copied into the scope where they were wrapped.
+"""Models that an object keeps before it is known how many GPUs there are: copied into a scope where they were wrapped.
 
 `__init__` builds, and `fit(gpus=4)` wraps. A strategy must be there before the variables are, and nothing says so early
 how many GPUs it is for. What stands in the scope is a copy, as the parallel model was one; the two share their weights.
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Rank
@@ -19,7 +20,7 @@ from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.trail import trail_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Instance, Made, ModelObject, Parallel, Value, options
+from tfmigrate.understand.values import Instance, Literal, Made, ModelObject, Parallel, Value, options
 
 _HELPER = "replicated"
 _LATE = frozenset({codes.GPUS_TOO_LATE, codes.MADE_ELSEWHERE})
@@ -39,22 +40,43 @@ _BEFORE_CALLBACKS = 5
 def can_be_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> bool:
     """Whether a wrap that is refused can stay as a copy: of a model that an object keeps, which is compiled in sight,
     and with which nothing is done where the two would not have the same weights."""
-    draft = drafts[wrap.site.frame.module]
-    if refusal.code not in _LATE or wrap.problem is not None or wrap.dress is not None or draft.settings.over_workers:
+    return _is_kept_model(wrap, refusal, drafts) and why_not_copied(wrap, refusal, facts, drafts) is None
+
+
+def _is_kept_model(wrap: Wrap, refusal: Refusal, drafts: Mapping[Module, Draft]) -> bool:
+    over_workers = drafts[wrap.site.frame.module].settings.over_workers
+    if refusal.code not in _LATE or wrap.problem is not None or wrap.dress is not None or over_workers:
         return False
-    if not isinstance(wrap.template_node, cst.Attribute) or not isinstance(wrap.call.func, cst.Name | cst.Attribute):
-        return False
-    if any(isinstance(guard.node, cst.Try) for guard in wrap.guards) or wrap.several_only:
-        return False
-    if not all(_can_be_model(option) for option in options(wrap.template)):
-        return False
-    uses = [use for use in facts.uses if _is_parallel(use.receiver, wrap)]
     return (
-        any(use.method == "compile" for use in uses)
-        and all(map(_shares, uses))
-        and not _is_taken_apart(wrap, drafts.values())
-        and not _is_watched(drafts.values())
+        isinstance(wrap.template_node, cst.Attribute)
+        and isinstance(wrap.call.func, cst.Name | cst.Attribute)
+        and not any(isinstance(guard.node, cst.Try) for guard in wrap.guards)
+        and not wrap.several_only
+        and all(_can_be_model(option) for option in options(wrap.template))
     )
+
+
+def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> str | None:
+    """What keeps the model of a refused wrap from being copied, in words; None where nothing does, or where that is no
+    way to go."""
+    if not _is_kept_model(wrap, refusal, drafts):
+        return None
+    uses = [use for use in facts.uses if _is_parallel(use.receiver, wrap)]
+    if not any(use.method == "compile" for use in uses):
+        return "the parallel model is compiled nowhere in sight"
+    for use in uses:
+        if not _shares(use):
+            place = _place(use.call, use.site.frame.module)
+            return f"after {use.method}() at {place} it would not have the weights of the model"
+    taken = _taken_apart(wrap, drafts.values())
+    if taken is not None:
+        return f"a part of the parallel model is used at {taken}"
+    watched = _watched(drafts.values())
+    return f"{watched} may look at the model in the midst of an epoch" if watched is not None else None
+
+
+def _place(node: cst.CSTNode, module: Module) -> str:
+    return f"line {module.position(node)[0]} of {module.path}"
 
 
 def _can_be_model(option: Value) -> bool:
@@ -70,35 +92,45 @@ def _is_parallel(value: Value, wrap: Wrap) -> bool:
 
 def _shares(use: Use) -> bool:
     if use.method in ("fit", "fit_generator"):
-        return all(arg.keyword is not None or number < _BEFORE_CALLBACKS for number, arg in enumerate(use.call.args))
+        positional = [arg for arg in use.call.args if arg.keyword is None and arg.star != "**"]
+        return len(positional) <= _BEFORE_CALLBACKS and not any(arg.star for arg in positional)
     return use.method in _SHARING | _READING
 
 
-def _is_taken_apart(wrap: Wrap, drafts: Iterable[Draft]) -> bool:
-    """Whether another model may be built on the copy, or its layers looked at or frozen."""
+def _taken_apart(wrap: Wrap, drafts: Iterable[Draft]) -> str | None:
+    """Where another model may be built on the copy, or its layers looked at or frozen."""
     for draft in drafts:
         for node in draft.facts.values:
             if isinstance(node, cst.Attribute) and node.attr.value in _PARTS:
                 if any(_is_parallel(option, wrap) for option in draft.facts.options(node.value)):
-                    return True
-        if any(_is_parallel(owner, wrap) for _, owner, _ in draft.facts.toggles):
-            return True
-    return False
+                    return _place(node, draft.module)
+        for node, owner, _ in draft.facts.toggles:
+            if _is_parallel(owner, wrap):
+                return _place(node, draft.module)
+    return None
 
 
 _PARTS = frozenset({"input", "inputs", "output", "outputs", "layers"})
 
 
-def _is_watched(drafts: Iterable[Draft]) -> bool:
-    """Whether a callback of the program runs in the midst of an epoch, where it may look at the model."""
+def _watched(drafts: Iterable[Draft]) -> str | None:
+    """A callback of the program that runs in the midst of an epoch, in words."""
     for draft in drafts:
         for cls in draft.facts.classes:
             if not _IN_BETWEEN.isdisjoint(cls.members):
-                return True
+                return f"the callback {cls.node.name.value} ({_place(cls.node, draft.module)})"
         for call in draft.module.calls:
-            if any(arg.keyword is not None and arg.keyword.value in _IN_BETWEEN for arg in call.args):
-                return True
-    return False
+            if not _IN_BETWEEN.isdisjoint(keywords(call)) or _saves_between(call, draft):
+                return f"the callback at {_place(call, draft.module)}"
+    return None
+
+
+def _saves_between(call: cst.Call, draft: Draft) -> bool:
+    """Whether a checkpoint may be written after so many batches."""
+    saved = keywords(call).get("save_freq")
+    if saved is None or text_of(saved.value) == "epoch":
+        return False
+    return draft.facts.options(saved.value) != {Literal("epoch")}
 
 
 def copy_models(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
