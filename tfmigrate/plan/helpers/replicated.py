@@ -2,8 +2,7 @@ import tensorflow as tf
 
 
 def replicated(model):
-    """A copy of a model, for the strategy whose scope this is called in. The two share their weights: each of these
-    methods of the copy begins with those of the model and leaves its own there, fit() at the end of each epoch too."""
+    """A copy of a model, for the strategy in whose scope this is called, that shares its weights with the model."""
 
     def cloned(layer):
         if isinstance(layer, (tf.keras.layers.Activation, tf.keras.layers.Lambda)):
@@ -13,7 +12,7 @@ def replicated(model):
     copy = tf.keras.models.clone_model(model, clone_function=cloned)
     if len(copy.weights) != len(model.weights):
         raise ValueError("a layer of this model is a part of a model in it too: build both in the strategy's scope")
-    running = []
+    running = []  # Each method below begins with the weights of the model and leaves those of the copy there.
 
     def layers(one):
         return [layer for layer in getattr(one, "layers", ()) if layer.weights]

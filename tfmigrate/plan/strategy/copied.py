@@ -20,7 +20,7 @@ from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.trail import trail_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Instance, Literal, Made, ModelObject, Parallel, Value, options
+from tfmigrate.understand.values import NOTHING, Instance, Literal, Made, ModelObject, Parallel, Value, options
 
 _HELPER = "replicated"
 _LATE = frozenset({codes.GPUS_TOO_LATE, codes.MADE_ELSEWHERE})
@@ -81,7 +81,7 @@ def _place(node: cst.CSTNode, module: Module) -> str:
 
 def _can_be_model(option: Value) -> bool:
     """Whether clone_model() may know how to copy it: no object of a class of the program, and no single layer."""
-    return not isinstance(option, Instance | Made) and not (
+    return option != NOTHING and not isinstance(option, Instance | Made) and not (
         isinstance(option, ModelObject) and any(base.instance is not None for base in option.base_models())
     )
 
