@@ -81,8 +81,10 @@ def _place(node: cst.CSTNode, module: Module) -> str:
 
 def _can_be_model(option: Value) -> bool:
     """Whether clone_model() may know how to copy it: no object of a class of the program, and no single layer."""
-    return option != NOTHING and not isinstance(option, Instance | Made) and not (
-        isinstance(option, ModelObject) and any(base.instance is not None for base in option.base_models())
+    return (
+        option != NOTHING
+        and not isinstance(option, Instance | Made)
+        and not (isinstance(option, ModelObject) and any(base.instance is not None for base in option.base_models()))
     )
 
 
