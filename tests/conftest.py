@@ -177,9 +177,11 @@ def git(*arguments: str, cwd: Path | None = None) -> str:
     return done.stdout
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """For xdist: what takes long comes first, so that no worker is left alone with it at the end; and the tests of a
-    module that share something (a fixture of the module's, which may be a dozen trainings) run in one worker."""
+    module that share something (a fixture of the module's, which may be a dozen trainings) run in one worker. First,
+    since xdist reads the groups in this hook too."""
     items.sort(key=lambda item: item.get_closest_marker("runs_tensorflow") is None)
     for item in items:
         fixtures = item._fixtureinfo.name2fixturedefs.values()

@@ -489,7 +489,7 @@ class TestVerify:
         assert "leave --program and --cwd out" in tfmigrate("verify", "old.ipynb", "new.py", "--cwd", ".").err
         assert "gone.ipynb: no such file" in tfmigrate("verify", "gone.ipynb", "new.py").err
         put("bad.ipynb", b"{}")
-        assert "bad.ipynb: is no notebook of format 4" in tfmigrate("verify", "bad.ipynb", "new.py").err
+        assert "bad.ipynb: is not a notebook of format 4" in tfmigrate("verify", "bad.ipynb", "new.py").err
 
     @pytest.mark.parametrize("missing", ["numpy", "jinja2", "matplotlib"])
     def test_without_the_extra(self, project: Path, missing: str) -> None:

@@ -30,7 +30,10 @@ class Installed:
             '{"url": "https://example.org/tfmigrate", "vcs_info": {"vcs": "git", "commit_id": "abc"}}',
             "pip install 'tfmigrate[verify] @ git+https://example.org/tfmigrate@abc'",
         ),
-        ('{"url": "https://example.org/t.whl", "archive_info": {}}', "pip install 'tfmigrate[verify] @ https://example.org/t.whl'"),
+        (
+            '{"url": "https://example.org/t.whl", "archive_info": {}}',
+            "pip install 'tfmigrate[verify] @ https://example.org/t.whl'",
+        ),
     ],
 )
 def test_where_it_came_from(monkeypatch: pytest.MonkeyPatch, direct_url: str | None, line: str) -> None:

@@ -119,9 +119,7 @@ def _without_unsafe(
         for finding in plans[module].findings
     ):
         return plans
-    safe = _planned(
-        facts, {m: replace(own, ignore=(*own.ignore, *unasked.get(m, ()))) for m, own in settings.items()}
-    )
+    safe = _planned(facts, {m: replace(own, ignore=(*own.ignore, *unasked.get(m, ()))) for m, own in settings.items()})
     return {
         module: replace(plan, findings=_with_withheld(plan.findings, plans[module].findings, unasked.get(module, ())))
         for module, plan in safe.items()

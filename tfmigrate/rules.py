@@ -262,7 +262,7 @@ def _examples(path: Path, body: str, first_line: int) -> tuple[Example, ...]:
         elif kind == "refuse":
             examples.append(Example("refuse", text, text, line, language))
         else:
-            raise RuleError(f"{path}:{line}: `{info}` is no kind of example (before, after, unchanged, refuse)")
+            raise RuleError(f"{path}:{line}: `{info}` is not a kind of example (before, after, unchanged, refuse)")
     if waiting is not None:
         raise RuleError(f"{path}:{waiting[2]}: `{waiting[0]} before` without a `{waiting[0]} after` just below it")
     return tuple(examples)

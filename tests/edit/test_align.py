@@ -58,9 +58,12 @@ def test_continuation_lines_follow_their_bracket(before: str, renamed: str, afte
 
 def test_lines_behind_a_backslash_are_indented_with_their_statement() -> None:
     (file,) = migrate_sources({"train.py": BEHIND_A_BACKSLASH}, Settings())
-    assert """    with strategy.scope():
+    assert (
+        """    with strategy.scope():
         model = build() \\
             if plain else Sequential([Dense(1)])
         model.compile("sgd", \\
                          "mse")
-""" in file.after
+"""
+        in file.after
+    )

@@ -128,9 +128,7 @@ def test_the_whole_job(repository: Path, published: tuple[Path, str]) -> None:
 def ours(tmp_path: Path) -> Path:
     """An interpreter whose `-m tfmigrate` is this checkout; each start is a line in `started`."""
     path = tmp_path / "python"
-    path.write_text(
-        f'#!/bin/sh\necho "$*" >> "{tmp_path}/started"\nPYTHONPATH="{ROOT}" exec "{sys.executable}" "$@"\n'
-    )
+    path.write_text(f'#!/bin/sh\necho "$*" >> "{tmp_path}/started"\nPYTHONPATH="{ROOT}" exec "{sys.executable}" "$@"\n')
     path.chmod(0o755)
     return path
 

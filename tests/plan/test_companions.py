@@ -237,7 +237,7 @@ def test_a_period_that_is_not_one_is_told() -> None:
     [
         ("sess = tf.Session()\nK.set_session(sess)\nprint(sess.graph)\n", "used elsewhere"),
         ("K.set_session(tf.Session(graph=graph))\n", "graph or a target"),
-        ("K.set_session(make())\n", "not in sight"),
+        ("K.set_session(make())\n", "unknown"),
         ("K.set_session(tf.Session(config=tf.ConfigProto(device_count={'GPU': 0})))\n", "device_count"),
         (
             "config = tf.ConfigProto()\nif growing:\n    config.gpu_options.allow_growth = True\n"

@@ -121,7 +121,7 @@ def test_the_decay_comes_along_to_a_fit_in_another_function_or_file() -> None:
             "parallel_model.compile(SGD(lr=0.1), 'mse')\nparallel_model.fit(batches)\n",
             "ReduceLROnPlateau",
         ),
-        (f"{COMPILED}parallel_model.fit(batches, **given)\n", "not in sight"),
+        (f"{COMPILED}parallel_model.fit(batches, **given)\n", "unknown"),
         (COMPILED, "no fit()"),
     ],
 )

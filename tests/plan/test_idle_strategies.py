@@ -134,7 +134,7 @@ UNTOUCHED = {
     + "with on_all_devices():\n"
     + textwrap.indent(BUILT, "    ")
     + FIT,
-    "a function whose caller is not in sight": MADE + "def train():\n" + textwrap.indent(BUILT + FIT, "    "),
+    "a function whose caller is unknown": MADE + "def train():\n" + textwrap.indent(BUILT + FIT, "    "),
     "kept in an object": "class Trainer:\n    def __init__(self):\n        self.strategy = "
     "tf.distribute.MirroredStrategy()\n\n\nTrainer()\n" + BUILT + FIT,
     "returned": "def devices():\n    " + MADE + "    return strategy\n\n\nmine = devices()\n" + BUILT + FIT,

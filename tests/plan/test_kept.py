@@ -1,4 +1,4 @@
-"""A strategy that an object keeps, where no function in sight calls all the methods that build, wrap and compile."""
+"""A strategy that an object keeps, where no known function calls all the methods that build, wrap and compile."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_where_the_number_is_set_again_later_the_model_is_copied() -> None:
 def test_a_model_that_nothing_in_sight_makes_is_said_to_be_none() -> None:
     ((code, message),) = refusals(one(cls(INIT, TRAIN)))
     assert code == "TFM104"
-    assert message == "nothing in sight makes the model before it is wrapped here"
+    assert message == "no known code makes the model before it is wrapped here"
 
 
 def test_several_machines_share_no_strategy_of_an_object() -> None:
@@ -194,7 +194,7 @@ def test_the_attribute_of_a_parameter_that_nobody_passes_is_refused_for_its_call
     ((code, message),) = refusals(one(dedent(spread)))
     assert code == "TFM102"
     assert message == (
-        "the model is `task.net`, and no call in sight passes anything for `task`: migrate the files that call "
+        "the model is `task.net`, and no known call passes anything for `task`: migrate the files that call "
         "spread() together with this one"
     )
 

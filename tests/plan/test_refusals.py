@@ -19,17 +19,17 @@ from keras.utils import multi_gpu_model
 REFUSED = {
     "a parameter names the function whose callers are wanted": (
         "def spread(net, gpus):\n    return multi_gpu_model(net, gpus)\n",
-        "the model is the parameter `net`, and no call in sight passes one: migrate the files that call spread() "
+        "the model is the parameter `net`, and no known call passes one: migrate the files that call spread() "
         "together with this one, or let them build the model in a strategy's scope",
     ),
     "an object is made by calling its class": (
         "class Trainer:\n    def __init__(self, net):\n        self.net = multi_gpu_model(net, 2)\n",
-        "the model is the parameter `net`, and no call in sight passes one: migrate the files that call Trainer() "
+        "the model is the parameter `net`, and no known call passes one: migrate the files that call Trainer() "
         "together with this one, or let them build the model in a strategy's scope",
     ),
     "a name that nothing defines": (
         "parallel = multi_gpu_model(tower, 2)\n",
-        "the model is the name tower, which nothing in sight defines: define it, or import it by its name",
+        "the model is the name tower, which no file given defines: define it, or import it by its name",
     ),
     "a misspelt module": (
         "def spread():\n    return keras.util.multi_gpu_model(Sequential([Dense(1)]), 2)\n",
@@ -40,8 +40,8 @@ REFUSED = {
         "class Trainer:\n    def __init__(self):\n        self.net, self.optimizer = net()\n\n"
         "    def train(self, gpus):\n        parallel = multi_gpu_model(self.net, gpus)\n"
         '        parallel.compile(self.optimizer, "mse")\n',
-        "its optimizer or a part of its model is made where no common caller is in sight: line 8 of train.py and "
-        "line 15 of train.py, in __init__()",
+        "its optimizer or a part of its model is made elsewhere, and no caller of both was found: line 8 of "
+        "train.py and line 15 of train.py, in __init__()",
     ),
 }
 

@@ -42,7 +42,7 @@ def convert(old: Path, new: Path, plain_model: Path | None = None) -> Converted:
     try:
         source = h5py.File(old, "r")
     except OSError as error:
-        raise UserError(f"{old}: is no HDF5 file that can be read: {error.strerror or error}") from None
+        raise UserError(f"{old}: is not an HDF5 file that can be read: {error.strerror or error}") from None
     with source, new_file(new) as unfinished:
         found = parallel.read(source, old)
         plain = assigned(found, model, old)
@@ -53,7 +53,7 @@ def convert(old: Path, new: Path, plain_model: Path | None = None) -> Converted:
                     layouts.link_by_class(target, plain)
                 except layouts.NoPlace as layer:
                     raise UserError(
-                        f"{old}: where a {ENDING} file keeps the weights of the layer {layer} cannot be told; "
+                        f"{old}: where a {ENDING} file keeps the weights of the layer {layer} cannot be determined; "
                         f"write to a name that ends in .h5 alone, which load_weights of both Keras versions reads"
                         + ("" if found.model or model else ", or give the plain model's architecture with --model")
                     ) from None

@@ -63,7 +63,12 @@ COMMANDS = ("check", "checkpoint", "explain", "fix", "runtimes", "server", "veri
 
 def commands() -> dict[str, click.Command]:
     """All commands, by name."""
-    return {name: getattr(import_module(f"tfmigrate.cli.{name}"), name) for name in COMMANDS}
+    return {name: _command(name) for name in COMMANDS}
+
+
+def _command(name: str) -> click.Command:
+    command: click.Command = getattr(import_module(f"tfmigrate.cli.{name}"), name)
+    return command
 
 
 class _Commands(click.Group):
@@ -71,7 +76,7 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return getattr(import_module(f"tfmigrate.cli.{cmd_name}"), cmd_name) if cmd_name in COMMANDS else None
+        return _command(cmd_name) if cmd_name in COMMANDS else None
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

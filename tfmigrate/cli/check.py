@@ -50,16 +50,14 @@ def check(
     if show_files:
         write("".join(f"{path}\n" for path in migrate.files(paths_of(paths, changed), chosen)))
         return 0
-    if paths == ("-",) and not add_skips:
-        paths = (stdin_filename,)
-        result = result_of(migrate.migrate_bytes(read_stdin(), stdin_filename, chosen))
-    elif add_skips:
+    if add_skips:
         return _add_skips(paths_of(paths, changed), choices)
-    elif write_baseline:
+    if paths == ("-",):
+        result = result_of(migrate.migrate_bytes(read_stdin(), stdin_filename, chosen))
+        return _shown(result, (stdin_filename,), choices)
+    if write_baseline:
         return _write_baseline(_checked(paths_of(paths, changed), choices), write_baseline)
-    else:
-        return _report(paths, changed, choices)
-    return _shown(result, paths, choices)
+    return _report(paths, changed, choices)
 
 
 def _report(paths: tuple[str, ...], changed: str | None, choices: Choices) -> int:

@@ -94,6 +94,10 @@ def verify(
         signal.signal(ending, signal.default_int_handler)
     if pull_request and form != "text":
         raise click.UsageError(f"--pull-request prints Markdown; leave --format {form} out")
+    if batch is None and old is None:
+        raise click.UsageError("Missing argument 'OLD'.")
+    if batch is not None and (old is not None or pull_request or options["time_limit"]):
+        raise click.UsageError("--batch has its programs in a file; leave OLD, --pull-request and --time-limit out")
     try:
         from tfmigrate.verify.report import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
     except ModuleNotFoundError as error:
@@ -107,13 +111,8 @@ def verify(
         if batch is not None:
             from tfmigrate.cli import batch as batches
 
-            if old is not None or pull_request or options["time_limit"]:
-                raise click.UsageError(
-                    "--batch has its programs in a file; leave OLD, --pull-request and --time-limit out"
-                )
             return batches.verify_all(batch, folder or Path("verified"), form, options, where)
-        if old is None:
-            raise click.UsageError("Missing argument 'OLD'.")
+        assert old is not None
         report = verified(old, new, options, folder, where)
     # Names of layers, and above all what the scripts died of, are text from others.
     _show_verdict(everywhere(report), folder, "pull request" if pull_request else form)

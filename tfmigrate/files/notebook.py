@@ -160,16 +160,16 @@ class Notebook:
 def read(text: str) -> Notebook:
     """The notebook that `text` is. One in another language than Python has an empty program.
 
-    Raises SourceError when it is no notebook of format 4.
+    Raises SourceError when it is not a notebook of format 4.
     """
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise SourceError(f"is no notebook: {error}; open it in Jupyter and save it") from None
+        raise SourceError(f"is not a notebook: {error}; open it in Jupyter and save it") from None
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):
         raise SourceError(
-            "is no notebook of format 4 (it has no cells); convert it with: jupyter nbconvert --to notebook --inplace"
+            "is not a notebook of format 4 (no cells); convert it with: jupyter nbconvert --to notebook --inplace"
         )
     return Notebook(text, tuple(_code_cells(text, cells) if _is_python(document) else ()))
 

@@ -32,7 +32,7 @@ def decode(data: bytes) -> Source:
     Raises SourceError (without the file's name) when the bytes are no such text.
     """
     if b"\0" in data:
-        raise SourceError("holds null bytes, so it is no Python source (UTF-16 perhaps?); save it as UTF-8")
+        raise SourceError("holds null bytes, so it is not Python source (UTF-16 perhaps?); save it as UTF-8")
     try:
         encoding = _encoding(data)
         text = data.decode(encoding)

@@ -101,7 +101,7 @@ def _new_instance(state: State, cls: ClassValue) -> Instance | ModelObject:
 def walk_methods(walker: Walker, cls: ClassValue, mentioned: Container[str]) -> None:
     """Walk the methods that nothing called on this class, inherited too: __init__ first, inner helpers last.
 
-    Who calls them, and in which order, is not in sight: what sets an attribute is walked before what reads it.
+    Who calls them, and in which order, is unknown: what sets an attribute is walked before what reads it.
     `mentioned`: every name that the program mentions.
     """
     state = walker.state

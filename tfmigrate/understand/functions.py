@@ -57,7 +57,7 @@ def define(walker: Walker, unit: cst.FunctionDef, owner: ClassValue | None = Non
 
 
 def walk_lambda(walker: Walker, node: cst.Lambda) -> FunctionValue:
-    """A lambda is walked where it stands, since what calls it is seldom in sight."""
+    """A lambda is walked where it stands, since what calls it is seldom known."""
     state = walker.state
     function = FunctionValue(node, state.frame)
     if node not in state.entered:
@@ -97,7 +97,7 @@ def enter(
 ) -> Value:
     """Walk a function's body with these arguments and return what it returns.
 
-    `call`: where its caller stands; None for what nothing in sight calls.
+    `call`: where its caller stands; None for what no known code calls.
     """
     state = walker.state
     state.entered.add(function.node)

@@ -95,7 +95,7 @@ def parameters_of(function: cst.FunctionDef | cst.Lambda) -> list[str]:
 
 
 def named(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[str, cst.Arg]]:
-    """Each argument with its parameter's name, in order of appearance; "" for one that has no parameter in sight."""
+    """Each argument with its parameter's name, in order of appearance; "" for one without a known parameter."""
     for position, arg in enumerate(args):
         place = parameters[position] if position < len(parameters) else ""
         yield arg.keyword.value if arg.keyword is not None else place, arg

@@ -8,7 +8,7 @@ from tfmigrate.understand.values import Frame
 
 
 def misfit(frame: Frame) -> str | None:
-    """Why Python refuses the call of an activation, in words; None where it fits, or its arguments are not in sight."""
+    """Why Python refuses the call of an activation, in words; None where it fits, or its arguments are unknown."""
     function, call = frame.function, frame.call_node
     if not isinstance(function, cst.FunctionDef) or call is None or any(arg.star for arg in call.args):
         return None

@@ -105,7 +105,7 @@ class State:
         """The modules out of sight of which a module imports everything, in order."""
         self.inner: dict[tuple[Module, Value, str], Value] = {}
         """The attributes that `import a.b.c` gave to packages, in the module where it stands, as far as a package on
-        the way has no `__init__.py` in sight."""
+        the way has no known `__init__.py`."""
         self.effects = 0
         """How many attributes were set, models compiled or trained, and parallel ones used so far: a function that
         does any of this is walked again at each call. One that loads weights into what it builds is not."""
@@ -123,7 +123,7 @@ class State:
         return Site(self.frame, self.unit)
 
     def lookup(self, name: str) -> Value | None:
-        """What a variable stands for here; None where nothing in sight binds it."""
+        """What a variable stands for here; None where no known code binds it."""
         member = self.class_body.members.get(name) if self.class_body is not None else None
         if member is not None:
             return member
@@ -142,7 +142,7 @@ class State:
         self.store[(frame, name)] = value
 
     def attribute(self, owner: Instance | ModelObject | Opaque | Parameter, name: str) -> Value | None:
-        """What an attribute of an object was set to; None where nothing in sight set it."""
+        """What an attribute of an object was set to; None where no known code set it."""
         found = self.store.get((owner, name))
         self._reads[(owner, name)] = found
         return found

@@ -115,7 +115,7 @@ class Partial(Opaque):
 
 
 def unbound(name: str) -> Opaque:
-    """What a name is that nothing in sight binds: a builtin, or one that a module out of sight brings."""
+    """What a name is that no known code binds: a builtin, or one that an unknown module brings."""
     return Opaque(f"the name {name}")
 
 
@@ -131,7 +131,7 @@ class Visible:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a function nobody in sight calls."""
+    """A parameter of a function without a known caller."""
 
     frame: Frame
     name: str

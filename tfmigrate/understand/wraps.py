@@ -77,9 +77,7 @@ def wrap(
     return Parallel(found)
 
 
-def _paired(
-    args: Sequence[cst.Arg], arguments: Arguments
-) -> Iterator[tuple[cst.Arg, tuple[str | None, Value]]]:
+def _paired(args: Sequence[cst.Arg], arguments: Arguments) -> Iterator[tuple[cst.Arg, tuple[str | None, Value]]]:
     """Each argument as it is written, with what it passes; `**` passes as many as its dict is known to hold."""
     more = len(arguments) - len(args)
     values = iter(arguments)
@@ -99,7 +97,7 @@ def _asked_for(state: State, gpus: cst.BaseExpression | None) -> bool:
 
 
 def _as_model(state: State, value: Value, node: cst.Call) -> Value:
-    """What is wrapped, which can only be a model: no None, and an object of a class whose base is not in sight."""
+    """What is wrapped, which can only be a model: no None, and an object of a class with an unknown base."""
     found: list[Value] = []
     for option in options(value):
         if isinstance(option, Instance) and option.site is not None and any(option.cls.unknown_bases()):

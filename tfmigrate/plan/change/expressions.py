@@ -51,7 +51,7 @@ class Carrier:
     def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> Written | None:
         """What gives the same value as `node` (standing at `source`) just before the unit `before` of `target`.
 
-        None where that cannot be shown: a name is bound in between, or in a loop, or its caller is not in sight.
+        None where that cannot be shown: a name is bound in between, or in a loop, or its caller is unknown.
         """
         try:
             return self._meaning(node, source, _Way(target, before))
@@ -286,7 +286,7 @@ class Carrier:
     def attribute_made(self, name: str, source: Site, way: _Way) -> Written:
         """What the object whose method `source` stands in was given for an attribute where it was made, anywhere.
 
-        Raises _Unavailable where not `__init__` alone sets it, or the object's making is not in sight.
+        Raises _Unavailable where not `__init__` alone sets it, or it is unknown what makes the object.
         """
         made = source.frame.receiver
         made = made.instance if isinstance(made, ModelObject) else made

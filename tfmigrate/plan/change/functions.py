@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import libcst as cst
@@ -15,17 +15,18 @@ from tfmigrate.walk import walk
 
 def with_function(
     module: Module,
-    code: str,
+    code: Callable[[], str],
     users: Iterable[cst.CSTNode],
     changes: Iterable[CallChange],
     rank: Rank = Rank.RULE,
 ) -> Iterator[CallChange]:
-    """The changes, which make `users` call the function that `code` defines; the first of them brings it along."""
+    """The changes, which make `users` call the function that `code()` defines; the first of them brings it along. Most
+    programs need none, and to write one takes long: `code` is called where there are changes."""
     changes = list(changes)
     if not changes:
         return
     first, *others = changes
-    yield replace(first, more=(*first.more, Insert(place_for_function(module, users), code, rank=rank)))
+    yield replace(first, more=(*first.more, Insert(place_for_function(module, users), code(), rank=rank)))
     yield from others
 
 

@@ -75,7 +75,7 @@ class Restarts:
                 if _may_keep_a_place(value):
                     return f"it is given `{facts.module.code(arg.value)}`, which may keep a place"
         for function in options(facts.values.get(maker.func, Literal(None))):
-            problem = self.objection(function) if isinstance(function, FunctionValue) else "it is not in sight"
+            problem = self.objection(function) if isinstance(function, FunctionValue) else "its definition is unknown"
             if problem is not None:
                 return problem
         return None
@@ -87,7 +87,7 @@ class Restarts:
         """
         facts, node = self.modules.get(function.module), function.node
         if facts is None or not isinstance(node, cst.FunctionDef):
-            return "what it calls is not in sight"
+            return "what it calls is unknown"
         if node.decorators or node.asynchronous is not None:
             return "it is decorated"
         read = set() if read is None else read
@@ -154,10 +154,10 @@ class _Body:
             yield from (objection for objection in inner if objection is not None)
         elif isinstance(call.func, cst.Name):
             if call.func.value not in _BUILTINS:
-                yield f"what `{call.func.value}()` does is not in sight"
+                yield f"what `{call.func.value}()` does is unknown"
         elif isinstance(call.func, cst.Attribute):
             if call.func.attr.value not in _READING and not self._is_own(call.func.value):
-                yield f"what `{self._code(call.func)}()` does is not in sight"
+                yield f"what `{self._code(call.func)}()` does is unknown"
 
     def _is_own(self, node: cst.BaseExpression) -> bool:
         """Whether the function itself makes what an expression stands for: a call's result, a literal, a list."""
@@ -174,7 +174,7 @@ class _Body:
 
 
 def _may_keep_a_place(value: Value) -> bool:
-    """Iterators, objects with methods, and parameters of functions that nobody in sight calls."""
+    """Iterators, objects with methods, and parameters of functions without a known caller."""
     if isinstance(value, Opaque) and isinstance(value.node, cst.Call):
         func = value.node.func
         name = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""

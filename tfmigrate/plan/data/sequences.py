@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -58,8 +59,12 @@ def check(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
     loaded = any(not keywords(call).keys().isdisjoint(LOADING) for call in wrapped)
     own_names, indent = {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent
-    # The loop copies in how many threads or processes the Sequence is loaded.
-    code = definition("epochs", own_names, indent, leave_out=lambda unit: isinstance(unit, cst.For) and not loaded)
+
+    def is_needless(unit: cst.BaseStatement) -> bool:
+        """The loop copies in how many threads or processes the Sequence is loaded."""
+        return isinstance(unit, cst.For) and not loaded
+
+    code = partial(definition, "epochs", own_names, indent, leave_out=is_needless)
     yield from with_function(facts.module, code, wrapped, wrapped.values())
 
 

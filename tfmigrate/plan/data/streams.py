@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import libcst as cst
 
@@ -25,7 +26,7 @@ from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Lit
 _HELPER = "as_dataset"
 _KEPT = "as_dataset_of"
 _NONE = Literal(None)
-_OUT_OF_SIGHT = "where it is made is not in sight"
+_UNKNOWN = "where it is made is unknown"
 _AGAIN = "; each validation begins it anew, where old Keras went on from where the last one stopped"
 
 
@@ -48,7 +49,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
     for call, paths in _streams(facts):
         given, values = paths[0], [value for path in paths for value in path.values]
         maker = _maker(given.node, facts, scopes)
-        problem = _problem(maker, given.steps, facts, restarts) if maker is not None else _OUT_OF_SIGHT
+        problem = _problem(maker, given.steps, facts, restarts) if maker is not None else _UNKNOWN
         if not all(map(_is_stream, values)):
             problem = problem or "it may be something else"
         if maker is not None and problem is None:
@@ -70,12 +71,14 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             told.setdefault(call, problem or "")
     indent = facts.module.tree.default_indent
     own_names = {"tf": tf, _KEPT: kept}
-    code = definition(_KEPT, own_names, indent, leave_out=lambda unit: _asks_for_none(unit) and not some_are_none)
+    code = partial(
+        definition, _KEPT, own_names, indent, leave_out=lambda unit: _asks_for_none(unit) and not some_are_none
+    )
     yield from with_function(facts.module, code, taken, taken.values())
     for call, name in _elsewhere(facts).items():
         message = (
-            f"{name}() is not in sight: if it is a Python generator, Keras 3 under a strategy skips some of its "
-            "batches; give tfmigrate the folder that it lies in too, or hand over a Sequence or a tf.data.Dataset"
+            f"the definition of {name}() was not found: if it is a Python generator, Keras 3 under a strategy skips "
+            "some of its batches; give tfmigrate the folder that it lies in too, or use a Sequence or a tf.data.Dataset"
         )
         yield CallChange(codes.PYTHON_GENERATOR, call, message, action="warn")
     for call, problem in told.items():
@@ -94,7 +97,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             f"loses none{again}"
         )
         changes.append(CallChange(codes.PYTHON_GENERATOR, maker, message, edit))
-    code = definition(_HELPER, {"tf": tf, _HELPER: helper}, indent)
+    code = partial(definition, _HELPER, {"tf": tf, _HELPER: helper}, indent)
     yield from with_function(facts.module, code, makers, changes)
 
 

@@ -151,7 +151,7 @@ def _is_distributed(part: EstimatorPart) -> bool:
 
 
 def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
-    """A RunConfig that distributes, and that nothing in sight takes: its Estimator would be overlooked."""
+    """A RunConfig that distributes, and that no known code takes: its Estimator would be overlooked."""
     taken = {
         option
         for part in facts.estimators
@@ -223,7 +223,7 @@ class _Whole(StrategyReader, CallPlanner):
         uses = self._uses()
         trainings = [use for use in uses if use.method in TRAINS]
         if not trainings:
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "no call that trains it is in sight")
+            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "no call that trains it was found")
         self._trained_before_it_is_read(uses, trainings)
         self._escapes({use.call for use in uses})
         scope = self.strategy = self._scope_of(config, strategy)
@@ -306,7 +306,7 @@ class _Whole(StrategyReader, CallPlanner):
                             raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
 
     def _rename(self) -> None:
-        """`estimator = ...` is a model from now on, by name too, where every mention of the name is in sight."""
+        """`estimator = ...` is a model from now on, by name too, where every mention of the name is known."""
         line = self._unit
         if not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign):
             return

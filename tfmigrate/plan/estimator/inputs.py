@@ -114,7 +114,7 @@ class Inputs:
         if isinstance(node, cst.Lambda):
             self._no_parameters(node, module)
             if not isinstance(node.body, cst.Call):
-                raise self._refuse(module, node, "this lambda is no call of an input function")
+                raise self._refuse(module, node, "this lambda does not call an input function")
             return self._called(node.body, module, role, limited, use, count)
         partial = self._partial(node, module)
         if partial is not None and partial is node:
@@ -133,7 +133,7 @@ class Inputs:
         if isinstance(function.node, cst.Lambda):
             body = function.node.body
             if not isinstance(body, cst.Call):
-                raise self._refuse(function.module, function.node, "this lambda is no call of an input function")
+                raise self._refuse(function.module, function.node, "this lambda does not call an input function")
             value = self._value(function.module, body.func)
             if isinstance(value, FunctionValue):
                 self._staying(body, value, body.args, role, limited, use)

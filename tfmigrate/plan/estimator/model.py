@@ -106,7 +106,7 @@ class _Reader(TrainingReader, NetworkReader):
         operations = evaluated.entry("eval_metric_ops") if evaluated is not None else None
         if operations is not None:
             if operations.kind != "dict":
-                raise self._refuse(codes.ESTIMATOR_METRIC, function, "eval_metric_ops is no plain dict of metrics")
+                raise self._refuse(codes.ESTIMATOR_METRIC, function, "eval_metric_ops is not a plain dict of metrics")
             for name, metric in operations.entries:
                 if metric.kind != "metric":
                     raise self._refuse(
@@ -411,7 +411,7 @@ class _Reader(TrainingReader, NetworkReader):
             self._remove(small)
         elif isinstance(call, cst.Call) and self._talks(call):
             if not all(map(self._stays, call.args)):
-                self._plan.notes.append((small, "this message is no longer written: it tells of the mode or the data"))
+                self._plan.notes.append((small, "this message is no longer written: it reports the mode or the data"))
                 self._remove(small)
             elif self._modes != MODES:
                 self._remove(small)
@@ -565,7 +565,7 @@ class _Reader(TrainingReader, NetworkReader):
             thing = self._read(element.value)
             key = text_of(element.key) if isinstance(element, cst.DictElement) else None
             if key is None and thing.kind != "plain":
-                raise self._refuse(codes.NO_KERAS_LAYER, node, "a key of this dict is no plain string")
+                raise self._refuse(codes.NO_KERAS_LAYER, node, "a key of this dict is not a plain string")
             entries.append((key or "", thing))
         if all(thing.kind == "plain" for _, thing in entries):
             return PLAIN

@@ -43,7 +43,7 @@ class NetworkReader(Reader):
                 "a layer is put on what is computed here; write it as the `activation=` of the layer before",
             )
         if thing.kind not in ("tensor", "tensors"):
-            raise self._refuse(codes.NO_KERAS_LAYER, node, f"`{self._module.code(node)}` is no tensor of a layer")
+            raise self._refuse(codes.NO_KERAS_LAYER, node, f"`{self._module.code(node)}` is not a layer's tensor")
         return node
 
     def _layer_function(self, node: cst.Call, layer: Layer) -> Thing:
@@ -111,9 +111,7 @@ class NetworkReader(Reader):
         if not layer.training or self._follows_mode(node, training):
             return False
         if layer.keras != "Dropout":
-            raise self._refuse(
-                codes.NO_KERAS_LAYER, node, "this batch normalization is not told when training is under way"
-            )
+            raise self._refuse(codes.NO_KERAS_LAYER, node, "this batch normalization gets no `training` argument")
         return True
 
     def _layer_code(self, node: cst.Call, layer: Layer, given: Mapping[str, cst.Arg]) -> Code:
@@ -163,7 +161,7 @@ class NetworkReader(Reader):
             if symbol is not None and symbol in ACTIVATIONS:
                 return Written.of(f"{self._quote}{ACTIVATIONS[symbol]}{self._quote}")
             if symbol is not None:
-                raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is no activation that Keras has by name")
+                raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not an activation of Keras")
         if name.endswith("initializer"):
             call = node if isinstance(node, cst.Call) else None
             symbol = self._symbol(call.func) if call is not None else symbol
@@ -184,7 +182,7 @@ class NetworkReader(Reader):
                 ]
                 return Written.of(f"{self._tf}.keras.initializers.{keras}(", Written.joined(inside, ", "), ")")
             if symbol is not None and not symbol.startswith("keras.initializers."):
-                raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is no initializer that is known here")
+                raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not a known initializer")
         self._needs_plain(node)
         return None
 

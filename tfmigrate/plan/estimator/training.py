@@ -162,7 +162,7 @@ class TrainingReader(Reader):
             raise self._refuse(codes.ESTIMATOR_OPTIMIZER, node, "minimize() is given more than the loss and the step")
         loss = self._read(given["loss"].value)
         if loss.kind != "loss":
-            raise self._refuse(codes.ESTIMATOR_LOSS, node, "what is minimised is no loss that is understood")
+            raise self._refuse(codes.ESTIMATOR_LOSS, node, "what is minimised is not a loss that this tool can follow")
         if "global_step" not in given:
             raise self._refuse(
                 codes.ESTIMATOR_OPTIMIZER,

@@ -142,7 +142,7 @@ def say_compiled_out_of_sight(home: Home, facts: ProgramFacts, drafts: Mapping[M
             drafts[place.site.frame.module].say(
                 codes.COMPILED_OUT_OF_SIGHT,
                 place.call,
-                "the model is compiled nowhere in sight: wherever that is, Keras 3 wants compile() and the "
+                "no compile() of this model was found: wherever it is, Keras 3 wants compile() and the "
                 "optimizer inside `with model.distribute_strategy.scope():`",
                 "warn",
             )
@@ -190,6 +190,6 @@ def say_undefined(wrap: Wrap, draft: Draft) -> None:
         draft.say(
             codes.UNDEFINED_NAME,
             wrap.call,
-            "nothing in sight defines multi_gpu_model here, so this line was a NameError: it is taken for Keras's",
+            "nothing defines multi_gpu_model here, so this line raised a NameError: it is taken for Keras's",
             "warn",
         )

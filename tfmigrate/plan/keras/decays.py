@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import libcst as cst
 
@@ -115,7 +116,7 @@ def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
         new = (f"{name}(", *code.code, ")")
         edit = _with_callback(call, given.value if given is not None else None, new, draft.facts)
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
-    helper = definition("decaying", {"tf": draft.tf, _HELPER: name}, module.tree.default_indent)
+    helper = partial(definition, "decaying", {"tf": draft.tf, _HELPER: name}, module.tree.default_indent)
     yield from with_function(module, helper, calls, changes)
 
 
@@ -202,7 +203,7 @@ class _Training:
         return [use for use in self._facts.uses if use.method in TRAINING and use.models & models]
 
     def others(self, call: cst.Call) -> bool:
-        """Whether the models of an optimizer are compiled with another one too, or one that is not in sight."""
+        """Whether the models of an optimizer are compiled with another one too, or one that is unknown."""
         models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
         return any(
             {node for _, node in use.optimizers} != {call}
@@ -222,15 +223,15 @@ class _Training:
         return None
 
     def may_set_rate_of(self, call: cst.Call) -> str | None:
-        """What may set it, in words: callbacks that are not in sight, or training that is not."""
+        """What may set it, in words: unknown callbacks, or unknown training."""
         uses = self.uses(call)
         if not uses:
-            return "no fit() of its model is in sight, whose callbacks may set it"
+            return "no fit() of its model was found, and its callbacks may set the rate"
         for use in uses:
             for value in self._callbacks(use):
                 if not self._is_harmless(value):
                     place = self._place(self._home(use), use.call)
-                    return f"the {use.method}() at {place} gets callbacks that are not in sight, which may set it"
+                    return f"the {use.method}() at {place} gets unknown callbacks, which may set it"
         return None
 
     def _home(self, use: Use) -> Facts:

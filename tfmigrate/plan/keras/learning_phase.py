@@ -31,7 +31,7 @@ def check(context: Context) -> Iterator[CallChange]:
         assert small is not None
         phase = _phase(call, facts)
         if phase == 1:
-            message = "layers are told by fit() that they train: set_learning_phase(1) says nothing more"
+            message = "fit() tells layers that they train: set_learning_phase(1) adds nothing"
             if used & _INFERENCE or used & TRAINING:
                 message += "; evaluation and predictions, which it put into training mode too, are as they are meant"
             yield CallChange(codes.LEARNING_PHASE, call, message, Remove(small))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import partial
 
 import libcst as cst
 
@@ -96,7 +97,7 @@ def batch_losses(
         )
         for node, function in whole.items()
     )
-    code = definition(_HELPER, {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent)
+    code = partial(definition, _HELPER, {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent)
     yield from with_function(facts.module, code, whole, changes, Rank.LOSS)
 
 
@@ -128,9 +129,9 @@ def hidden_losses(facts: Facts) -> Iterator[CallChange]:
                 continue
             seen.update(walk(part))
             message = (
-                f"{name} is not in sight: if it computes over the whole batch or returns one number, each replica "
-                "would have its own part, and Keras 3 would multiply the number; give tfmigrate the folder that it "
-                "lies in too, or make sure that it returns one value for each sample"
+                f"the definition of {name} was not found: if it computes over the whole batch or returns one "
+                "number, each replica would have its own part, and Keras 3 would multiply the number; give tfmigrate "
+                "the folder that it lies in too, or make sure that it returns one value for each sample"
             )
             yield CallChange(codes.BATCH_LOSS, part, message, action="warn")
 

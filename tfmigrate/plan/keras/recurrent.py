@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 
 import libcst as cst
 
@@ -112,7 +113,7 @@ def _hard_sigmoids(
     facts: Facts, found: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]], tf: str
 ) -> Iterator[CallChange]:
     """'hard_sigmoid' was 0.2 x + 0.5 and is x / 6 + 0.5 in Keras 3: a function of its own keeps the old one."""
-    code = definition(_NAME, {"tf": tf}, facts.module.tree.default_indent)
+    code = partial(definition, _NAME, {"tf": tf}, facts.module.tree.default_indent)
     message = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
     changes = [
         CallChange(codes.RECURRENT_DEFAULTS, node, message, Revision(call, set=tuple((key, _NAME) for key in keys)))

@@ -115,8 +115,8 @@ def checkpoint_files(
         by_name = keywords(call).get("by_name")
         if by_name is not None and not is_false(by_name.value):
             message = (
-                "Keras 3 takes `by_name` for old .h5 files only: it goes with the ending, and the layers are matched "
-                "as they were saved; a model with other layers than the one that was saved no longer loads"
+                "Keras 3 takes `by_name` for old .h5 files only: it is removed with the ending, and the layers are "
+                "matched as they were saved; a model with other layers than the one that was saved no longer loads"
             )
             yield CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
     opened = {
@@ -245,7 +245,7 @@ def model_folders(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
 
 
 def _path_text(call: cst.Call, position: int, name: str, facts: Facts, scopes: Scopes) -> str | None:
-    """What a path argument ends with; None where that is not in sight."""
+    """What a path argument ends with; None where that is unknown."""
     positional = [arg for arg in call.args if arg.keyword is None and not arg.star]
     arg = keywords(call).get(name) or (positional[position] if position < len(positional) else None)
     literal = ending_of(arg.value, facts, scopes) if arg is not None else None

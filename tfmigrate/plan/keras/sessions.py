@@ -164,7 +164,7 @@ class _Reading:
         if isinstance(node, cst.Name):
             node, scope = self._only_value(node, scope), scope
         if not isinstance(node, cst.Call):
-            raise _NotOnlySettings("where it was made is not in sight")
+            raise _NotOnlySettings("where it was made is unknown")
         if _name(self._facts, node.func) in _SESSIONS:
             arguments = keywords(node)
             if has_stars(node) or len(arguments) != len(node.args) or set(arguments) - {"config"}:
@@ -177,12 +177,12 @@ class _Reading:
     def _function(self, node: cst.Call, scope: LexicalScope) -> None:
         """A function that does nothing but make the session goes with it."""
         if not isinstance(node.func, cst.Name) or node.args:
-            raise _NotOnlySettings("where it was made is not in sight")
+            raise _NotOnlySettings("where it was made is unknown")
         mentions = self._scopes.of_variable(node.func.value, scope)
         bindings = [mention for mention in mentions if mention.binds]
         function = bindings[0].unit if len(bindings) == 1 else None
         if not isinstance(function, cst.FunctionDef) or len(mentions) != 2 or function.decorators:
-            raise _NotOnlySettings("where it was made is not in sight")
+            raise _NotOnlySettings("where it was made is unknown")
         inner = self._scopes.by_node[function]
         body = units_of(function.body)
         last = body[-1]
@@ -212,7 +212,7 @@ class _Reading:
     def _taken(self, binding: Occurrence) -> cst.BaseExpression:
         value = assigned(binding)
         if value is None or not isinstance(binding.unit, cst.SimpleStatementLine):
-            raise _NotOnlySettings("where it was made is not in sight")
+            raise _NotOnlySettings("where it was made is unknown")
         self._check_unconditional(binding.unit)
         for small in binding.unit.body:
             if isinstance(small, cst.Assign) and small.value is value:
@@ -237,7 +237,7 @@ class _Reading:
                 if mention.node is not node and not mention.binds:
                     self._assignment(mention)
         if not isinstance(value, cst.Call) or _name(self._facts, value.func) != _CONFIG or has_stars(value):
-            raise _NotOnlySettings("its settings are not in sight")
+            raise _NotOnlySettings("its settings are unknown")
         for key, arg in keywords(value).items():
             made = _name(self._facts, arg.value.func) if isinstance(arg.value, cst.Call) else ""
             if key == "gpu_options" and isinstance(arg.value, cst.Call) and made == _OPTIONS:

@@ -59,7 +59,7 @@ def missing_names(
 
 def _without_import(told: CallChange, alias: cst.ImportAlias | None) -> CallChange:
     assert alias is not None
-    message = f"{told.message.partition(': ')[0]}, and nothing here uses it: its import goes"
+    message = f"{told.message.partition(': ')[0]}, and nothing here uses it: its import is removed"
     return replace(told, message=message, action="rewrite", edit=Remove(alias))
 
 

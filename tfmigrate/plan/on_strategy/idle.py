@@ -60,7 +60,7 @@ def _is_made_before(strategy: StrategyObject, use: Use) -> bool:
 
 
 def _is_idle(strategy: StrategyObject, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> bool:
-    """Whether every mention of a strategy is in sight and enters no scope that holds anything."""
+    """Whether every mention of a strategy is known and enters no scope that holds anything."""
     module, frame = strategy.site.frame.module, strategy.site.frame
     small = only_statement(strategy.site.unit)
     if not isinstance(small, cst.Assign) or small.value is not strategy.node or len(small.targets) != 1:

@@ -72,7 +72,7 @@ class Scoping:
         return entered[-1].strategies if entered else frozenset()
 
     def outside(self, site: Site, strategies: Collection[StrategyObject]) -> bool:
-        """Whether a place surely stands in no scope. A function nobody in sight calls may be called in one."""
+        """Whether a place surely stands in no scope. A function without a known caller may be called in one."""
         if self.strategies(site) != frozenset() or self._does_without(site, strategies):
             return False
         frame = outermost(site)

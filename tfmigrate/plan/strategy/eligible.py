@@ -128,7 +128,7 @@ def _needed_elsewhere(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> di
         for statement, _ in import_statements(module):
             if isinstance(statement, cst.ImportFrom) and links.source(statement, module) is None:
                 accounted.update(walk(statement.module) if statement.module is not None else ())
-            else:  # What comes from a module in sight is followed.
+            else:  # What comes from a known module is followed.
                 accounted.update(walk(statement))
         for node in module.nodes:
             if node in accounted:

@@ -202,25 +202,25 @@ def template_problem(wrap: Wrap) -> str | None:
     for option in options(wrap.template):
         if isinstance(option, Parameter):
             return (
-                f"the model is the parameter `{option.name}`, and no call in sight passes one: migrate the files that "
+                f"the model is the parameter `{option.name}`, and no known call passes one: migrate the files that "
                 f"{_called(option.frame)} together with this one, or let them build the model in a strategy's scope"
             )
         if isinstance(option, Opaque) and option == unbound(option.origin.removeprefix("the name ")):
-            return f"the model is {option.origin}, which nothing in sight defines: define it, or import it by its name"
+            return f"the model is {option.origin}, which no file given defines: define it, or import it by its name"
         if isinstance(option, Opaque) and not option.sites:
-            return f"the model is {option.origin}, whose construction is not in sight"
+            return f"the model is {option.origin}, whose construction is unknown"
         if option == NOTHING:
-            return "nothing in sight makes the model before it is wrapped here"
+            return "no known code makes the model before it is wrapped here"
         if isinstance(option, Method) and isinstance(option.receiver, Parameter):
             holder = option.receiver.name
             return (
-                f"the model is `{holder}.{option.name}`, and no call in sight passes anything for `{holder}`: migrate "
+                f"the model is `{holder}.{option.name}`, and no known call passes anything for `{holder}`: migrate "
                 f"the files that {_called(option.receiver.frame)} together with this one"
             )
         if isinstance(option, Method):
             return f"the model is the attribute `{option.name}` of something that was not followed"
         if isinstance(option, Instance):
-            return f"the model is an instance of {option.cls.node.name.value}, which is no Keras model class"
+            return f"the model is an instance of {option.cls.node.name.value}, which is not a Keras model class"
         if not isinstance(option, ModelObject | Parallel | Opaque | Made):
             return "what is passed as the model was not recognised as one"
         if isinstance(option, Made) and option.kind == "layer" and not option.models:

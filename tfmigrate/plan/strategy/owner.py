@@ -89,7 +89,7 @@ def homes_of(
         frame = keepers[wrap] if wrap in keepers else frames[wrap]
         if frame is None:
             places = made_apart(sites_to_cover(group_of(wrap.site.frame, (wrap,), facts)))
-            message = "its optimizer or a part of its model is made where no common caller is in sight"
+            message = "its optimizer or a part of its model is made elsewhere, and no caller of both was found"
             message += f": {places}" if places is not None else ""
             homeless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
         else:

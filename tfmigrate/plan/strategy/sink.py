@@ -42,7 +42,7 @@ _ITEMS = frozenset({"os.environ", "sys.argv"})
 _TALK = frozenset({"debug", "info", "warning", "error"})
 _READS_ARGUMENTS = frozenset({"parse_args", "parse_known_args"})
 _HIDDEN = frozenset({"setattr", "delattr", "exec", "eval", "vars", "globals", "locals", "__dict__", "__setattr__"})
-"""What sets attributes whose names are not in sight."""
+"""What sets attributes whose names are unknown."""
 _ANSWERS = frozenset({"__getattr__", "__getattribute__"})
 _Variable = tuple[str, LexicalScope]
 
@@ -331,7 +331,7 @@ class _Proof:
         )
 
     def _is_given_away(self, unit: Unit, read: set[tuple[_Variable, tuple[str, ...]]]) -> bool:
-        """Whether a unit hands an object of which something is read to what is not in sight, or hands on just that."""
+        """Whether a unit hands an object of which something is read to unknown code, or hands on just that."""
         for name, path, call in _roots(unit):
             occurrence = self._occurrences.get(name)
             owner = self._scopes.owner(name.value, occurrence.scope) if occurrence is not None else None

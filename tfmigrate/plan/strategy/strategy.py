@@ -243,7 +243,7 @@ def _enough_devices(
 ) -> Written | Refusal | None:
     """`try: wrap except ValueError` fell back to one device when devices were missing, or gpus was below 2."""
     if guard.arm != "body":
-        return Refusal(codes.ODD_CALL, "it stands in an `except` block: what failed before it cannot be told")
+        return Refusal(codes.ODD_CALL, "it is in an `except` block: what failed before it cannot be determined")
     if wrap.gpus is None:
         return None
     count = _count(carrier, wrap, home, before)

@@ -30,7 +30,7 @@ def trail_of(wrap: Wrap, facts: ProgramFacts) -> tuple[str, ...]:
         if isinstance(option, ModelObject):
             steps += [_step(site, own, "the model is built") for site in option.site.chain()]
         elif isinstance(option, Parameter):
-            steps.append(f"the model is the parameter `{option.name}`, from a caller that is not in sight")
+            steps.append(f"the model is the parameter `{option.name}`, from an unknown caller")
         elif isinstance(option, Opaque):
             sites = sites_in_order(opaque_sites(option))
             steps += [_step(site, own, f"the model comes from {option.origin}") for site in sites]
