@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "plan/comments": (*RULES, "plan/strategy"),
     "plan/workers": (*RULES, "plan/helpers", "plan/data", "plan/strategy"),
     "plan/data": (*RULES, "plan/helpers", "plan/names", "plan/strategy", "settings"),
-    "plan/strategy": (*RULES, "importing", "plan/names"),
+    "plan/strategy": (*RULES, "importing", "plan/helpers", "plan/names"),
     "plan/names": (*RULES, "importing", "rules", "settings"),
     "plan/change": ("file_names", "plan/draft", "plan/edits", "plan/written", "result", "understand", "walk"),
     "plan/draft": ("plan/codes", "plan/edits", "plan/written", "result", "settings", "understand", "walk"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 import libcst as cst
@@ -26,6 +26,7 @@ from tfmigrate.plan.on_strategy.misuse import plan_misuses
 from tfmigrate.plan.on_strategy.rescope import plan_rescoping
 from tfmigrate.plan.on_strategy.strategy_methods import plan_strategy_methods
 from tfmigrate.plan.strategy.callback_templates import write_templates_in_callbacks
+from tfmigrate.plan.strategy.copied import can_be_copied, copy_models, why_not_copied
 from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
@@ -93,9 +94,9 @@ def _settled(
     """The strategies that can be written, and what remains of the modules then. The other wraps join the refused.
 
     A call refused in one home is refused in all, which changes what remains, so this repeats. One whose number of GPUs
-    comes too late is tried at its callers first, then where it was, with its model built further down, and then in the
-    object whose method wraps. A function that the scope of another strategy stands round leaves making one to its
-    callers.
+    comes too late is tried at its callers first, then where it was, with its model built further down, then in the
+    object whose method wraps, and at last with a copy of the model. A function that the scope of another strategy
+    stands round leaves making one to its callers.
     """
     callers: dict[Wrap, Frame] = {}
     inside: set[cst.CSTNode] = set()
@@ -103,11 +104,19 @@ def _settled(
     lowering: set[cst.Call] = set()
     keeping: set[cst.Call] = set()
     sessions = {module: session_lines(draft.facts, draft.scopes, draft.tf) for module, draft in drafts.items()}
+    copying: set[cst.Call] = set()
+    followed = list(followed)
     while True:
         refused.update(_kept_by_their_class(facts, refused))
+        for wrap in _copied_instead(refused, copying, facts, drafts):
+            if wrap.call in refused:
+                late[wrap.call] = refused.pop(wrap.call)
+                copying.add(wrap.call)
+            callers.pop(wrap, None)
+            followed.extend([] if wrap in followed else [wrap])
         left = (wrap for wrap in followed if wrap.call not in refused)
-        homes, homeless = homes_of(left, facts, drafts, callers, inside, keeping)
-        refused.update(homeless)
+        homes, homeless = homes_of(left, facts, drafts, callers, inside, keeping, copying)
+        refused.update((call, late[call] if call in copying else why) for call, why in homeless.items())
         remains = remains_of(homes, refused, facts, drafts)
         placements, unplaced = placements_of(homes, remains, drafts, lowering, sessions, facts)
         for call, refusal in unplaced.items():
@@ -144,6 +153,18 @@ def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal
     return found
 
 
+def _copied_instead(
+    refused: Mapping[cst.Call, Refusal],
+    copying: Container[cst.Call],
+    facts: ProgramFacts,
+    drafts: Mapping[Module, Draft],
+) -> list[Wrap]:
+    """The wraps of refused calls that can stay, as copies of their models."""
+    tried = [wrap for wrap in facts.wraps if wrap.call in refused and wrap.call not in copying]
+    staying = {wrap.call for wrap in tried if not can_be_copied(wrap, refused[wrap.call], facts, drafts)}
+    return [wrap for wrap in tried if wrap.call not in staying]
+
+
 def _to_callers(homes: Iterable[Home], unplaced: Mapping[cst.Call, Refusal]) -> dict[Wrap, Frame]:
     """Where the wraps may be at home instead whose number of GPUs comes too late for their home: in its callers."""
     found: dict[Wrap, Frame] = {}
@@ -178,6 +199,8 @@ def _migrate(
     wraps = [wrap for left in remains.values() for wrap in left.wraps]
     if wraps:
         write_templates_in_callbacks(facts, drafts, refused)
+    copied = [wrap for one in placements for group in one.home.groups if group.copied for wrap in group.wraps]
+    copy_models(copied, facts, drafts)
     staying = {wrap.dress for wrap in facts.wraps if wrap.call in refused}
     dresses = dict.fromkeys(wrap.dress for wrap in wraps if wrap.dress is not None)
     _drop_dresses([dress for dress in dresses if dress not in staying], drafts)
@@ -280,7 +303,9 @@ def _say_refused(refused: Mapping[cst.Call, Refusal], facts: ProgramFacts, draft
             continue
         said.add(wrap.call)
         module = wrap.site.frame.module
-        drafts[module].say(refusal.code, wrap.call, refusal.message, "refuse", trail_of(wrap, facts))
+        reason = why_not_copied(wrap, refusal, facts, drafts)
+        message = refusal.message if reason is None else f"{refusal.message}. No copy can be trained instead: {reason}"
+        drafts[module].say(refusal.code, wrap.call, message, "refuse", trail_of(wrap, facts))
         if wrap.dress is not None:
             line, _ = module.position(wrap.call)
             message = f"stays, because its use at line {line} of {module.path} is refused"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -44,6 +44,8 @@ class Group:
     models: frozenset[ModelObject]
     compiles: tuple[Use, ...]
     trainings: tuple[Use, ...]
+    copied: bool = False
+    """Whether the wraps stay, as calls that copy the model into the scope; it is built outside then."""
 
 
 def group_of(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
@@ -60,6 +62,11 @@ def group_of_object(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -
         if grown == models:
             return _group(home, wraps, models, facts)
         models = grown
+
+
+def group_of_copies(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
+    """The copies of models that are made where they were wrapped, and what is done with those."""
+    return replace(_group(home, wraps, frozenset(), facts), copied=True)
 
 
 def lines_building(model: ModelObject, home: Frame) -> Iterator[Unit]:
@@ -149,12 +156,13 @@ def sites_to_cover(group: Group) -> frozenset[Site]:
     """Where the group's models, optimizers and metrics come into being, and where they are compiled."""
     sites: set[Site] = set()
     for wrap in group.wraps:
-        sites.update(opaque_sites(wrap.template))
+        sites.update({wrap.site} if group.copied else opaque_sites(wrap.template))
     for model in group.models:
         sites.update(model.sites)
     for use in group.compiles:
-        # The other arm of a guard may put an unknown model in the same variable.
-        sites.update(opaque_sites(use.receiver))
+        if not group.copied:
+            # The other arm of a guard may put an unknown model in the same variable.
+            sites.update(opaque_sites(use.receiver))
         sites.add(use.site)
         sites.update(use.parts)
     return frozenset(sites)

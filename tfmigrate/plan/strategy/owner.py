@@ -17,6 +17,7 @@ from tfmigrate.plan.strategy.model_group import (
     Refusal,
     common_frame,
     group_of,
+    group_of_copies,
     group_of_object,
     home_of,
     lines_building,
@@ -60,21 +61,27 @@ def homes_of(
     callers: Mapping[Wrap, Frame],
     inside: Container[cst.CSTNode] = (),
     keeping: Container[cst.Call] = (),
+    copying: Container[cst.Call] = (),
 ) -> tuple[list[Home], dict[cst.Call, Refusal]]:
     """The homes of wraps, and the calls that have none; a call without one in some activation has none at all.
 
     `callers`: those further out, of wraps whose strategy cannot be made where they would be at home; `inside`:
     functions that the scope of another strategy turned out to stand round; `keeping`: calls whose objects keep the
-    strategy where they can, because it cannot be made anywhere else.
+    strategy where they can, because it cannot be made anywhere else; `copying`: calls whose models are copied there.
     """
     homeless: dict[cst.Call, Refusal] = {}
     by_frame: dict[Frame, list[Wrap]] = {}
     wraps = tuple(wraps)
-    frames = {wrap: callers.get(wrap) or _raised(wrap, facts, drafts) for wrap in wraps}
+    frames = {
+        wrap: callers.get(wrap)
+        or (_raised_copy(wrap, facts, drafts) if wrap.call in copying else _raised(wrap, facts, drafts))
+        for wrap in wraps
+    }
     split = {
         wrap.call
         for wrap, frame in frames.items()
-        if frame is None or wrap.call in keeping or _builds_beside(frame, wrap, facts)
+        if wrap.call not in copying
+        and (frame is None or wrap.call in keeping or _builds_beside(frame, wrap, facts))
     }
     keepers = {wrap: keeper_of(wrap, facts, drafts) for wrap in wraps if wrap.call in split}
     keepers = {wrap: keeper for wrap, keeper in keepers.items() if keeper is not None or frames[wrap] is None}
@@ -95,8 +102,12 @@ def homes_of(
         members = [wrap for wrap in members if wrap.call not in homeless]
         function = frame.function or frame.module.tree
         if members and isinstance(function, cst.Module | cst.FunctionDef):
+            copied = tuple(wrap for wrap in members if wrap.call in copying)
+            others = tuple(wrap for wrap in members if wrap.call not in copying)
             grouped = group_of_object if function in beginnings else group_of
-            by_function.setdefault(function, []).append(grouped(frame, tuple(members), facts))
+            groups = by_function.setdefault(function, [])
+            groups.extend([grouped(frame, others, facts)] if others else [])
+            groups.extend([group_of_copies(frame, copied, facts)] if copied else [])
             modules[function] = frame.module
     homes = []
     for function, groups in by_function.items():
@@ -181,6 +192,23 @@ def _raised(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> 
         if raised is home:
             return None
         home = raised
+    return None
+
+
+def _raised_copy(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Frame | None:
+    """As _raised, of a wrap whose model is copied where it was wrapped: where the copy is made and compiled."""
+    home: Frame | None = wrap.site.frame
+    while home is not None:
+        group = group_of_copies(home, (wrap,), facts)
+        outside = {
+            site.frame
+            for site in sites_to_cover(group) - {use.site for use in group.compiles}
+            if site.lifted(home) is None and not _reachable_far(group, site, drafts)
+        }
+        if not outside:
+            return home
+        raised = common_frame([home, *outside])
+        home = raised if raised is not home else None
     return None
 
 

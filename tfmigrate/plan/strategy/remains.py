@@ -77,10 +77,11 @@ def remains_of(
     homes: Iterable[Home], refused: Container[cst.Call], facts: ProgramFacts, drafts: Mapping[Module, Draft]
 ) -> dict[Module, Remains]:
     """For each module with a wrap, what its statements become when all wraps of the homes go."""
-    placed = [(home, wrap) for home in homes for wrap in home.wraps]
+    homes = tuple(homes)
+    placed = [(home, wrap) for home in homes for group in home.groups if not group.copied for wrap in group.wraps]
     calls = {wrap.call: wrap for _, wrap in placed}
     found = {}
-    for module in dict.fromkeys(wrap.site.frame.module for wrap in calls.values()):
+    for module in dict.fromkeys(wrap.site.frame.module for home in homes for wrap in home.wraps):
         draft = drafts[module]
         own = tuple(wrap for wrap in calls.values() if wrap.site.frame.module is module)
         exported = frozenset(name for source, name in facts.exported if source is module)

@@ -14,7 +14,7 @@ from tfmigrate.plan.change.expressions import Carrier, names_in
 from tfmigrate.plan.change.folding import constant
 from tfmigrate.plan.strategy.gpus import Kind, kinds
 from tfmigrate.plan.strategy.guards import negated
-from tfmigrate.plan.strategy.model_group import Refusal
+from tfmigrate.plan.strategy.model_group import Refusal, shares_object
 from tfmigrate.plan.written import Code, Written
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.program import Module, Unit, suites_of
@@ -146,7 +146,12 @@ def _too_late(what: str, needed: str, wrap: Wrap, home: Frame, before: Unit) -> 
     module = home.module
     place = f"line {module.position(before)[0]}" + ("" if module is wrap.site.frame.module else f" of {module.path}")
     message = f"{what} is not known yet at {place}, where the model or its optimizer is made"
-    return Refusal(codes.GPUS_TOO_LATE, f"{message}: move {needed} above that line")
+    owner = home.owner if wrap.site.frame.function is not home.function else None
+    if owner is not None and shares_object(home, wrap.site.frame):
+        needed = f"pass it to {owner.node.name.value}() and keep it as an attribute"
+    else:
+        needed = f"move {needed} above that line"
+    return Refusal(codes.GPUS_TOO_LATE, f"{message}: {needed}")
 
 
 def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str) -> Written | Refusal:

@@ -1,0 +1,53 @@
+import tensorflow as tf
+
+
+def replicated(model):
+    """A copy of a model, for the strategy in whose scope this is called, that shares its weights with the model."""
+
+    def cloned(layer):
+        if isinstance(layer, (tf.keras.layers.Activation, tf.keras.layers.Lambda)):
+            return layer  # no weights, and a function that no configuration holds
+        return layer.__class__.from_config(layer.get_config())
+
+    copy = tf.keras.models.clone_model(model, clone_function=cloned)
+    if len(copy.weights) != len(model.weights):
+        raise ValueError("a layer of this model is a part of a model in it too: build both in the strategy's scope")
+    running = []  # Each method below begins with the weights of the model and leaves those of the copy there.
+
+    def layers(one):
+        return [layer for layer in getattr(one, "layers", ()) if layer.weights]
+
+    def send(origin, target):
+        for layer, same in zip(layers(origin), layers(target)):
+            same.set_weights(layer.get_weights())
+
+    def freeze(one, other):
+        one.trainable = other.trainable
+        for layer, same in zip(layers(one), layers(other)):
+            freeze(layer, same)
+
+    def shared(name):
+        method = getattr(copy, name)
+
+        def call(*args, **kwargs):
+            if running:  # fit() calls evaluate()
+                return method(*args, **kwargs)
+            running.append(name)
+            try:
+                send(model, copy)
+                if name == "compile":
+                    freeze(copy, model)
+                elif name == "fit":
+                    back = tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: send(copy, model))
+                    kwargs["callbacks"] = [back, *(kwargs.get("callbacks") or ())]
+                return method(*args, **kwargs)
+            finally:
+                send(copy, model)
+                running.clear()
+
+        return call
+
+    for name in ("compile", "fit", "train_on_batch", "evaluate", "predict", "load_weights", "save", "save_weights"):
+        setattr(copy, name, shared(name))
+    send(model, copy)
+    return copy

@@ -1,0 +1,156 @@
+"""Models that an object keeps before it is known how many GPUs there are: copied into a scope where they were wrapped.
+
+`__init__` builds, and `fit(gpus=4)` wraps. A strategy must be there before the variables are, and nothing says so early
+how many GPUs it is for. What stands in the scope is a copy, as the parallel model was one; the two share their weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import keywords, text_of
+from tfmigrate.plan.change.functions import place_for_function
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Argument, Arguments, Insert, Rank
+from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.strategy.model_group import Refusal
+from tfmigrate.plan.strategy.trail import trail_of
+from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import NOTHING, Instance, Literal, Made, ModelObject, Parallel, Value, options
+
+_HELPER = "replicated"
+_LATE = frozenset({codes.GPUS_TOO_LATE, codes.MADE_ELSEWHERE})
+_SHARING = TRAINING | {"compile", "evaluate", "predict", "load_weights", "save", "save_weights"}
+"""The methods of a copy that begin with the weights of its model."""
+_READING = frozenset({"summary", "to_json", "to_yaml", "get_config", "count_params", "get_layer"})
+_IN_BETWEEN = frozenset(
+    f"on_{what}_{when}"
+    for what in ("batch", "train_batch", "test_batch", "predict_batch", "test", "predict", "train")
+    for when in ("begin", "end")
+) - {"on_train_begin"}
+"""Methods of callbacks that run when the model may not have the weights of its copy."""
+_BEFORE_CALLBACKS = 5
+"""Arguments of fit() before `callbacks`."""
+
+
+def can_be_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> bool:
+    """Whether a wrap that is refused can stay as a copy: of a model that an object keeps, which is compiled in sight,
+    and with which nothing is done where the two would not have the same weights."""
+    return _is_kept_model(wrap, refusal, drafts) and why_not_copied(wrap, refusal, facts, drafts) is None
+
+
+def _is_kept_model(wrap: Wrap, refusal: Refusal, drafts: Mapping[Module, Draft]) -> bool:
+    over_workers = drafts[wrap.site.frame.module].settings.over_workers
+    if refusal.code not in _LATE or wrap.problem is not None or wrap.dress is not None or over_workers:
+        return False
+    return (
+        isinstance(wrap.template_node, cst.Attribute)
+        and isinstance(wrap.call.func, cst.Name | cst.Attribute)
+        and not any(isinstance(guard.node, cst.Try) for guard in wrap.guards)
+        and not wrap.several_only
+        and all(_can_be_model(option) for option in options(wrap.template))
+    )
+
+
+def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> str | None:
+    """What keeps the model of a refused wrap from being copied, in words; None where nothing does, or where that is no
+    way to go."""
+    if not _is_kept_model(wrap, refusal, drafts):
+        return None
+    uses = [use for use in facts.uses if _is_parallel(use.receiver, wrap)]
+    if not any(use.method == "compile" for use in uses):
+        return "the parallel model is compiled nowhere in sight"
+    for use in uses:
+        if not _shares(use):
+            place = _place(use.call, use.site.frame.module)
+            return f"after {use.method}() at {place} it would not have the weights of the model"
+    taken = _taken_apart(wrap, drafts.values())
+    if taken is not None:
+        return f"a part of the parallel model is used at {taken}"
+    watched = _watched(drafts.values())
+    return f"{watched} may look at the model in the midst of an epoch" if watched is not None else None
+
+
+def _place(node: cst.CSTNode, module: Module) -> str:
+    return f"line {module.position(node)[0]} of {module.path}"
+
+
+def _can_be_model(option: Value) -> bool:
+    """Whether clone_model() may know how to copy it: no object of a class of the program, and no single layer."""
+    return (
+        option != NOTHING
+        and not isinstance(option, Instance | Made)
+        and not (isinstance(option, ModelObject) and any(base.instance is not None for base in option.base_models()))
+    )
+
+
+def _is_parallel(value: Value, wrap: Wrap) -> bool:
+    return any(isinstance(one, Parallel) and one.wrap.call is wrap.call for one in options(value))
+
+
+def _shares(use: Use) -> bool:
+    if use.method in ("fit", "fit_generator"):
+        positional = [arg for arg in use.call.args if arg.keyword is None and arg.star != "**"]
+        return len(positional) <= _BEFORE_CALLBACKS and not any(arg.star for arg in positional)
+    return use.method in _SHARING | _READING
+
+
+def _taken_apart(wrap: Wrap, drafts: Iterable[Draft]) -> str | None:
+    """Where another model may be built on the copy, or its layers looked at or frozen."""
+    for draft in drafts:
+        for node in draft.facts.values:
+            if isinstance(node, cst.Attribute) and node.attr.value in _PARTS:
+                if any(_is_parallel(option, wrap) for option in draft.facts.options(node.value)):
+                    return _place(node, draft.module)
+        for node, owner, _ in draft.facts.toggles:
+            if _is_parallel(owner, wrap):
+                return _place(node, draft.module)
+    return None
+
+
+_PARTS = frozenset({"input", "inputs", "output", "outputs", "layers"})
+
+
+def _watched(drafts: Iterable[Draft]) -> str | None:
+    """A callback of the program that runs in the midst of an epoch, in words."""
+    for draft in drafts:
+        for cls in draft.facts.classes:
+            if not _IN_BETWEEN.isdisjoint(cls.members):
+                return f"the callback {cls.node.name.value} ({_place(cls.node, draft.module)})"
+        for call in draft.module.calls:
+            if not _IN_BETWEEN.isdisjoint(keywords(call)) or _saves_between(call, draft):
+                return f"the callback at {_place(call, draft.module)}"
+    return None
+
+
+def _saves_between(call: cst.Call, draft: Draft) -> bool:
+    """Whether a checkpoint may be written after so many batches."""
+    saved = keywords(call).get("save_freq")
+    if saved is None or text_of(saved.value) == "epoch":
+        return False
+    return draft.facts.options(saved.value) != {Literal("epoch")}
+
+
+def copy_models(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+    """The edits that copy models where they were wrapped, and what is said of it."""
+    by_module: dict[Module, dict[cst.Call, Wrap]] = {}
+    for wrap in wraps:
+        by_module.setdefault(wrap.site.frame.module, {})[wrap.call] = wrap
+    for module, calls in by_module.items():
+        draft = drafts[module]
+        helper = draft.scopes.fresh(_HELPER, draft.scopes.module)
+        names = {"tf": draft.tf, _HELPER: helper}
+        code = definition("replicated", names, module.tree.default_indent, draft.quote)
+        draft.edits.append(Insert(place_for_function(module, calls), code, rank=Rank.RULE))
+        for call, wrap in calls.items():
+            assert wrap.template_node is not None
+            draft.edits.append(Arguments(call, (Argument(wrap.template_node),), function=helper))
+            message = (
+                f"the model is built before it is known how many GPUs there are: {helper}() copies it into the scope "
+                "of the strategy, and the two share their weights"
+            )
+            draft.say(codes.COPIED_MODEL, call, message, "rewrite", trail_of(wrap, facts))
