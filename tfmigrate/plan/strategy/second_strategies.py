@@ -78,17 +78,14 @@ _ADVICE = "make one strategy and use it for both, or train in separate processes
 def _recipes(use: Use) -> set[tuple[cst.CSTNode, tuple[str, ...]]]:
     """How the models of a call are built: by which expression, and with which arguments of the function round it.
 
-    Models of one recipe have variables of the same shapes, with which a second strategy does no harm. There is none
-    for a model whose arguments are not plain to see.
+    Models of one recipe have variables of the same shapes, with which a second strategy does no harm. Arguments are
+    compared as they are written: that a name is bound to another size between two calls is rare.
     """
     found = set()
     for model in use.models:
-        call = model.site.frame.call_node
-        arguments = [arg.value for arg in call.args] if call is not None else []
-        caller = model.site.frame.call
-        if all(isinstance(one, cst.Integer | cst.Float | cst.SimpleString) for one in arguments):
-            module = caller.frame.module if caller is not None else model.site.frame.module
-            found.add((model.node, tuple(module.code(one) for one in arguments)))
+        call, caller = model.site.frame.call_node, model.site.frame.call
+        module = caller.frame.module if caller is not None else model.site.frame.module
+        found.add((model.node, tuple(module.code(arg.value) for arg in (call.args if call is not None else ()))))
     return found
 
 
