@@ -6,6 +6,7 @@ import pytest
 
 from tests.kit import actions, check_migrated, check_refused, check_unchanged, migrate
 from tfmigrate.plan.helpers import definition
+from tfmigrate.settings import Settings
 
 HEAD = """\
 import numpy as np
@@ -178,3 +179,9 @@ def test_the_function_has_no_name_of_ours() -> None:
     code = definition("replicated", {"tf": "tensorflow", "replicated": "copied"})
     assert code.startswith("def copied(model):")
     assert "tf." not in code
+
+
+def test_a_copy_that_was_not_asked_for_is_not_made() -> None:
+    check_refused(trainer(), "TFM103", settings=Settings(ignore=("TFM026",)))
+    wrap = "            parallel = multi_gpu_model(self.model, gpus=gpus)  # tfmigrate: skip[TFM026]\n"
+    assert actions(check_refused(trainer(wrap=wrap), "TFM103"), "TFM026") == ["suppressed"]

@@ -162,7 +162,9 @@ def _copied_instead(
     """The wraps of refused calls that can stay, as copies of their models."""
     tried = [wrap for wrap in facts.wraps if wrap.call in refused and wrap.call not in copying]
     staying = {wrap.call for wrap in tried if not can_be_copied(wrap, refused[wrap.call], facts, drafts)}
-    return [wrap for wrap in tried if wrap.call not in staying]
+    modules = {wrap.call: wrap.site.frame.module for wrap in tried if wrap.call not in staying}
+    asked = {call for call, module in modules.items() if drafts[module].wanted(codes.COPIED_MODEL, call)}
+    return [wrap for wrap in tried if wrap.call in asked]
 
 
 def _to_callers(homes: Iterable[Home], unplaced: Mapping[cst.Call, Refusal]) -> dict[Wrap, Frame]:
