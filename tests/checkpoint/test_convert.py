@@ -182,7 +182,7 @@ def test_an_architecture_of_another_model_is_refused(tmp_path: Path) -> None:
 
 def test_a_layer_that_holds_others_in_unknown_places_needs_the_old_layout(tmp_path: Path) -> None:
     save_parallel(tmp_path / "old.h5", {"attention/query/kernel:0": (2, 2)})
-    with pytest.raises(UserError, match="layer attention cannot be told"):
+    with pytest.raises(UserError, match="layer attention cannot be determined"):
         convert(tmp_path / "old.h5", tmp_path / "new.weights.h5")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["old.h5"]
     convert(tmp_path / "old.h5", tmp_path / "new.h5")

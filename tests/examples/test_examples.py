@@ -97,6 +97,7 @@ NO_BEFORE = {
     "TFM221-1": "the places of TensorFlow 1.13; the oldest that is run here is 1.15",
     "TFM025-1": "a name that nothing defines is an error on every version",
     "TFM408-2": "multi_gpu_model gives the layer a part of the batch, and it reads a tensor of all of it",
+    "TFM245-1": "stops on every Keras but 2.1.4, and the oldest that is run here is 2.3",
     "TFM411-1": "a model outside the scope is an error on every version",
     "TFM412-2": "a metric outside the scope is an error on Keras 2, an optimizer outside it on Keras 3",
     "TFM413-1": "a model loaded outside the scope is an error on every version",

@@ -191,7 +191,7 @@ def test_other_languages_are_left_alone() -> None:
     ("text", "message"),
     [
         ("{", "is not a notebook: .*line 1"),
-        ("[]", "no notebook of format 4"),
+        ("[]", "not a notebook of format 4"),
         ('{"worksheets": [], "nbformat": 3}', "nbconvert --to notebook"),
     ],
 )
