@@ -165,7 +165,7 @@ def test_what_nothing_compiles_in_sight_is_refused() -> None:
     file = check_refused(text, "TFM103")
     (finding,) = (finding for finding in file.findings if finding.action == "refuse")
     assert "pass it to Trainer()" in finding.message
-    assert "compiled nowhere in sight" in finding.message
+    assert "no compile() of the parallel model was found" in finding.message
 
 
 def test_a_number_that_is_known_in_time_needs_no_copy() -> None:

@@ -66,7 +66,7 @@ def _weights_in_order(
 ) -> Iterator[CallChange]:
     """The silent one: the weights are given to the losses in the order of the sorted names."""
     items = _items(written)
-    if order is not None and items is not None and list(items) and sorted(items) == list(order):
+    if order is not None and items is not None and sorted(items) == list(order):
         return  # The outputs are in that order.
     message = "Keras 3 gives these weights to the list of losses in the order of their sorted names"
     if order is None or items is None or not items.keys() <= set(order):
@@ -218,10 +218,13 @@ def _pairs(node: cst.Dict) -> list[tuple[cst.BaseExpression, cst.BaseExpression]
 
 def _in_order(node: cst.BaseExpression, items: Mapping[str, cst.BaseExpression], order: Sequence[str]) -> Code:
     """The values of a dict as a list: written out, or looked up in a variable; 1.0 where there is none."""
-    if isinstance(node, cst.Dict):
-        return ("[", *listed((items[name],) if name in items else ("1.0",) for name in order), "]")
-    codes_: list[Code] = [(node, f"[{name!r}]") if name in items else ("1.0",) for name in order]
-    return ("[", *listed(codes_), "]")
+
+    def value_of(name: str) -> Code:
+        if name not in items:
+            return ("1.0",)
+        return (items[name],) if isinstance(node, cst.Dict) else (node, f"[{name!r}]")
+
+    return ("[", *listed(map(value_of, order)), "]")
 
 
 def _quoted(name: str, like: cst.Dict) -> str:

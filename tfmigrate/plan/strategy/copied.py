@@ -1,7 +1,7 @@
 """Models that an object keeps before it is known how many GPUs there are: copied into a scope where they were wrapped.
 
 `__init__` builds, and `fit(gpus=4)` wraps. A strategy must be there before the variables are, and nothing says so early
-how many GPUs it is for. What stands in the scope is a copy, as the parallel model was one; the two share their weights.
+how many GPUs it is for. A copy is made in the scope, as the parallel model was one; the two share their weights.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BEFORE_CALLBACKS = 5
 
 
 def can_be_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> bool:
-    """Whether a wrap that is refused can stay as a copy: of a model that an object keeps, which is compiled in sight,
+    """Whether a wrap that is refused can stay as a copy: of a model that an object keeps, whose compile() is known,
     and with which nothing is done where the two would not have the same weights."""
     return _is_kept_model(wrap, refusal, drafts) and why_not_copied(wrap, refusal, facts, drafts) is None
 
@@ -63,7 +63,7 @@ def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Ma
         return None
     uses = [use for use in facts.uses if _is_parallel(use.receiver, wrap)]
     if not any(use.method == "compile" for use in uses):
-        return "the parallel model is compiled nowhere in sight"
+        return "no compile() of the parallel model was found"
     for use in uses:
         if not _shares(use):
             place = _place(use.call, use.site.frame.module)

@@ -14,6 +14,12 @@ from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Site
 
+SECOND = (
+    "a second strategy in one process: training under it fails once a model of other shapes trained under another one "
+    "(measured on TensorFlow 2.21 with CPUs)"
+)
+_ADVICE = "make one strategy and use it for both, or train in separate processes"
+
 
 @dataclass(frozen=True, eq=False)
 class MadeStrategy:
@@ -29,19 +35,20 @@ def second_strategies(trainings: Iterable[tuple[Use, frozenset[MadeStrategy]]]) 
 
     `trainings`: the calls that train, in the order in which they run, each with the strategies of its models.
     """
-    trained: list[tuple[MadeStrategy, Use]] = []
+    trained: list[tuple[MadeStrategy, Use, set[_Recipe]]] = []
     for use, strategies in trainings:
+        recipes = _recipes(use)
         for strategy in strategies:
-            for other, earlier in trained:
+            for other, earlier, others in trained:
                 if (
                     other not in strategies
-                    and not _recipes(use) & _recipes(earlier)
+                    and recipes.isdisjoint(others)
                     and _follows(strategy.site, earlier.site)
                     and _follows(use.site, strategy.site)
                 ):
                     yield strategy, earlier
                     break
-        trained.extend((strategy, use) for strategy in strategies)
+        trained.extend((strategy, use, recipes) for strategy in strategies)
 
 
 def say_second_strategies(placements: Iterable[Placement], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
@@ -68,14 +75,10 @@ def say_second_strategies(placements: Iterable[Placement], facts: ProgramFacts, 
             drafts[module].say(codes.SECOND_STRATEGY, made.node, f"{SECOND}, as at {place}; {_ADVICE}", "warn")
 
 
-SECOND = (
-    "a second strategy in one process: training under it fails once a model of other shapes trained under another one "
-    "(measured on TensorFlow 2.21 with CPUs)"
-)
-_ADVICE = "make one strategy and use it for both, or train in separate processes"
+_Recipe = tuple[cst.CSTNode, tuple[str, ...]]
 
 
-def _recipes(use: Use) -> set[tuple[cst.CSTNode, tuple[str, ...]]]:
+def _recipes(use: Use) -> set[_Recipe]:
     """How the models of a call are built: by which expression, and with which arguments of the function round it.
 
     Models of one recipe have variables of the same shapes, with which a second strategy does no harm. Arguments are

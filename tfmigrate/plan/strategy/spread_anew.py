@@ -53,7 +53,7 @@ def _trained_alone(group: Group, placement: Placement) -> Iterator[tuple[ModelOb
 def _is_instead_of(wrap: Wrap, model: ModelObject) -> bool:
     """Whether a model is made under the other arm of an `if` round the wrap, where the strategy is one of one device.
 
-    Behind an arm that returns there is no other one: what stands in it is made instead.
+    An `if` whose arm returns has no other arm: what is made behind it is made instead.
     """
     made = list(model.site.chain())
     for other in wrap.site.chain():

@@ -77,7 +77,7 @@ def nudged(values):
     """Weights moved by one unit in their last place, up or down: what rounding makes of a number."""
     if values.dtype.kind != "f":
         return values
-    ways = np.random.RandomState(values.size % 2**31).choice([-np.inf, np.inf], values.shape)
+    ways = np.random.RandomState(values.size % 2 ** 31).choice([-np.inf, np.inf], values.shape)
     return np.nextafter(values, ways.astype(values.dtype))
 
 
@@ -129,7 +129,7 @@ class Recorder(object):
         if os.getpid() != self.process:  # a child the script forked; it has this file open too
             return
         fields["event"] = event
-        self.file.write(json.dumps(clean(fields), sort_keys=True) + "\n")
+        self.file.write(json.dumps(clean(fields), sort_keys=True) + u"\n")
         self.file.flush()
 
     def note(self, text):
@@ -221,10 +221,8 @@ class Recorder(object):
         limit = (self.config.get("steps_per_epoch") or 0) * (self.config.get("epochs") or 1)
         taken = [call.step for call in self.batch_calls.values()]
         if limit and taken and (min(taken) >= limit or max(taken) >= ONE_OF_SEVERAL * limit):
-            self.note(
-                "ended after %d calls of train_on_batch on %d models, as --steps asks: what the script does "
-                "after them was not run" % (sum(taken), len(taken))
-            )
+            self.note("ended after %d calls of train_on_batch on %d models, as --steps asks: what the script does "
+                      "after them was not run" % (sum(taken), len(taken)))
             raise SystemExit(0)
 
     # -- the budget of steps
@@ -299,7 +297,7 @@ class Recorder(object):
                 for variable in entry.leaves
             ],
             own=[self.own_start(variable, theirs, i) for i, variable in enumerate(entry.leaves)],
-            **facts.of_model(model),
+            **facts.of_model(model)
         )
         if self.config.get("initial_weights"):
             self.load_initial(entry, theirs)
@@ -353,11 +351,8 @@ class Recorder(object):
         if values is None:
             raise WeightsDiffer(
                 "the other run has no initial weights for model %d (%s): it trained %d models with weights to record"
-                % (
-                    entry.index,
-                    entry.model.name,
-                    len(glob.glob(os.path.join(self.config["initial_weights"], weights_file("*", "initial")))),
-                )
+                % (entry.index, entry.model.name, len(glob.glob(os.path.join(self.config["initial_weights"],
+                                                                            weights_file("*", "initial")))))
             )
         theirs = [tuple(value.shape) for value in values]
         ours = [weights.shape_of(variable) for variable in entry.leaves]
@@ -444,7 +439,7 @@ class Recorder(object):
             replicas=adapter.replicas(model),
             weights=[[weights.name_of(variable), weights.shape_of(variable), True] for variable in leaves],
             file="predictor-%d.npz" % index,
-            **facts.of_model(model),
+            **facts.of_model(model)
         )
         return index
 
@@ -577,7 +572,7 @@ def weighed(weights, samples):
     if weights is None or not samples:
         return None
     excess = [np.asarray(array, dtype=np.float64) - 1.0 for array in weights]
-    return [sum(float(part.mean()) for part in excess), sum(float((part**2).mean()) for part in excess)]
+    return [sum(float(part.mean()) for part in excess), sum(float((part ** 2).mean()) for part in excess)]
 
 
 def weights_file(model, moment):
