@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, named_arguments
+from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
@@ -67,18 +68,14 @@ def has_one_output(models: Set[ModelObject], facts: Facts) -> bool | None:
 
 
 def _has_one(model: ModelObject, facts: Facts) -> bool | None:
-    maker = names.canonical(model.maker)
-    if maker == "keras.models.Sequential":
+    if names.canonical(model.maker) == "keras.models.Sequential":
         return True
-    if maker != "keras.models.Model" or not isinstance(model.node, cst.Call):
+    outputs = outputs_given(model, facts)
+    if outputs is None:
         return None
-    named = named_arguments(model.node, ("inputs", "outputs", "name"))
-    outputs = (named or {}).get("outputs") or (named or {}).get("output")
-    if outputs is None or model.site.frame.module is not facts.module:
-        return None
-    if isinstance(outputs.value, cst.List | cst.Tuple):
-        return len(outputs.value.elements) == 1
-    made = facts.options(outputs.value)
+    if isinstance(outputs, cst.List | cst.Tuple):
+        return len(outputs.elements) == 1
+    made = facts.options(outputs)
     if any(isinstance(one, Items) and len(one.values) > 1 for one in made):
         return False
     return True if made and all(isinstance(one, Made) and one.kind == "tensor" for one in made) else None

@@ -13,12 +13,12 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, is_none, named_arguments, text_of
+from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import Code, listed
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
@@ -241,13 +241,8 @@ def _common_order(models: frozenset[ModelObject], facts: Facts, scopes: Scopes) 
 
 def _output_names(model: ModelObject, facts: Facts, scopes: Scopes) -> tuple[str, ...] | None:
     """The names of a model's outputs: of the layers whose results they are, each of which has one written out."""
-    if names.canonical(model.maker) != "keras.models.Model" or not isinstance(model.node, cst.Call):
-        return None
-    given = named_arguments(model.node, ("inputs", "outputs", "name")) or {}
-    outputs = given.get("outputs") or given.get("output")
-    if outputs is None or model.site.frame.module is not facts.module:
-        return None
-    display = settled(outputs.value, scopes)
+    outputs = outputs_given(model, facts)
+    display = settled(outputs, scopes) if outputs is not None else None
     elements = display.elements if isinstance(display, _MANY) else ()
     found = [_layer_name(settled(element.value, scopes), facts, scopes) for element in elements]
     known = tuple(name for name in found if name is not None)

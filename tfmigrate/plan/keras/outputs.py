@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
+from tfmigrate.plan.change.model_outputs import MODEL, outputs_given
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
@@ -17,8 +18,6 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.values import Items, Made, ModelObject, Parallel, Value
-
-_MODEL = ("inputs", "outputs", "name")
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -59,7 +58,7 @@ def lists_of_one(facts: Facts) -> Iterator[CallChange]:
     for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) != "keras.models.Model":
             continue
-        named = named_arguments(call, _MODEL) or {}
+        named = named_arguments(call, MODEL) or {}
         for name in ("inputs", "outputs", "input", "output"):
             alone = _alone(named[name].value) if name in named else None
             if alone is not None:
@@ -128,16 +127,13 @@ def _alone(node: cst.BaseExpression) -> cst.BaseExpression | None:
 
 def _outputs_of(model: ModelObject, facts: Facts) -> int | None:
     """How many outputs a model has, where it is built in this module and that is plain."""
-    if names.canonical(model.maker) != "keras.models.Model" or not isinstance(model.node, cst.Call):
+    outputs = outputs_given(model, facts)
+    if outputs is None:
         return None
-    named = named_arguments(model.node, _MODEL) or {}
-    outputs = named.get("outputs") or named.get("output")
-    if outputs is None or model.site.frame.module is not facts.module:
-        return None
-    if isinstance(outputs.value, cst.List | cst.Tuple):
-        plain = all(isinstance(element, cst.Element) for element in outputs.value.elements)
-        return len(outputs.value.elements) if plain else None
-    made = facts.options(outputs.value)
+    if isinstance(outputs, cst.List | cst.Tuple):
+        plain = all(isinstance(element, cst.Element) for element in outputs.elements)
+        return len(outputs.elements) if plain else None
+    made = facts.options(outputs)
     counts = {len(one.values) if isinstance(one, Items) and one.counted else None for one in made}
     if all(isinstance(one, Made) and one.kind == "tensor" for one in made) and made:
         return 1

@@ -1,0 +1,21 @@
+"""What a `Model(inputs, outputs)` is given as its outputs."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import named_arguments
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.values import ModelObject
+
+MODEL = ("inputs", "outputs", "name")
+
+
+def outputs_given(model: ModelObject, facts: Facts) -> cst.BaseExpression | None:
+    """The outputs as they are written; None for a model that is made in another way, or in another module."""
+    if names.canonical(model.maker) != "keras.models.Model" or not isinstance(model.node, cst.Call):
+        return None
+    given = named_arguments(model.node, MODEL) or {}
+    outputs = given.get("outputs") or given.get("output")
+    return outputs.value if outputs is not None and model.site.frame.module is facts.module else None
