@@ -114,7 +114,8 @@ def examine(program: Program, folder: Path, chosen: argparse.Namespace, mark: st
     shutil.copytree(old, new)
     (new / ".git").mkdir()  # As a clone has: what lies round it, this repository say, is no part of its project.
     begun = time.perf_counter()
-    done = _tfmigrate("fix", "--format", "json", str(new))
+    since = ("--from", program.written_for) if program.written_for else ()
+    done = _tfmigrate("fix", "--format", "json", *since, str(new))
     spent = time.perf_counter() - begun
     (folder / "findings.json").write_text(done.stdout, encoding="utf-8")
     document = _json(done.stdout)
