@@ -53,8 +53,8 @@ def test_a_second_copy_of_a_known_line_is_new(adopted: Path, tfmigrate: Tfmigrat
 
 def test_what_is_gone_is_told_of_the_paths_given(adopted: Path, tfmigrate: Tfmigrate) -> None:
     (adopted / "sub/b.py").write_text("x = 1\n")
-    assert "known.json: 1 finding is gone" in tfmigrate("check", "--baseline", "known.json").err
-    assert "known.json: 1 finding is gone" in tfmigrate("check", "sub", "--baseline", "known.json").err
+    assert "known.json: 1 finding is no longer found" in tfmigrate("check", "--baseline", "known.json").err
+    assert "known.json: 1 finding is no longer found" in tfmigrate("check", "sub", "--baseline", "known.json").err
     assert "gone" not in tfmigrate("check", "a.py", "--baseline", "known.json").err
 
 
@@ -90,7 +90,7 @@ def test_a_file_that_does_not_parse_is_told_when_the_baseline_is_made(project: P
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "there is no such baseline; make it with: tfmigrate check --write-baseline known.json"),
+        (None, "there is no such baseline; create it with: tfmigrate check --write-baseline known.json"),
         ("{", "cannot be read as a baseline"),
         ("[]", "is not a baseline; write it again"),
         ('{"version": 2}', "version 2 is not 1; write it again"),

@@ -64,7 +64,7 @@ def test_naming_a_virtual_environment_says_why_it_is_not_walked(project: Path) -
     scan = search(["env"], NEEDLES)
     assert scan.found == ()
     assert [(error.path, error.status) for error in scan.errors] == [("env", "error")]
-    assert "never walked" in (scan.errors[0].error or "")
+    assert "never searched" in (scan.errors[0].error or "")
     assert found("env/lib/x.py") == ["env/lib/x.py"]
 
 
@@ -200,7 +200,7 @@ def test_links_to_folders_are_not_followed(project: Path) -> None:
 
 def test_a_link_to_nothing(project: Path) -> None:
     os.symlink("nowhere", "dangling.py")
-    assert "link to nothing" in (search(["dangling.py"], NEEDLES).errors[0].error or "")
+    assert "broken link" in (search(["dangling.py"], NEEDLES).errors[0].error or "")
     assert search(["."], NEEDLES).errors == ()
 
 

@@ -186,7 +186,7 @@ def test_a_config_that_nothing_takes_is_told() -> None:
     told = refusal(
         ("estimator = tf.estimator.Estimator(model_fn, config=config)\nestimator.train(input_fn, steps=10)\n", "")
     )
-    assert told == "TFM110 no Estimator is seen to take this RunConfig"
+    assert told == "TFM110 no Estimator was found that takes this RunConfig"
 
 
 def test_where_compat_v1_was_the_only_door_what_is_left_of_it_keeps_its_names() -> None:

@@ -45,8 +45,7 @@ def migrated(lines: str) -> tuple[str, bool]:
         ("fit_generator(train, workers=8)", "train.workers = 8\nmodel.fit(train)"),
         (
             "fit_generator(train, use_multiprocessing=True, max_queue_size=count(), epochs=2)",
-            "train.use_multiprocessing = True\ntrain.max_queue_size = count()\n"
-            "model.fit(train, epochs=2)",
+            "train.use_multiprocessing = True\ntrain.max_queue_size = count()\nmodel.fit(train, epochs=2)",
         ),
         (
             "fit_generator(Rows(), workers=8)",
@@ -54,8 +53,7 @@ def migrated(lines: str) -> tuple[str, bool]:
         ),
         (
             "fit_generator(train, workers=8, validation_data=held)",
-            "for sequence in (train, held):\n    sequence.workers = 8\n"
-            "model.fit(train, validation_data=held)",
+            "for sequence in (train, held):\n    sequence.workers = 8\nmodel.fit(train, validation_data=held)",
         ),
         ("evaluate_generator(held, workers=8)", "held.workers = 8\nmodel.evaluate(held)"),
         ("predict_generator(held, workers=8)", "held.workers = 8\nmodel.predict(held)"),

@@ -108,7 +108,7 @@ def test_what_two_versions_can_have_taken_is_told_and_left() -> None:
     assert "the third argument of RMSprop was `epsilon` before tensorflow 1.14 and is `momentum`" in message
     result = migrated("SGD(lr, 0.9, args.third)")
     assert optimizer_of(result) == "SGD(lr, 0.9, args.third)"
-    assert "say --from keras==VERSION" in told(result)[0]
+    assert "pass --from keras==VERSION" in told(result)[0]
 
 
 @pytest.mark.parametrize(

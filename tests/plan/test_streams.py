@@ -50,13 +50,13 @@ def test_it_becomes_a_dataset(before: str, after: str) -> None:
     assert text.count("def as_dataset(") == 1
 
 
-def test_validation_says_that_it_begins_anew() -> None:
+def test_validation_says_that_it_restarts() -> None:
     call = "parallel.fit_generator(plain(x), 5, validation_data=plain(y), validation_steps=2)\n"
     text, findings = migrated(call)
     assert (
         "fit(as_dataset(plain, x), steps_per_epoch=5, validation_data=as_dataset(plain, y), validation_steps=2)" in text
     )
-    assert ["begins it anew" in finding.message for finding in findings] == [False, True]
+    assert ["restarts it" in finding.message for finding in findings] == [False, True]
 
 
 OWN = """\
@@ -100,8 +100,8 @@ def test_what_it_makes_itself_it_may_change() -> None:
         ("while True:\n        yield next(x)", "what `next()` does"),
         ("while True:\n        yield x.next()", "what `x.next()` does"),
         ("while True:\n        yield x.pop(), 1", "what `x.pop()` does"),
-        ("for a, b in x:\n        yield a, b", "goes through `x`"),
-        ("while True:\n        for a, b in x:\n            yield a, b", "goes through `x`"),
+        ("for a, b in x:\n        yield a, b", "iterates over `x`"),
+        ("while True:\n        for a, b in x:\n            yield a, b", "iterates over `x`"),
         ("while True:\n        yield pad_sequences(x), x", "differ in size"),
         ("while True:\n        yield unknown(x), x", "what `unknown()` does"),
         ("while True:\n        yield parallel.predict(x), x", "what `parallel.predict()` does"),
@@ -133,7 +133,7 @@ FLOW = "from keras.preprocessing.image import ImageDataGenerator\n"
 def test_one_that_is_given_an_iterator_stays(before: str, argument: str) -> None:
     text, findings = migrated(f"{before}parallel.fit_generator(plain({argument}), 5)\n")
     assert "as_dataset" not in text
-    assert f"it is given `{argument}`, which may keep a place" in findings[0].message
+    assert f"it is given `{argument}`, which may keep its position" in findings[0].message
 
 
 @pytest.mark.parametrize(

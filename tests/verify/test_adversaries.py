@@ -164,7 +164,7 @@ def test_one_that_floods_stdout(attempt: Attempt) -> None:
             "; its last line on stderr: train.py: error: unrecognized arguments: data; --args gives a script",
         ),
         ("from .data import rows", 1, "parent package (train.py:2); verify runs a file, as `python FILE` does"),
-        ("os._exit(4)", 4, "ended with exit code 4 and without a word to the probe"),
+        ("os._exit(4)", 4, "ended with exit code 4 and without reporting to the probe"),
         ("os.abort()", -6, "was killed by SIGABRT"),
         ("os.kill(0, 9)", -9, "was killed by SIGKILL"),
     ],

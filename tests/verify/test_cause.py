@@ -277,7 +277,7 @@ def test_what_nothing_explains_is_said_to_be_unknown(tmp_path: Path) -> None:
     found = find(old, replace(new, steps=steps))
     assert found is not None
     assert (found.kind, found.epoch, found.step) == ("unknown", 1, 2)
-    assert found.cause.startswith("unknown: losses part from epoch 1, step 2 on (")
+    assert found.cause.startswith("unknown: losses diverge from epoch 1, step 2 on (")
     assert found.cause.endswith("by up to 0.0099; the first loss and gradient agree")
 
 

@@ -268,7 +268,7 @@ def test_what_is_known_when_it_is_stopped_is_reported(
     assert (report.verdict, report.state, report.exit_code) == ("INCONCLUSIVE", state, code)
     assert words in report.reason
     assert "genuine vs migrated on Keras 3: they agree" in report.reason
-    assert "not over: control: batch x2" in report.reason
+    assert "unfinished: control: batch x2" in report.reason
     assert len(report.runs) == 6
     lab.behaviour = broken(genuine=stop)  # type: ignore[arg-type]
     early = lab.verify()
@@ -288,7 +288,7 @@ def test_a_run_that_was_ended_with_the_others_is_not_over(lab: Laboratory) -> No
         return runs
 
     report = verify(VerifyOptions(lab.old, lab.new), execute=run_all)  # type: ignore[arg-type]
-    assert "not over: migrated on Keras 2" in report.reason
+    assert "unfinished: migrated on Keras 2" in report.reason
     assert [pair.new for pair in report.pairs] == ["migrated on Keras 3"]
 
 

@@ -69,7 +69,7 @@ def of_file(path: Path) -> Layer:
         if h5py.is_hdf5(path):
             with h5py.File(path, "r") as file:
                 if "model_config" not in file.attrs:
-                    raise UserError(f"{path}: holds weights alone; give model.to_json(), a .keras or a whole .h5 file")
+                    raise UserError(f"{path}: holds only weights; give model.to_json(), a .keras or a whole .h5 file")
                 return of_json(file.attrs["model_config"], path)
         return of_json(read(path).decode(), path)
     except UnicodeDecodeError:

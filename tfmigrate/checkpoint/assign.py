@@ -120,7 +120,7 @@ def _refuse_equal_layers(weights: Iterable[Weight], path: Path) -> None:
             digits = [[int(number) for number in re.findall(r"\d+", name)] for name in (one, other)]
             if re.sub(r"_?\d+", "", one) != re.sub(r"_?\d+", "", other) or digits[0] >= digits[1]:
                 raise UserError(
-                    f"{path}: holds weights alone, and the layers {one} and {other} have the same shapes, so nothing "
+                    f"{path}: holds only weights, and the layers {one} and {other} have the same shapes, so nothing "
                     "tells which comes first; give the architecture of the plain model with --model FILE "
                     "(what model.to_json() returns, a .keras or a whole .h5 file)"
                 )

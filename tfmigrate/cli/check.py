@@ -19,8 +19,10 @@ from tfmigrate.result import Result
 
 @click.command()
 @pipeline_options
-@click.option("--baseline", metavar="FILE", help="Leave out the findings that this file knows.")
-@click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Make that file; no report.")
+@click.option("--baseline", metavar="FILE", help="Leave out the findings recorded in this file.")
+@click.option(
+    "--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Write that file instead of a report."
+)
 @click.option("--add-skips", is_flag=True, help="Write a `# tfmigrate: skip[CODE]` comment for each finding.")
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @click.option("--show-files", is_flag=True, help="List the files that would be looked at, and nothing else.")
@@ -104,5 +106,5 @@ def _without_known(result: Result, path: Path, paths: Sequence[str], output: Out
         output.say(f"{left.known} known from {path}, not shown.")
     if left.stale:
         gone = "1 finding is" if left.stale == 1 else f"{left.stale} findings are"
-        output.say(f"{path}: {gone} gone; write it again with --write-baseline.")
+        output.say(f"{path}: {gone} no longer found; renew it with --write-baseline.")
     return left.result

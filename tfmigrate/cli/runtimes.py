@@ -63,5 +63,5 @@ def runtimes(make: str | None, form: str) -> int:
             version = ".".join(map(str, keras))
             write(f"No runtime with Keras {version}: `tfmigrate runtimes --make {recipe}` builds one.\n")
     if not found:
-        write(f"No TensorFlow found: {install_line('verify')} brings today's.\n")
+        write(f"No TensorFlow found: {install_line('verify')} installs today's.\n")
     return code

@@ -32,14 +32,16 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 @click.argument("new", type=click.Path(path_type=Path), required=False)
 @click.option("--smoke", is_flag=True, help="Only: do both reach the end of step 1, with the same loss?")
 @click.option("--thorough", is_flag=True, help="Train as long as the scripts ask for, and run every control.")
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Train so many steps in all (default 30).")
-@click.option("--time-limit", type=click.FloatRange(min=1), metavar="SECONDS", help="Stop then; report what is known.")
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Train this many steps in all (default 30).")
+@click.option(
+    "--time-limit", type=click.FloatRange(min=1), metavar="SECONDS", help="Stop after this time; report what is known."
+)
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m`; OLD and NEW are folders.")
 @click.option("--driver", type=click.Path(path_type=Path), metavar="FILE", help="A script that runs OLD's library.")
 @click.option("--program", type=click.Path(path_type=Path), metavar="DIR", help="The program's folder, copied whole.")
-@click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR", help="Where in it scripts start.")
+@click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR", help="The folder in it where scripts start.")
 @click.option("--setup", type=click.Path(path_type=Path), metavar="FILE", help="Python that makes stand-in data first.")
-@click.option("--stub", "stubs", multiple=True, metavar="MODULE=FILE", help="Put FILE in the place of a module.")
+@click.option("--stub", "stubs", multiple=True, metavar="MODULE=FILE", help="Use FILE in place of a module.")
 @click.option("--replicas", type=click.IntRange(min=2), metavar="N", help="Devices to train on (default: as OLD says).")
 @click.option("--from", "written_for", metavar="VERSION", help="What OLD was written for, e.g. keras==2.2.4.")
 @click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
@@ -60,16 +62,21 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 @click.option("--disk", type=size, metavar="SIZE", help="Written by all runs at a time (default: half of the free).")
 @click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Of all runs at a time (default 512).")
 @click.option(
-    "--sandbox", type=click.Choice(LEVELS), default="auto", help="What keeps runs apart (default: the strongest)."
+    "--sandbox",
+    type=click.Choice(LEVELS),
+    default="auto",
+    help="How runs are isolated (default: the strongest way available).",
 )
 @click.option("--args", "arguments", default="", metavar="ARGS", help="Command line of both scripts, in one string.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set for both scripts; may be repeated.")
-@click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Train so many epochs at most.")
-@click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Train so many steps an epoch at most.")
-@click.option("--subset", type=click.IntRange(min=1), metavar="N", help="Train on so many samples an epoch at most.")
+@click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Train at most this many epochs.")
+@click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Train at most this many steps per epoch.")
+@click.option("--subset", type=click.IntRange(min=1), metavar="N", help="Train on at most this many samples per epoch.")
 @click.option("--as-written", is_flag=True, help="Neutralise nothing; compare runs under many seeds by statistics.")
-@click.option("--pairs", type=click.IntRange(min=1), metavar="N", help="With --as-written: so many seeds (default 20).")
-@click.option("--synthetic-data", is_flag=True, help="Made-up data in the place of keras.datasets downloads.")
+@click.option(
+    "--pairs", type=click.IntRange(min=1), metavar="N", help="With --as-written: this many seeds (default 20)."
+)
+@click.option("--synthetic-data", is_flag=True, help="Made-up data in place of keras.datasets downloads.")
 def verify(
     old: Path | None,
     new: Path | None,

@@ -94,13 +94,13 @@ def imported_paths(path: str, data: bytes) -> Iterator[str]:
 def mentions_of_classes(
     hits: Mapping[str, bytes], needles: Sequence[bytes], search: Search
 ) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
-    """The files that mention a class which only dresses up what holds a needle, and (file, file of the class) for each.
+    """The files that mention a class which only wraps what holds a needle, and (file, file of the class) for each.
 
     Such a class goes with the last wrap: whoever mentions it must be read, by whatever way he gets it.
     """
     homes: dict[bytes, str] = {}
     for path, data in hits.items():
-        homes.update((name, path) for name in _dressing_classes(data, needles))
+        homes.update((name, path) for name in _wrapper_classes(data, needles))
     found: dict[str, bytes] = {}
     links = []
     if homes:
@@ -113,7 +113,7 @@ def mentions_of_classes(
     return found, links
 
 
-def _dressing_classes(data: bytes, needles: Sequence[bytes]) -> Iterator[bytes]:
+def _wrapper_classes(data: bytes, needles: Sequence[bytes]) -> Iterator[bytes]:
     """The classes of a module's top level that hold a needle and take over the attributes of another object."""
     for statement in _STATEMENT.split(data):
         defined = _DEFINED.match(statement)

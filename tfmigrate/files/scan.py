@@ -31,7 +31,7 @@ NEVER_WALKED = frozenset(
 """Names of folders that hold installed packages, version control, or copies that a tool keeps for itself."""
 _MARKS = ("pyvenv.cfg", "conda-meta")
 _PROGRAMS = frozenset(("activate", "python", "python2", "python3"))
-_NEVER = "is never walked: it holds installed packages or version control; name its files"
+_NEVER = "is never searched: it holds installed packages or version control; name its files"
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class _Search:
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
-            self.error(path, "is a link to nothing" if os.path.islink(path) else "does not exist; check the spelling")
+            self.error(path, "is a broken link" if os.path.islink(path) else "does not exist; check the spelling")
         except OSError as error:
             self.error(path, f"cannot be read: {error.strerror}")
         else:

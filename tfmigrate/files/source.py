@@ -43,7 +43,7 @@ def decode(data: bytes) -> Source:
             "or name its encoding in the first line: # -*- coding: latin-1 -*-"
         ) from None
     except SyntaxError as error:
-        raise SourceError(f"line 1: {error}; mend the encoding cookie or save the file as UTF-8") from None
+        raise SourceError(f"line 1: {error}; fix the encoding cookie or save the file as UTF-8") from None
     source = Source(text, encoding)
     if encode(source, text) != data:
         raise SourceError(f"its bytes do not survive reading and writing as {encoding}; save the file as UTF-8")
@@ -106,7 +106,7 @@ def explain_syntax_error(text: str, line: int, message: str) -> str:
                     "run 2to3 -w (Python 3.12 or older) or futurize on it first, then tfmigrate again"
                 )
     shown = f": {lines[line - 1].strip()[:60]}" if named else ""
-    return f"line {line}: syntax error: {message}{shown}; mend it, then run tfmigrate again"
+    return f"line {line}: syntax error: {message}{shown}; fix it, then run tfmigrate again"
 
 
 def _without_strings(lines: Sequence[str]) -> list[str]:

@@ -71,7 +71,7 @@ def _check(change: Change) -> None:
     except OSError as error:
         raise WriteError(path, f"cannot be read again before writing: {error.strerror}") from None
     if current != change.before:
-        raise WriteError(path, "was changed by someone else meanwhile; left as it is; run tfmigrate again")
+        raise WriteError(path, "was changed by another program in the meantime; left as it is; run tfmigrate again")
     # The mode says it too, because os.access grants root everything.
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
         raise WriteError(path, "is read-only; left as it is; make it writable (chmod u+w) and run tfmigrate again")
@@ -159,7 +159,7 @@ def new_file(path: Path) -> Iterator[Path]:
     Raises WriteError when there is something at `path` already, or the folder takes no file.
     """
     if os.path.lexists(path):
-        raise WriteError(str(path), f"{path}: exists already; take it away, or choose another name")
+        raise WriteError(str(path), f"{path}: already exists; remove it, or choose another name")
     temporary = path.with_name(f"{_begins(path.name)}{os.getpid()}{SUFFIX}")
     try:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))

@@ -30,7 +30,7 @@ from tfmigrate.plan.strategy.copied import can_be_copied, copy_models, why_not_c
 from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
-from tfmigrate.plan.strategy.owner import Home, homes_of
+from tfmigrate.plan.strategy.owner import Owner, owners_of
 from tfmigrate.plan.strategy.placement import (
     Placement,
     called_in_scopes,
@@ -72,7 +72,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     for module, edit in reversed([one for placement in placements for one in placement.raised.edits]):
         drafts[module].edits.append(edit)
     plan_strategy_methods(drafts, rules)
-    making = {placement.home.module for placement in placements if placement.over_workers}
+    making = {placement.owner.module for placement in placements if placement.over_workers}
     for module in making | saving:
         workers.begin(drafts[module], makes=module in making, saves=module in saving)
     if not placements:
@@ -93,7 +93,7 @@ def _settled(
 ) -> tuple[list[Placement], dict[Module, Remains]]:
     """The strategies that can be written, and what remains of the modules then. The other wraps join the refused.
 
-    A call refused in one home is refused in all, which changes what remains, so this repeats. One whose number of GPUs
+    A call refused in one owner is refused in all, which changes what remains, so this repeats. One whose number of GPUs
     comes too late is tried at its callers first, then where it was, with its model built further down, then in the
     object whose method wraps, and at last with a copy of the model. A function that the scope of another strategy
     stands round leaves making one to its callers.
@@ -101,7 +101,7 @@ def _settled(
     callers: dict[Wrap, Frame] = {}
     inside: set[cst.CSTNode] = set()
     late: dict[cst.Call, Refusal] = {}
-    lowering: set[cst.Call] = set()
+    sinking: set[cst.Call] = set()
     keeping: set[cst.Call] = set()
     sessions = {module: session_lines(draft.facts, draft.scopes, draft.tf) for module, draft in drafts.items()}
     copying: set[cst.Call] = set()
@@ -115,17 +115,17 @@ def _settled(
             callers.pop(wrap, None)
             followed.extend([] if wrap in followed else [wrap])
         left = (wrap for wrap in followed if wrap.call not in refused)
-        homes, homeless = homes_of(left, facts, drafts, callers, inside, keeping, copying)
-        refused.update((call, late[call] if call in copying else why) for call, why in homeless.items())
-        remains = remains_of(homes, refused, facts, drafts)
-        placements, unplaced = placements_of(homes, remains, drafts, lowering, sessions, facts)
+        owners, ownerless = owners_of(left, facts, drafts, callers, inside, keeping, copying)
+        refused.update((call, late[call] if call in copying else why) for call, why in ownerless.items())
+        remains = remains_of(owners, refused, facts, drafts)
+        placements, unplaced = placements_of(owners, remains, drafts, sinking, sessions, facts)
         for call, refusal in unplaced.items():
             late.setdefault(call, refusal)
-        raised = _to_callers(homes, unplaced)
+        raised = _to_callers(owners, unplaced)
         callers.update(raised)
         tried = {wrap.call for wrap in raised}
-        again = {call for call in unplaced.keys() - tried - lowering if late[call].code == codes.GPUS_TOO_LATE}
-        lowering |= again
+        again = {call for call in unplaced.keys() - tried - sinking if late[call].code == codes.GPUS_TOO_LATE}
+        sinking |= again
         callers = {wrap: frame for wrap, frame in callers.items() if wrap.call not in again}
         stuck = unplaced.keys() - tried - again
         kept = {call for call in stuck - keeping if late[call].code == codes.GPUS_TOO_LATE}
@@ -133,21 +133,25 @@ def _settled(
         refused.update((call, late[call]) for call in unplaced if call in stuck - kept)
         nested = {*called_in_scopes(placements)} - inside
         inside |= nested
-        if not homeless and not unplaced and not nested:
+        if not ownerless and not unplaced and not nested:
             return placements, remains
 
 
 def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal]) -> dict[cst.Call, Refusal]:
-    """The calls of a class that dresses up the wrap, where another call of it is refused: all of them go, or none."""
-    staying = {wrap.dress: wrap for wrap in reversed(facts.wraps) if wrap.dress is not None and wrap.call in refused}
+    """The calls of a class that wraps the wrap, where another call of it is refused: all of them go, or none."""
+    staying = {
+        wrap.wrapper_class: wrap
+        for wrap in reversed(facts.wraps)
+        if wrap.wrapper_class is not None and wrap.call in refused
+    }
     found: dict[cst.Call, Refusal] = {}
     for wrap in facts.wraps:
-        if wrap.dress in staying and wrap.call not in refused:
-            other = staying[wrap.dress]
+        if wrap.wrapper_class in staying and wrap.call not in refused:
+            other = staying[wrap.wrapper_class]
             line, _ = other.site.frame.module.position(other.call)
             message = (
-                f"the class {wrap.dress.node.name.value} wraps the model, and stays for its use at line {line} of "
-                f"{other.site.frame.module.path}, which is not migrated"
+                f"the class {wrap.wrapper_class.node.name.value} wraps the model, and stays for its use at line {line} "
+                f"of {other.site.frame.module.path}, which is not migrated"
             )
             found[wrap.call] = Refusal(codes.NOT_FOLLOWED, message)
     return found
@@ -167,17 +171,17 @@ def _copied_instead(
     return [wrap for wrap in tried if wrap.call in asked]
 
 
-def _to_callers(homes: Iterable[Home], unplaced: Mapping[cst.Call, Refusal]) -> dict[Wrap, Frame]:
-    """Where the wraps may be at home instead whose number of GPUs comes too late for their home: in its callers."""
+def _to_callers(owners: Iterable[Owner], unplaced: Mapping[cst.Call, Refusal]) -> dict[Wrap, Frame]:
+    """Where the wraps may be owned instead whose number of GPUs comes too late for their owner: in its callers."""
     found: dict[Wrap, Frame] = {}
     stuck: set[cst.Call] = set()
-    for home in homes:
-        for group in home.groups:
+    for owner in owners:
+        for group in owner.groups:
             for wrap in group.wraps:
                 refusal = unplaced.get(wrap.call)
                 late = refusal is not None and refusal.code == codes.GPUS_TOO_LATE
-                if late and group.home.call is not None and not home.kept:
-                    found[wrap] = group.home.call.frame
+                if late and group.owner.call is not None and not owner.kept:
+                    found[wrap] = group.owner.call.frame
                 else:
                     stuck.add(wrap.call)
     return {wrap: frame for wrap, frame in found.items() if wrap.call not in stuck}
@@ -201,26 +205,26 @@ def _migrate(
     wraps = [wrap for left in remains.values() for wrap in left.wraps]
     if wraps:
         write_templates_in_callbacks(facts, drafts, refused)
-    copied = [wrap for one in placements for group in one.home.groups if group.copied for wrap in group.wraps]
+    copied = [wrap for one in placements for group in one.owner.groups if group.copied for wrap in group.wraps]
     copy_models(copied, facts, drafts)
-    staying = {wrap.dress for wrap in facts.wraps if wrap.call in refused}
-    dresses = dict.fromkeys(wrap.dress for wrap in wraps if wrap.dress is not None)
-    _drop_dresses([dress for dress in dresses if dress not in staying], drafts)
+    staying = {wrap.wrapper_class for wrap in facts.wraps if wrap.call in refused}
+    wrapper_classes = dict.fromkeys(wrap.wrapper_class for wrap in wraps if wrap.wrapper_class is not None)
+    _drop_wrapper_classes([wrapper_class for wrapper_class in wrapper_classes if wrapper_class not in staying], drafts)
     saving: set[Module] = set()
     for placement in placements:
-        home = placement.home
-        make_strategy(placement, remains.get(home.module), drafts[home.module])
-    plan_arrays([placement.home for placement in placements], drafts)
+        owner = placement.owner
+        make_strategy(placement, remains.get(owner.module), drafts[owner.module])
+    plan_arrays([placement.owner for placement in placements], drafts)
     for placement in placements:
-        home = placement.home
-        compiles = [use for group in home.groups for use in group.compiles]
-        trainings = [use for group in home.groups for use in group.trainings]
+        owner = placement.owner
+        compiles = [use for group in owner.groups for use in group.compiles]
+        trainings = [use for group in owner.groups for use in group.trainings]
         cautions.say_trainable_toggles(compiles, drafts, plan_toggles(compiles, trainings, drafts))
         plan_own_optimizers(compiles, drafts)
-        cautions.say_compiled_out_of_sight(home, facts, drafts)
+        cautions.say_compiled_out_of_sight(owner, facts, drafts)
         say_spread_anew(placement, drafts)
         if placement.over_workers:
-            saving |= workers.plan_home(home, facts, drafts)
+            saving |= workers.plan_owner(owner, facts, drafts)
     say_second_strategies(placements, facts, drafts)
     scope_methods(placements, drafts)
     scope_far_places(placements, remains, drafts)
@@ -239,9 +243,9 @@ def _say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], 
     """A file that changes for a wrap in another one says which."""
     causes: dict[Module, Wrap] = {}
     for placement in placements:
-        for group in placement.home.groups:
+        for group in placement.owner.groups:
             places = {site.frame.module for model in group.models for site in model.sites}
-            for module in (placement.home.module, *places, *(use.site.frame.module for use in group.compiles)):
+            for module in (placement.owner.module, *places, *(use.site.frame.module for use in group.compiles)):
                 causes.setdefault(module, group.wraps[0])
     for module, draft in drafts.items():
         said = any(finding.code == codes.MULTI_GPU_MODEL and finding.action == "rewrite" for finding in draft.findings)
@@ -249,7 +253,7 @@ def _say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], 
             wrap = causes.get(module, wraps[0])
             line, _ = wrap.site.frame.module.position(wrap.call)
             scope = next((edit for edit in draft.edits if isinstance(edit, Scope)), None)
-            what = "what is built here stands in the scope of its strategy" if scope else "this file changes with it"
+            what = "what is built here is now in the scope of its strategy" if scope else "this file changes with it"
             message = f"for multi_gpu_model at line {line} of {wrap.site.frame.module.path}, {what}"
             draft.say(codes.MULTI_GPU_MODEL, place_of(scope) if scope else draft.first_place(), message, "rewrite")
 
@@ -287,13 +291,13 @@ def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
             draft.say(finding.code, draft.first_place(), message, "rewrite")
 
 
-def _drop_dresses(dresses: Iterable[ClassValue], drafts: Mapping[Module, Draft]) -> None:
-    """Model classes that only dress up a wrap go with the last one."""
-    for dress in dresses:
-        draft = drafts[dress.closure.module]
-        draft.edits.append(Unwrap(dress.node, None))
-        for call in wraps_in(dress, drafts):
-            message = f"the class {dress.node.name.value}, which only wraps a model, goes"
+def _drop_wrapper_classes(wrapper_classes: Iterable[ClassValue], drafts: Mapping[Module, Draft]) -> None:
+    """Model classes that only wrap a wrap go with the last one."""
+    for wrapper_class in wrapper_classes:
+        draft = drafts[wrapper_class.closure.module]
+        draft.edits.append(Unwrap(wrapper_class.node, None))
+        for call in wraps_in(wrapper_class, drafts):
+            message = f"the class {wrapper_class.node.name.value}, which only wraps a model, is removed"
             draft.say(codes.MULTI_GPU_MODEL, call, message, "rewrite")
 
 
@@ -308,12 +312,12 @@ def _say_refused(refused: Mapping[cst.Call, Refusal], facts: ProgramFacts, draft
         reason = why_not_copied(wrap, refusal, facts, drafts)
         message = refusal.message if reason is None else f"{refusal.message}. No copy can be trained instead: {reason}"
         drafts[module].say(refusal.code, wrap.call, message, "refuse", trail_of(wrap, facts))
-        if wrap.dress is not None:
+        if wrap.wrapper_class is not None:
             line, _ = module.position(wrap.call)
             message = f"stays, because its use at line {line} of {module.path} is refused"
-            for call in {*wraps_in(wrap.dress, drafts)} - said:
+            for call in {*wraps_in(wrap.wrapper_class, drafts)} - said:
                 said.add(call)
-                drafts[wrap.dress.closure.module].say(refusal.code, call, message, "refuse")
+                drafts[wrap.wrapper_class.closure.module].say(refusal.code, call, message, "refuse")
 
 
 def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> frozenset[ModelObject]:
@@ -323,7 +327,7 @@ def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> fr
     """
     if not placements or facts.entered or facts.scopes_elsewhere:
         return frozenset()
-    groups = (group for placement in placements for group in placement.home.groups)
+    groups = (group for placement in placements for group in placement.owner.groups)
     others = frozenset(facts.models).difference(*(group.models for group in groups))
     return frozenset(one for one in others if not any(placement.stands_round(one.sites) for placement in placements))
 

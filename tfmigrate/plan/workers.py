@@ -20,7 +20,7 @@ from tfmigrate.plan.edits import Edit, ImportNames, Insert, Rank, Remove, Replac
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strategy
 from tfmigrate.plan.strategy.model_group import concerns
-from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.strategy import ALL_WORKERS
 from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
 from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement
@@ -162,11 +162,13 @@ def _moved(strategy: StrategyObject, draft: Draft, of: OfEstimator | None) -> _M
     return _Moved((*gone, Insert(place, code, (unit,) if gone and place is unit else ())), (*gone, *instead))
 
 
-def _what_belongs_to_it(facts: ProgramFacts, drafts: Mapping[Module, Draft], home: Draft, estimated: list[Use]) -> None:
+def _what_belongs_to_it(
+    facts: ProgramFacts, drafts: Mapping[Module, Draft], owner: Draft, estimated: list[Use]
+) -> None:
     for draft in drafts.values():
         saves = _save_by_chief(draft, (use for use in facts.uses if use.models))
-        if saves or draft is home:
-            begin(draft, makes=draft is home, saves=saves)
+        if saves or draft is owner:
+            begin(draft, makes=draft is owner, saves=saves)
         keras = [use for use in draft.facts.uses if use.method in TRAINING and use.models]
         training = {use.call: _data_story(use.method) for use in keras}
         training |= {use.call: _data_story("fit") for use in estimated if use.site.frame.module is draft.module}
@@ -176,14 +178,14 @@ def _what_belongs_to_it(facts: ProgramFacts, drafts: Mapping[Module, Draft], hom
             _say_unseeded(draft)
 
 
-def plan_home(home: Home, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> set[Module]:
-    """What belongs to the models of a home whose strategy is over several machines: their files and their data.
+def plan_owner(owner: Owner, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> set[Module]:
+    """What belongs to the models of an owner whose strategy is over several machines: their files and their data.
 
     Returns the modules whose models the chief saves.
     """
-    uses = [use for use in facts.uses if any(concerns(use, group.models, group.wraps) for group in home.groups)]
+    uses = [use for use in facts.uses if any(concerns(use, group.models, group.wraps) for group in owner.groups)]
     saving = {module for module, draft in drafts.items() if _save_by_chief(draft, uses)}
-    trainings = [use for group in home.groups for use in group.trainings]
+    trainings = [use for group in owner.groups for use in group.trainings]
     for use in trainings:
         draft = drafts[use.site.frame.module]
         if not takes_arrays(use, draft.facts):
@@ -227,10 +229,10 @@ def unseeded(facts: Facts) -> cst.Call | None:
 
 def _draws_from(call: cst.Call, name: str) -> str | None:
     """Which of the families of _SEEDERS a call draws from without a seed of its own."""
-    home, _, last = name.rpartition(".")
-    if home in ("numpy.random", "random") and last not in _DRAWS_NOTHING:
-        return home if last not in _GENERATORS or not call.args else None
-    if home.startswith("sklearn.") and last in _SPLITTERS and "random_state" not in keywords(call):
+    owner, _, last = name.rpartition(".")
+    if owner in ("numpy.random", "random") and last not in _DRAWS_NOTHING:
+        return owner if last not in _GENERATORS or not call.args else None
+    if owner.startswith("sklearn.") and last in _SPLITTERS and "random_state" not in keywords(call):
         return "sklearn"
     return None
 

@@ -8,7 +8,6 @@ from contextlib import nullcontext
 import libcst as cst
 
 from tfmigrate.understand import names
-from tfmigrate.understand.dress import dressed_parameters
 from tfmigrate.understand.functions import define, enter, name_of, unknown_arguments
 from tfmigrate.understand.program import dotted, units_of
 from tfmigrate.understand.state import State, Walker
@@ -25,6 +24,7 @@ from tfmigrate.understand.values import (
     Value,
     all_sites,
 )
+from tfmigrate.understand.wrapper_classes import wrapper_parameters
 from tfmigrate.understand.wraps import wrap
 
 
@@ -63,12 +63,12 @@ def _walk_line(walker: Walker, line: cst.SimpleStatementLine, cls: ClassValue) -
 
 
 def instantiate(walker: Walker, cls: ClassValue, arguments: Arguments, node: cst.Call) -> Value:
-    """What a call of a class makes: an object, a model, a layer, or the wrap that the class dresses up."""
+    """What a call of a class makes: an object, a model, a layer, or the wrap that the class wraps."""
     state = walker.state
-    parameters = dressed_parameters(walker, cls)
+    parameters = wrapper_parameters(walker, cls)
     if parameters is not None:
         state.entered.update(method.node for method in cls.methods())
-        return wrap(state, arguments, node, parameters, dress=cls)
+        return wrap(state, arguments, node, parameters, wrapper_class=cls)
     instance = _new_instance(state, cls)
     instance.site = state.site
     if isinstance(instance, ModelObject):

@@ -20,7 +20,6 @@ from tfmigrate.understand.assignments import assign
 from tfmigrate.understand.attributes import attribute
 from tfmigrate.understand.calls import call
 from tfmigrate.understand.classes import define_class, walk_methods
-from tfmigrate.understand.dress import dressed_parameters
 from tfmigrate.understand.functions import define, enter, name_of, unknown_arguments, walk_lambda
 from tfmigrate.understand.imports import import_modules, import_names, through_star
 from tfmigrate.understand.lifecycle import ProgramFacts
@@ -47,6 +46,7 @@ from tfmigrate.understand.values import (
     options,
     unbound,
 )
+from tfmigrate.understand.wrapper_classes import wrapper_parameters
 from tfmigrate.understand.wraps import template_by_index
 
 
@@ -70,12 +70,12 @@ class Interpreter:
         mentioned = _mentioned_names(state.program.modules)
         self._walk_functions([function for function in state.functions if name_of(function) not in mentioned])
         bases = {base for cls in state.classes for base in cls.bases}
-        dresses = [cls for cls in state.classes if dressed_parameters(self, cls) is not None]
+        wrapper_classes = [cls for cls in state.classes if wrapper_parameters(self, cls) is not None]
         for cls in sorted(state.classes, key=lambda cls: cls in bases):
-            if cls not in dresses:
+            if cls not in wrapper_classes:
                 walk_methods(self, cls, mentioned)
         self._walk_functions(state.functions)
-        for cls in dresses:  # Last, because the calls of one say which models it wraps.
+        for cls in wrapper_classes:  # Last, because the calls of one say which models it wraps.
             walk_methods(self, cls, mentioned)
         return state.program_facts
 

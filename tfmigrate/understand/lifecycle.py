@@ -83,7 +83,7 @@ class Wrap:
     """None when the argument is omitted: then every visible GPU is used (standalone Keras 2.1.6 to 2.3.1)."""
     guards: tuple[Guard, ...]
     cpu_relocation: bool = False
-    dress: ClassValue | None = None
+    wrapper_class: ClassValue | None = None
     """The Model subclass of the program that wraps when it is instantiated; `call` is that instantiation."""
     problem: str | None = None
     several_only: bool = False

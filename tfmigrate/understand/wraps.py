@@ -34,7 +34,7 @@ def wrap(
     arguments: Arguments,
     node: cst.Call,
     parameters: Sequence[str] = WRAP_PARAMETERS,
-    dress: ClassValue | None = None,
+    wrapper_class: ClassValue | None = None,
     several_only: bool = False,
 ) -> Parallel:
     """`parameters`: those of the function called; of a copy, the first is the model and the second the number.
@@ -68,7 +68,7 @@ def wrap(
         gpus_value=None if omitted else values.get("gpus"),
         guards=state.guards,
         cpu_relocation=isinstance(relocation, Literal) and bool(relocation.value),
-        dress=dress,
+        wrapper_class=wrapper_class,
         problem=problem,
         several_only=several_only,
     )

@@ -1,4 +1,4 @@
-"""fit() on arrays becomes a tf.data pipeline with the global batch: wherever a model of a home is trained, and where
+"""fit() on arrays becomes a tf.data pipeline with the global batch: wherever a model of an owner is trained, and where
 that is asked for, in programs that are on a strategy already."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.strategy.model_group import Group, concerns
-from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.strategy import replicas
 from tfmigrate.settings import Pipeline
 from tfmigrate.understand.lifecycle import Use
@@ -34,18 +34,18 @@ class Training:
     replicas: int | None = None
 
 
-def plan_arrays(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> None:
+def plan_arrays(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None:
     """The edits of each training on arrays, or in words why it keeps them."""
-    homes = list(homes)
-    plan_trainings(_of_homes(homes, drafts), drafts)
-    _say_uneven(homes, drafts)
+    owners = list(owners)
+    plan_trainings(_of_owners(owners, drafts), drafts)
+    _say_uneven(owners, drafts)
 
 
-def _say_uneven(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> None:
+def _say_uneven(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None:
     """Batches of which the replicas do not get the same share, on the first of which Keras 3 fails."""
     said: set[cst.Call] = set()
-    for home in homes:
-        for group in home.groups:
+    for owner in owners:
+        for group in owner.groups:
             counts = {replicas(wrap) for wrap in group.wraps}
             count = next(iter(counts)) if len(counts) == 1 else None
             if count is None or count < 2 or any(wrap.guards for wrap in group.wraps):
@@ -59,7 +59,7 @@ def _say_uneven(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> None:
                     if batch % count:
                         said.add(use.call)
                         message = (
-                            f"a batch of {batch} is not shared out evenly among {count} replicas, and Keras 3 fails on "
+                            f"a batch of {batch} cannot be divided evenly among {count} replicas, and Keras 3 fails on "
                             f"the first such batch (InvalidArgumentError in AddN): use a multiple of {count}"
                         )
                         if use.method == "evaluate":
@@ -80,21 +80,21 @@ def _batch_of(use: Use, draft: Draft) -> int | None:
     return given.value.evaluated_value if given is not None and isinstance(given.value, cst.Integer) else 32
 
 
-def _of_homes(homes: Iterable[Home], drafts: Mapping[Module, Draft]) -> Iterator[Training]:
-    trainings: dict[cst.Call, list[tuple[Home, Group, Use]]] = {}
-    for home in homes:
-        for group in home.groups:
+def _of_owners(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> Iterator[Training]:
+    trainings: dict[cst.Call, list[tuple[Owner, Group, Use]]] = {}
+    for owner in owners:
+        for group in owner.groups:
             for use in group.trainings:
                 if takes_arrays(use, drafts[use.site.frame.module].facts):
-                    trainings.setdefault(use.call, []).append((home, group, use))
+                    trainings.setdefault(use.call, []).append((owner, group, use))
     for concerned in trainings.values():
-        home, group, use = concerned[0]
-        alone = all(one is home for one, _, _ in concerned)
+        owner, group, use = concerned[0]
+        alone = all(one is owner for one, _, _ in concerned)
         counts = {replicas(wrap) for wrap in group.wraps} if alone else set()
         count = next(iter(counts)) if len(counts) == 1 else None
-        here = use.site.frame.function is group.home.function and use.site.frame.module is group.home.module
+        here = use.site.frame.function is group.owner.function and use.site.frame.module is group.owner.module
         guarded = any(wrap.guards for wrap in group.wraps)
-        yield Training(use, home.name if alone and here and not guarded else None, count)
+        yield Training(use, owner.name if alone and here and not guarded else None, count)
 
 
 def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]) -> None:
@@ -134,7 +134,7 @@ def _plan_one(training: Training, draft: Draft, form: Pipeline) -> bool:
     if isinstance(found, str):
         message = f"fit() keeps its arrays, of which a strategy takes the global batch too: {found}"
         if over_workers:
-            message = f"fit() keeps its arrays, which every worker shuffles in an order of its own: {found}"
+            message = f"fit() keeps its arrays, which every worker shuffles in its own order: {found}"
         draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
         return False
     draft.edits.extend((found.insert, found.arguments))
@@ -146,7 +146,7 @@ def _plan_one(training: Training, draft: Draft, form: Pipeline) -> bool:
 def _pipeline(training: Training, draft: Draft, form: Pipeline) -> PlannedPipeline | str:
     if form == "arrays":
         asked = draft.settings.pipeline == "arrays"
-        return "the settings ask for it" if asked else "they lie in a file, and a dataset would read all of them"
+        return "the settings ask for it" if asked else "they are in a file, and a dataset would read the whole of it"
     keep_batch = draft.settings.batch == "keep" or draft.settings.over_workers
     names = _names(training, draft, gathers=form == "gather")
     return plan_pipeline(draft.module, draft.facts, training.use, names, training.replicas, keep_batch)

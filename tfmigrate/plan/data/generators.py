@@ -73,7 +73,7 @@ class Restarts:
         for arg in maker.args:
             for value in options(facts.values.get(arg.value, Literal(None))):
                 if _may_keep_a_place(value):
-                    return f"it is given `{facts.module.code(arg.value)}`, which may keep a place"
+                    return f"it is given `{facts.module.code(arg.value)}`, which may keep its position"
         for function in options(facts.values.get(maker.func, Literal(None))):
             problem = self.objection(function) if isinstance(function, FunctionValue) else "its definition is unknown"
             if problem is not None:
@@ -107,13 +107,13 @@ class _Body:
     def objections(self) -> Iterator[str]:
         for part in walk(self.node.body):
             if isinstance(part, cst.Global | cst.Nonlocal):
-                yield "it keeps its place outside itself"
+                yield "it keeps its position outside itself"
             elif isinstance(part, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.Del):
                 yield from self._stored(part.target)
             elif isinstance(part, cst.For):
                 yield from self._loop(part)
             elif isinstance(part, cst.With | cst.Await | cst.ClassDef):
-                yield "it uses something that may keep a place"
+                yield "it uses something that may keep its position"
         for call in calls_in(self.node.body):
             yield from self._called(call)
 
@@ -127,7 +127,7 @@ class _Body:
         """A loop over something from outside: what has a length and places is a list, and can be begun again."""
         if isinstance(loop.iter, cst.Name | cst.Attribute) and not self._is_own(loop.iter):
             if not self._is_indexed(self._code(loop.iter)):
-                yield f"it goes through `{self._code(loop.iter)}`, which may keep a place"
+                yield f"it iterates over `{self._code(loop.iter)}`, which may keep its position"
 
     def _is_indexed(self, code: str) -> bool:
         """Whether the function takes the length of something, or an item out of it."""
@@ -148,7 +148,7 @@ class _Body:
         elif name:
             keeps = any(name == one or name.startswith(one + ".") for one in _KEEPS)
             if not (name in _SEEDED and call.args) and (keeps or name.split(".")[0] not in KNOWN):
-                yield f"{name}() may keep a place or draw random numbers"
+                yield f"{name}() may keep a position or draw random numbers"
         elif functions:
             inner = (self.restarts.objection(function, self.read) for function in functions)
             yield from (objection for objection in inner if objection is not None)

@@ -53,8 +53,8 @@ def check(context: Context) -> Iterator[CallChange]:
         elif not sequences and found and _may_be_sequence(found[0], facts):
             listed = ", ".join(f"{name} = {facts.module.code(value)}" for name, value in asked.items())
             message = (
-                "Keras 3 asks a Sequence in how many threads or processes it is loaded, and fit() has no arguments for "
-                f"it: if the data is a Sequence, set there `{listed}`"
+                "Keras 3 reads from a Sequence how many threads or processes load it, and fit() has no arguments for "
+                f"it: if the data is a Sequence, set `{listed}` on it"
             )
             yield CallChange(codes.GENERATOR_METHODS, found[0], message)  # of the arguments that go
 
@@ -119,6 +119,6 @@ def _set(
     if len(held) > 1:
         setting = (f"for {one} in ({', '.join(held)}):\n", *setting)
     insert: Edit = Insert(use.site.unit, joined([*lines, setting], "\n"), (use.site.unit,), rank=Rank.RULE)
-    message = "Keras 3 asks the Sequence in how many threads or processes it is loaded: its attributes say so"
+    message = "Keras 3 reads from the Sequence how many threads or processes load it: set as its attributes"
     edit = Revision(use.call, wrapped=tuple(wrapped)) if wrapped else None
     return CallChange(codes.GENERATOR_METHODS, use.call, message, edit or insert, more=(insert,) if edit else ())

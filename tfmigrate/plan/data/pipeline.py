@@ -84,12 +84,12 @@ def plan_pipeline(
     if unknown:
         return f"it passes {unknown[0]!r}"
     if "shuffle" in named and not is_flag(named["shuffle"].value):
-        return "its `shuffle` is not plainly True or False"
+        return "its `shuffle` is not a literal True or False"
     if not isinstance(use.site.unit, cst.SimpleStatementLine):
-        return "it does not stand on a line of its own"
+        return "it is not a statement of its own"
     absent = [name for name in ("x", "y", "sample_weight") if name in named and _may_be_none(facts, named[name].value)]
     if absent:
-        return f"its `{absent[0]}` may be None, of which tf.data makes no dataset"
+        return f"its `{absent[0]}` may be None, which tf.data cannot make a dataset from"
     builder = _Builder(module, facts, named, names, replicas, keep, has_one_output(use.models, facts) is True)
     inputs = builder.structure(named["x"].value)
     targets = builder.of_output(named["y"].value)
@@ -217,7 +217,7 @@ class _Builder:
         new: dict[str, cst.BaseExpression | str] = {}
         if fraction is not None and validation is None:
             if not all(column.simple for column in columns):
-                return "its data is computed in the call, which `validation_split` would do twice"
+                return "its data is computed in the call, and `validation_split` would compute it twice"
             split = self._names.split
             lines.append((f"{split} = int(", *length, " * (1.0 - ", *_operand(fraction), "))"))
             rows = _tuple([column.sliced(f":{split}") for column in columns])

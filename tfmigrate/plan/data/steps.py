@@ -50,7 +50,7 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
                 yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}: it is rounded up, as Keras 2 counted", edit)
             elif isinstance(made, cst.Call) and facts.symbols.get(made.func) in _ROUNDINGS:
                 edit = Replace(node, ("int(", node, ")"))
-                yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, also one that NumPy rounded", edit)
+                yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, even one that NumPy rounded", edit)
 
 
 _FLOAT = "a number of steps that is a quotient is a float, which Keras 3 refuses"

@@ -27,7 +27,7 @@ _HELPER = "as_dataset"
 _KEPT = "as_dataset_of"
 _NONE = Literal(None)
 _UNKNOWN = "where it is made is unknown"
-_AGAIN = "; each validation begins it anew, where old Keras went on from where the last one stopped"
+_AGAIN = "; each validation restarts it, where old Keras continued where the last one stopped"
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -62,7 +62,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             some_are_none |= _NONE in values
             again = _AGAIN if given.parameter == "validation_data" else ""
             message = (
-                "Keras 3 takes no iterator but a generator, of which it skips some batches under a strategy: "
+                "Keras 3 accepts no iterator but a generator, and skips some of its batches under a strategy: "
                 f"it becomes a dataset that keeps the first ones ({problem}){again}"
             )
             whole = Revision(call, wrapped=((given.node, (f"{kept}(", given.node, ")")),))
@@ -86,7 +86,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             codes.PYTHON_GENERATOR,
             call,
             f"Keras 3 under a strategy skips some batches of a plain Python generator, and it stays one ({problem}): "
-            "hand over a tf.data.Dataset.from_generator(..., output_signature=...) that starts it anew, or a Sequence",
+            "hand over a tf.data.Dataset.from_generator(..., output_signature=...) that restarts it, or a Sequence",
             action="warn",
         )
     changes = []
@@ -171,4 +171,6 @@ def _maker(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> cst.Call |
 
 
 def _problem(maker: cst.Call, steps: cst.Arg | None, facts: Facts, restarts: Restarts) -> str | None:
-    return restarts.objection_to(maker, facts) if steps is not None else "how many batches are taken of it is not said"
+    return (
+        restarts.objection_to(maker, facts) if steps is not None else "nothing says how many batches are taken from it"
+    )

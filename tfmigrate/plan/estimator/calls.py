@@ -97,7 +97,7 @@ class CallPlanner(Migration):
                 codes.ESTIMATOR_CALLS, module, use.call, "predict() takes the dataset; one sample is read at a time"
             )
             return None
-        message = f"{use.method}() of an Estimator has no counterpart that is known here"
+        message = f"{use.method}() of an Estimator has no known counterpart in Keras"
         raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
 
     def _receiver(self, use: Use, node: cst.BaseExpression) -> Written:
@@ -111,7 +111,7 @@ class CallPlanner(Migration):
             if name not in allowed and not is_none(arg.value) and not _is_empty(arg.value):
                 code = codes.ESTIMATOR_HOOK if name in ("hooks", "saving_listeners", "exporters") else (
                     codes.ESTIMATOR_NOT_FOLLOWED)  # fmt: skip
-                raise self._refuse(code, arg.value, f"`{name}=` has no counterpart in Keras that is known here", module)
+                raise self._refuse(code, arg.value, f"`{name}=` has no known counterpart in Keras", module)
 
     def _hooks(self, arg: cst.Arg | None, module: Module, frame: Frame) -> None:
         """Hooks that only log go; their statements too."""
@@ -131,10 +131,10 @@ class CallPlanner(Migration):
                 raise self._refuse(
                     codes.ESTIMATOR_HOOK,
                     hook,
-                    f"the hook `{module.code(hook)}` has no callback that is known here",
+                    f"the hook `{module.code(hook)}` has no known counterpart among Keras callbacks",
                     module,
                 )
-            message = "this hook goes: Keras' progress bar shows the loss at every step"
+            message = "this hook is dropped: Keras' progress bar shows the loss at every step"
             self._say(codes.ESTIMATOR_LEFT_OUT, module, hook, message, "warn")
 
     def _tf_name(self, module: Module, node: cst.BaseExpression) -> str | None:
@@ -204,7 +204,7 @@ class CallPlanner(Migration):
             codes.ESTIMATOR_CALLS,
             module,
             use.call,
-            "train_and_evaluate() is fit(), then evaluate(); the Estimator also evaluated at checkpoints, by the clock",
+            "train_and_evaluate() is fit(), then evaluate(); the Estimator also evaluated at checkpoints, on a timer",
         )
         return trained["input_fn"].value, use
 
@@ -248,7 +248,7 @@ class CallPlanner(Migration):
             lines = [Written.of(f"{data} = ", dataset)]
             if name is not None:
                 keys = ", ".join(quoted(key, self.drafts[module].quote) for key in ("loss", *built.metrics))
-                zeros = f"{name} = dict.fromkeys([{keys}], 0.0)  # of no batch, as TensorFlow 2.9 reports"
+                zeros = f"{name} = dict.fromkeys([{keys}], 0.0)  # no batch: zeros, as TensorFlow 2.9 reports"
                 lines.append(Written.of(zeros))
             test = Written.of(bound, receiver, f".evaluate({data}, return_dict=True)")
             lines.append(Written.of(f"if {data}.cardinality() != 0:\n{indent}", test))

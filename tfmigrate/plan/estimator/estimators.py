@@ -165,7 +165,7 @@ def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None
             draft = drafts[part.site.frame.module]
             if draft.wanted(codes.ESTIMATOR_NOT_FOLLOWED, part.node):
                 nodes.add(part.node)
-                message = "no Estimator is seen to take this RunConfig"
+                message = "no Estimator was found that takes this RunConfig"
                 draft.say(codes.ESTIMATOR_NOT_FOLLOWED, part.node, message, "refuse")
 
 

@@ -237,7 +237,7 @@ class NetworkReader(Reader):
             if subject.form not in ("", "squeezed"):
                 form = f"{name} of {subject.form}"
             return Thing("reading", node, of=base, form=form)
-        raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras that is known here")
+        raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no known counterpart among Keras layers")
 
     def _argmax(self, node: cst.Call) -> str:
         """ "argmax" where it runs over the classes; the default runs over the batch."""

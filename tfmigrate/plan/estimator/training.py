@@ -45,7 +45,7 @@ class TrainingReader(Reader):
     def _loss(self, node: cst.Call, name: str) -> Thing:
         loss = LOSSES.get(name)
         if loss is None:
-            raise self._refuse(codes.ESTIMATOR_LOSS, node, f"tf.losses.{name} has no equal in Keras that is known here")
+            raise self._refuse(codes.ESTIMATOR_LOSS, node, f"tf.losses.{name} has no known equivalent in Keras")
         given = named_arguments(node, (loss.labels, loss.predictions, *loss.parameters))
         if given is None or loss.labels not in given or loss.predictions not in given:
             raise self._refuse(codes.ESTIMATOR_LOSS, node, "the arguments of this loss cannot be read")
@@ -56,7 +56,9 @@ class TrainingReader(Reader):
             if key == "reduction" and (self._symbol(arg.value) or "").rsplit(".", 1)[-1] in MEANS:
                 continue
             if key not in KEPT_LOSS_ARGUMENTS:
-                raise self._refuse(codes.ESTIMATOR_LOSS, arg.value, f"`{key}=` of a loss has no equal in Keras here")
+                raise self._refuse(
+                    codes.ESTIMATOR_LOSS, arg.value, f"`{key}=` of a loss has no known equivalent in Keras"
+                )
             self._needs_plain(arg.value)
             settings.append(Written.of(f"{KEPT_LOSS_ARGUMENTS[key]}=", arg.value))
         labels = self._read(given[loss.labels].value)
@@ -109,7 +111,7 @@ class TrainingReader(Reader):
                 if self._read(one).kind != "labels":
                     one, other = other, one
                 return self._made_loss(node, "MeanSquaredError", False, self._read(one), other)
-        raise self._refuse(codes.ESTIMATOR_LOSS, node, "this mean is not a loss that is known here")
+        raise self._refuse(codes.ESTIMATOR_LOSS, node, "this mean is not a known loss")
 
     def _optimizer(self, node: cst.Call, name: str) -> Thing:
         if name in REFUSED_OPTIMIZERS:
@@ -189,7 +191,7 @@ class TrainingReader(Reader):
             if labels.form == "argmax of ":
                 return self._known_metric(node, "CategoricalAccuracy")
         raise self._refuse(
-            codes.ESTIMATOR_METRIC, node, f"tf.metrics.{name} of these values has no equal in Keras here"
+            codes.ESTIMATOR_METRIC, node, f"tf.metrics.{name} of these values has no known equivalent in Keras"
         )
 
     def _known_metric(self, node: cst.Call, keras: str) -> Thing:
@@ -203,8 +205,8 @@ class TrainingReader(Reader):
             if key in given and not is_none(given[key].value):
                 raise self._refuse(codes.ESTIMATOR_HOOK, given[key].value, f"`{key}=` of an EstimatorSpec")
         if "export_outputs" in given:
-            self._plan.notes.append((given["export_outputs"].value, "export_outputs go: model.export() writes one "
-                                     "signature, the model's output"))  # fmt: skip
+            self._plan.notes.append((given["export_outputs"].value, "export_outputs is dropped: model.export() writes "
+                                     "one signature, the model's output"))  # fmt: skip
         entries = []
         for key in ("predictions", "loss", "train_op", "eval_metric_ops"):
             if key not in given or is_none(given[key].value):

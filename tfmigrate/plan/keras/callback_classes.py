@@ -113,13 +113,13 @@ def _assigned_models(cls: ClassValue, bases: set[str], facts: Facts) -> Iterator
                 continue
             code = facts.module.code(assign.value)
             if plain and not overridden and unit is not None:
-                message = "Keras 3 lets nobody assign to a callback's `model`: set_model() does, on Keras 2 as well"
+                message = (
+                    "Keras 3 does not allow assigning to a callback's `model`: set_model() does it, on Keras 2 as well"
+                )
                 more = (Insert(unit, ("super().set_model(", assign.value, ")"), (unit,), rank=Rank.RULE),)
                 yield CallChange(codes.CALLBACK_ATTRIBUTES, assign, message, Remove(assign), more=more)
             else:
-                message = (
-                    f"Keras 3 lets nobody assign to a callback's `model`, and fails: keep `{code}` under another name"
-                )
+                message = f"Keras 3 does not allow assigning to a callback's `model`, and fails: rename `{code}`"
                 yield CallChange(codes.CALLBACK_ATTRIBUTES, assign, message, action="warn")
 
 

@@ -119,7 +119,7 @@ def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
         if text_of(key) == "lr" and key not in written and is_pure(log) and facts.module.code(log) not in own:
             quote = key.value[-1]
             new = f"{quote}learning_rate{quote}"
-            message = "Keras 3 logs the learning rate as 'learning_rate', Keras 2 as 'lr': written is what both have"
+            message = "Keras 3 logs the learning rate as 'learning_rate', Keras 2 as 'lr': written so that both work"
             asked: cst.BaseExpression = key
             code: Code = (f"{new} if {new} in ", log, " else ", key)
             if isinstance(node, cst.Comparison):

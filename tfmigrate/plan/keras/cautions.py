@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import concerns
-from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
@@ -130,13 +130,13 @@ def _exclusive(one: Use, other: Use) -> bool:
     return module is other.site.frame.module and module.exclusive(one.site.unit, other.site.unit)
 
 
-def say_compiled_out_of_sight(home: Home, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
+def say_compiled_out_of_sight(owner: Owner, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
     """A model that is compiled out of sight: in a module found at run time, a library, or by a caller."""
-    for group in home.groups:
+    for group in owner.groups:
         if group.compiles or any(model.origin == "loaded" for model in group.models):
             continue
         uses = [use for use in facts.uses if concerns(use, group.models, group.wraps)]
-        handed_out = group.home.function is not None and group.home.call is None
+        handed_out = group.owner.function is not None and group.owner.call is None
         if group.trainings or (handed_out and not any(use.method in INFERENCE for use in uses)):
             place = group.trainings[0] if group.trainings else group.wraps[0]
             drafts[place.site.frame.module].say(
@@ -159,7 +159,7 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
             "warn",
         )
     for use in facts.uses:
-        if wrap.dress is not None and _has_own(wrap.dress, use.method):
+        if wrap.wrapper_class is not None and _has_own(wrap.wrapper_class, use.method):
             continue  # Its files are the template's already.
         if use.method in SAVING | {"load_weights"} and any(
             isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver)
@@ -174,7 +174,7 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
 
 
 def _has_own(cls: ClassValue, method: str) -> bool:
-    """Whether a class that dresses up a parallel model answers a method itself, by that name or in __getattribute__."""
+    """Whether a class that wraps a parallel model answers a method itself, by that name or in __getattribute__."""
     if cls.lookup(method) is not None:
         return True
     chooser = cls.lookup("__getattribute__")

@@ -28,7 +28,7 @@ def check(context: Context) -> Iterator[CallChange]:
             code = f"{tf}.config.list_physical_devices({quote}GPU{quote})"
         else:
             code = f"[device.name for device in {tf}.config.list_logical_devices({quote}GPU{quote})]"
-        message = "keras.backend._get_available_gpus() is gone: tf.config lists the devices"
+        message = "keras.backend._get_available_gpus() was removed: tf.config lists the devices"
         yield CallChange(codes.MOVED_MODULES, call, message, Replace(call, code))
 
 

@@ -28,7 +28,7 @@ def check(context: Context) -> Iterator[CallChange]:
     gone: set[cst.CSTNode] = set()
     for unit in facts.module.places:
         if isinstance(unit, cst.With) and all(_enters_graph(item, facts, symbols) for item in unit.items):
-            message = "what runs eagerly is in no graph, and models of Keras 3 fail in one: the block is not in it now"
+            message = "eager code belongs to no graph, and models of Keras 3 fail in one: the block is taken out of it"
             gone.update(node for item in unit.items for node in walk(item))
             yield CallChange(codes.ONE_GRAPH, unit.items[0].item, message, Unwrap(unit, unit.body))
     for call in facts.module.calls:
@@ -36,7 +36,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         statement = _only_for(call, facts, scopes, gone)
         if statement is not None:
-            message = "nothing asks for the graph any more"
+            message = "nothing uses the graph any more"
             yield CallChange(codes.ONE_GRAPH, call, message, Remove(statement))
         else:
             message = "get_default_graph() is in tf.compat.v1"

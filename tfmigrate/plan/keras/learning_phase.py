@@ -33,7 +33,9 @@ def check(context: Context) -> Iterator[CallChange]:
         if phase == 1:
             message = "fit() tells layers that they train: set_learning_phase(1) adds nothing"
             if used & _INFERENCE or used & TRAINING:
-                message += "; evaluation and predictions, which it put into training mode too, are as they are meant"
+                message += (
+                    "; evaluation and predictions, which it put into training mode too, now run in inference mode"
+                )
             yield CallChange(codes.LEARNING_PHASE, call, message, Remove(small))
         elif phase == 0 and not used & TRAINING:
             message = "nothing is trained here, and predict() and evaluate() run layers in inference mode by themselves"

@@ -179,14 +179,14 @@ def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Modul
         if shown.is_metric or not shown.models & models:
             continue
         for one in ordered(shown.values):
-            home = modules.get(one.module) if isinstance(one, FunctionValue) else None
-            if isinstance(one, FunctionValue) and home is not None and _is_scalar_loss(one, home):
+            owner = modules.get(one.module) if isinstance(one, FunctionValue) else None
+            if isinstance(one, FunctionValue) and owner is not None and _is_scalar_loss(one, owner):
                 mended = _as_rows(modules, one) if one.module is facts.module else None
                 yield mended or CallChange(
                     codes.BATCH_LOSS,
                     shown.node,
                     f"{called(one)} returns one number for the batch, and Keras 3 multiplies it by the number of "
-                    "replicas, in the gradient and in the report: return one value a sample",
+                    "replicas, in the gradient and in the report: return one value per sample",
                     action="warn",
                 )
 
@@ -443,7 +443,7 @@ def _as_rows(modules: Mapping[Module, Facts], value: FunctionValue) -> CallChang
         codes.BATCH_LOSS,
         call,
         f"{function.name.value}() returned one mean for the batch, which Keras 3 multiplies by the number of "
-        "replicas: it returns one value a sample, whose mean Keras takes itself",
+        "replicas: it returns one value per sample, whose mean Keras takes itself",
         Replace(call, (inner,) if lost else (call.func, "(", inner, ", axis=-1)")),
     )
 

@@ -43,18 +43,18 @@ def predicted_classes(facts: Facts) -> Iterator[CallChange]:
     for use in keras_calls(facts, "predict_classes", "predict_proba"):
         predict = Arguments(use.call, unchanged(use.call.args), "predict")
         if use.method == "predict_proba":
-            message = "predict_proba() was another name for predict(), and is gone"
+            message = "predict_proba() was another name for predict() and was removed"
             yield CallChange(codes.PREDICT_CLASSES, use.call, message, predict)
         elif _is_categorical(use, facts):
             largest: tuple[Edit, ...] = (Replace(use.call, (use.call, ".argmax(axis=-1)")),)
-            message = "predict_classes() is gone: it was the index of the largest output"
+            message = "predict_classes() was removed: it was the index of the largest output"
             yield CallChange(codes.PREDICT_CLASSES, use.call, message, predict, more=largest)
         else:
             yield CallChange(
                 codes.PREDICT_CLASSES,
                 use.call,
-                "predict_classes() is gone: write predict(x).argmax(axis=-1), or for a model with one output "
-                '(predict(x) > 0.5).astype("int32"), which nothing here tells',
+                "predict_classes() was removed: write predict(x).argmax(axis=-1), or for a model with one output "
+                '(predict(x) > 0.5).astype("int32"), which cannot be determined here',
                 action="warn",
             )
 
@@ -166,8 +166,8 @@ def target_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             gone = tuple(Remove(statement) for statement in made if statement is not None and statement not in removed)
             removed.update(edit.node for edit in gone)
             message = (
-                "target_tensors is gone: the targets come as the data has them, and to a loss function as floats on "
-                "Keras 3, no longer cast to the placeholder's type: cast them in a loss that wants integers"
+                "target_tensors was removed: the targets arrive as they are in the data, and in a loss function as "
+                "floats on Keras 3, no longer cast to the placeholder's type: cast them in a loss that wants integers"
             )
             edit = Revision(call, dropped=("target_tensors",))
             yield CallChange(codes.COMPILE_ARGUMENTS, keywords(call)["target_tensors"], message, edit, more=gone)

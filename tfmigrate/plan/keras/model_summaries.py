@@ -35,5 +35,5 @@ def check(context: Context) -> Iterator[CallChange]:
             for arg in call.args
             if arg is not given["model"]
         )
-        message = "print_summary() is gone: the model prints its summary itself"
+        message = "print_summary() was removed: the model prints its summary itself"
         yield CallChange(codes.PRINT_SUMMARY, call, message, Replace(call, (model, ".summary(", *rest, ")")))

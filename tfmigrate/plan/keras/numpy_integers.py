@@ -42,7 +42,7 @@ def check(context: Context) -> Iterator[CallChange]:
         given = (arg.value for word, arg in named(call.args, parameters) if word in parameters and not arg.star)
         for node in given:
             if _is_no_integer(node, facts, scopes):
-                message = "Keras 3 takes no number of NumPy and no float for the size of a layer: it is made an int"
+                message = "Keras 3 accepts neither NumPy numbers nor floats as the size of a layer: converted to int"
                 edit = Replace(node, ("int(", node, ")"))
                 yield CallChange(codes.NUMPY_INTEGERS, node, message, edit)
 

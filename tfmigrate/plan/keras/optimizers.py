@@ -89,7 +89,7 @@ def _passed_by_stars(facts: Facts, call: cst.Call, tables: Tables) -> Iterator[C
     given = [arg.value for arg in call.args if arg.star == "**"]
     keys = {key for node in given for key in _keys_of(node, facts)}
     for old in sorted(keys & renamed.keys()):
-        message = f"`{old}` is `{renamed[old]}` now, and comes here through `**`: rename it where it is passed"
+        message = f"`{old}` is `{renamed[old]}` now, and is passed through `**` here: rename it where it is passed"
         yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
 
 
@@ -204,7 +204,7 @@ def _moved_places(
         package, since = _PACKAGE[flavour], ".".join(map(str, places.CHANGED[flavour]))
         message = (
             f"the {_ORDINALS[place]} argument of {optimizer} was `{taken[0][place]}` before {package} {since} and is "
-            f"`{taken[1][place]}` from there on, and nothing tells which version this was written for: say --from "
+            f"`{taken[1][place]}` from there on, and the version this was written for is unknown: pass --from "
             f"{package}==VERSION, or give it by name"
         )
         yield CallChange(codes.MOVED_PLACES, call.args[place], message, action="warn")
@@ -277,7 +277,7 @@ def _unknown_version(
                 tables.codes[default],
                 call,
                 f"{default.argument} was {default.old} by default before {package} {default.until} and is "
-                f"{default.new} now, and nothing tells which version this was written for: say --from "
+                f"{default.new} now, and the version this was written for is unknown: pass --from "
                 f"{package}==VERSION, or write it out",
                 action="warn",
             )

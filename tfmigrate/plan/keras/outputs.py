@@ -31,7 +31,7 @@ def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
     for use in keras_calls(facts, "compile"):
         given = (named_arguments(use.call, COMPILE) or {}).get("metrics")
         if given is not None and isinstance(given.value, cst.SimpleString):
-            message = "Keras 3 takes no single word for `metrics`: it stands in a list"
+            message = "Keras 3 does not accept a plain string for `metrics`: it is put in a list"
             edit = Replace(given.value, ("[", given.value, "]"))
             yield CallChange(codes.METRICS_OF_OUTPUTS, given.value, message, edit)
             continue

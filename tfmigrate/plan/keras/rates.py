@@ -34,7 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
         yield CallChange(
             codes.OPTIMIZER_RATE,
             call,
-            "K.set_value() fails in Keras 3: the learning rate is assigned to",
+            "K.set_value() fails in Keras 3: the learning rate is assigned instead",
             Replace(
                 call,
                 (attribute.value, ".learning_rate.assign(", call.args[1].value, ")"),

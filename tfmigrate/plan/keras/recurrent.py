@@ -82,8 +82,8 @@ def _say_choice(
     if changed:
         message = (
             f"this may be {' or '.join(dict.fromkeys(changed))}, whose defaults are others now (recurrent_activation "
-            "was 'hard_sigmoid', a GRU's reset_after False), and which it is shows when it runs: write them out where "
-            "the class is chosen"
+            "was 'hard_sigmoid', a GRU's reset_after False), and which one is known only when it runs: write them out "
+            "where the class is chosen"
         )
         yield CallChange(codes.RECURRENT_DEFAULTS, call, message, action="warn")
 
@@ -131,7 +131,7 @@ def stateful_layers(facts: Facts) -> Iterator[CallChange]:
             yield CallChange(
                 codes.STATEFUL_LAYERS,
                 stateful,
-                "a stateful layer is made for batches of one size, and under a strategy each replica gets a part of "
+                "a stateful layer expects batches of one size, and under a strategy each replica gets a part of "
                 "one: Keras 2 and 3 raise ValueError; train it on one GPU, or without stateful=True",
                 action="warn",
             )

@@ -45,7 +45,7 @@ def _named(call: cst.Call, rows: list[Default], tf: str) -> Iterator[CallChange]
         if name.endswith("_regularizer") and text_of(arg.value) == "l1_l2":
             written = ", ".join(f"{row.argument}={row.old!r}" for row in {row.argument: row for row in rows}.values())
             edit = Replace(arg.value, f"{tf}.{_BOTH}({written})")
-            message = "Keras 3 knows no regularizer by the name 'l1_l2': written out with the strengths it had"
+            message = "Keras 3 knows no regularizer named 'l1_l2': written out with the strengths it had"
             yield CallChange(codes.REGULARIZER_DEFAULTS, arg.value, message, edit)
 
 

@@ -31,7 +31,7 @@ def check(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.STATIC_SHAPES, node, _MESSAGE, Replace(node, found))
 
 
-_MESSAGE = "the shape of a symbolic tensor is a plain tuple on Keras 3: written is what every version takes"
+_MESSAGE = "the shape of a symbolic tensor is a plain tuple on Keras 3: written in the form that every version accepts"
 
 
 class _Reader:

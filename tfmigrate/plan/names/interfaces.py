@@ -91,10 +91,10 @@ def handed_on(facts: Facts, tables: Tables) -> Iterator[CallChange]:
     for call, dropped in found.items():
         if dropped:
             listed = ", ".join(sorted(dropped))
-            message = f"{listed} no longer exists, and comes here through `**`: take it out where it is passed"
+            message = f"{listed} no longer exists, and is passed through `**` here: remove it where it is passed"
             yield CallChange(codes.GENERATOR_METHODS, call, message, action="warn")
     for call in dict.fromkeys(renamed):
-        message = "`generator` is `x` now, and comes here through `**`: rename it where it is passed"
+        message = "`generator` is `x` now, and is passed through `**` here: rename it where it is passed"
         yield CallChange(codes.GENERATOR_METHODS, call, message, action="warn")
 
 

@@ -26,7 +26,9 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         new = tables.builtins.get(name)
         if new is not None and not any(new in scope.bound for scope in scopes.by_node.values()):
-            yield CallChange(codes.OLD_PYTHON, node, f"{name} was the builtin {new}, and is gone", Replace(node, new))
+            yield CallChange(
+                codes.OLD_PYTHON, node, f"{name} was an alias of the builtin {new} and was removed", Replace(node, new)
+            )
         elif node not in inner and _advice(facts.symbols[root], tables) is None:
             advice = _advice(name, tables)
             if advice is None:

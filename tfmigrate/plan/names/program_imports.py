@@ -243,7 +243,7 @@ def _plan_imports(imports: _Imports, tables: Tables, unread: Set[cst.ImportAlias
         if gone:
             imports.say_gone(statement, gone)
         if change.removed:
-            message = "the import of multi_gpu_model, which TensorFlow 2.4 removed, goes"
+            message = "the import of multi_gpu_model, which TensorFlow 2.4 removed, is dropped"
             draft.say(codes.LEFTOVER_IMPORT, statement, message, "rewrite")
         if change.staying:
             imports.say_staying(statement, kept, unit)

@@ -56,8 +56,9 @@ def _whole_batches(facts: Facts, call: cst.Call) -> Iterator[CallChange]:
         found = facts.options(element.value)
         if found and all(isinstance(one, Opaque) and one.origin == OF_DATASET for one in found):
             message = (
-                "this batch comes of a dataset that was not distributed: every replica computes all of it, which is no "
-                "faster, and the gradients of all are added up; loop over strategy.experimental_distribute_dataset(...)"
+                "this batch comes from a dataset that was not distributed: every replica computes all of it, which is "
+                "no faster, and the gradients of all are added up; loop over "
+                "strategy.experimental_distribute_dataset(...)"
             )
             yield CallChange(codes.WHOLE_BATCH, element.value, message, action="warn")
             return
@@ -100,7 +101,7 @@ def _own_means(modules: Mapping[Module, Facts], step: FunctionValue) -> Iterator
                 message = (
                     "each replica takes the gradient of its own mean here, and apply_gradients() adds up those of all "
                     "replicas: with N replicas it is N times that of the mean over the batch; divide the loss by "
-                    "num_replicas_in_sync, or take tf.nn.compute_average_loss(...) of one value a sample"
+                    "num_replicas_in_sync, or take tf.nn.compute_average_loss(...) of one value per sample"
                 )
                 yield CallChange(codes.MEAN_OF_REPLICA, next(body.values_of(loss), loss), message, action="warn")
 

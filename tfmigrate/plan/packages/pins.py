@@ -25,8 +25,8 @@ OLDEST = Version(".".join(map(str, OLDEST_TARGET)))
 _KERAS_3 = Version("3.0")
 _FIRST_WITH_KERAS_3 = Version("2.16")
 _TENSORFLOWS = frozenset({"tensorflow", "tensorflow-cpu", "tensorflow-gpu"})
-_NOT_HERE = "this form of file is not written to"
-_HASHED = "a file locked with hashes must be made anew"
+_NOT_HERE = "this file format cannot be edited"
+_HASHED = "a file locked with hashes must be regenerated"
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _keras(pin: _Pin, project: Project) -> _Verdict | None:
     first = _KERAS_3 if project.needed >= _FIRST_WITH_KERAS_3 else OLDEST
     if not any(_stays_below(clause, first) for clause in pin.requirement.specifier):
         return None
-    message = f"{pin.text.strip()} is standalone Keras, which today's TensorFlow cannot stand beside"
+    message = f"{pin.text.strip()} is standalone Keras, which does not work with today's TensorFlow"
     if project.imports_keras is not None:
         return _Verdict(codes.KERAS_PIN, f"{message}, and {project.imports_keras} imports it still", None)
     return _Verdict(codes.KERAS_PIN, f"{message}, and the code takes Keras from TensorFlow now")

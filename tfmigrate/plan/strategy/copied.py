@@ -45,7 +45,7 @@ def can_be_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Map
 
 def _is_kept_model(wrap: Wrap, refusal: Refusal, drafts: Mapping[Module, Draft]) -> bool:
     over_workers = drafts[wrap.site.frame.module].settings.over_workers
-    if refusal.code not in _LATE or wrap.problem is not None or wrap.dress is not None or over_workers:
+    if refusal.code not in _LATE or wrap.problem is not None or wrap.wrapper_class is not None or over_workers:
         return False
     return (
         isinstance(wrap.template_node, cst.Attribute)

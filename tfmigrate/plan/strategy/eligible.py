@@ -14,7 +14,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.taken import Links
 from tfmigrate.plan.strategy.backends import other_backend
 from tfmigrate.plan.strategy.kept import keeper_of
-from tfmigrate.plan.strategy.model_group import Refusal, home_of, made_apart, template_problem
+from tfmigrate.plan.strategy.model_group import Refusal, made_apart, owner_of, template_problem
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
@@ -54,8 +54,8 @@ def _why_not(
     """Why one wrap cannot be followed, or None."""
     if wrap.problem is not None:
         return Refusal(codes.ODD_CALL, f"multi_gpu_model cannot be followed: {wrap.problem}")
-    if wrap.dress is not None and wrap.dress.node in misused:
-        name, place = wrap.dress.node.name.value, misused[wrap.dress.node]
+    if wrap.wrapper_class is not None and wrap.wrapper_class.node in misused:
+        name, place = wrap.wrapper_class.node.name.value, misused[wrap.wrapper_class.node]
         message = f"the class {name} wraps the model, and cannot be removed: {place} needs it"
         return Refusal(codes.NOT_FOLLOWED, message)
     for frame in wrap.site.frame.chain():
@@ -72,7 +72,7 @@ def _why_not(
             for option in options(wrap.template)
         )
         return Refusal(codes.UNKNOWN_CALLERS if unknown else codes.MADE_ELSEWHERE, problem)
-    if home_of(wrap) is None and keeper_of(wrap, facts, drafts) is None:
+    if owner_of(wrap) is None and keeper_of(wrap, facts, drafts) is None:
         message = "the parts of the model are built in places that share no caller: "
         return Refusal(codes.MADE_ELSEWHERE, f"{message}{made_apart(opaque_sites(wrap.template))}")
     return None
@@ -102,26 +102,26 @@ def _names(*nodes: cst.CSTNode) -> set[str]:
     return {part.value for node in nodes for part in walk(node) if isinstance(part, cst.Name)}
 
 
-def wraps_in(dress: ClassValue, drafts: Mapping[Module, Draft]) -> Iterator[cst.Call]:
-    """The calls of multi_gpu_model in a class that dresses up the wrap."""
-    symbols = drafts[dress.closure.module].facts.symbols
-    for call in calls_in(dress.node):
+def wraps_in(wrapper_class: ClassValue, drafts: Mapping[Module, Draft]) -> Iterator[cst.Call]:
+    """The calls of multi_gpu_model in a class that wraps the wrap."""
+    symbols = drafts[wrapper_class.closure.module].facts.symbols
+    for call in calls_in(wrapper_class.node):
         if names.canonical(symbols.get(call.func, "")) == names.MULTI_GPU_MODEL:
             yield call
 
 
 def _needed_elsewhere(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> dict[cst.ClassDef, str]:
-    """The classes that dress up a wrap and cannot go, each with a place that needs it.
+    """The classes that wrap a wrap and cannot go, each with a place that needs it.
 
     They can where they are mentioned in nothing but imports that are followed and calls that are wraps. Another module
-    may have a class of the same name, which dresses up wraps of its own.
+    may have a class of the same name, which wraps wraps of its own.
     """
-    dressed = {wrap.call.func: wrap.dress for wrap in facts.wraps if wrap.dress is not None}
-    dresses = {dress.node: dress.node.name.value for dress in dressed.values()}
-    if not dresses:
+    dressed = {wrap.call.func: wrap.wrapper_class for wrap in facts.wraps if wrap.wrapper_class is not None}
+    wrapper_classes = {wrapper_class.node: wrapper_class.node.name.value for wrapper_class in dressed.values()}
+    if not wrapper_classes:
         return {}
     links = Links.of(drafts)
-    accounted = {node for root in (*dresses, *dressed) for node in walk(root)}
+    accounted = {node for root in (*wrapper_classes, *dressed) for node in walk(root)}
     needed: dict[cst.ClassDef, str] = {}
     for draft in drafts.values():
         module = draft.module
@@ -136,9 +136,9 @@ def _needed_elsewhere(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> di
             text = node.value if isinstance(node, cst.Name) else None
             text = text_of(node) if isinstance(node, cst.SimpleString) else text
             values = {option.node for option in draft.facts.options(node) if isinstance(option, ClassValue)}
-            for dress in dresses:
-                if dresses[dress] == text or dress in values:
-                    needed.setdefault(dress, f"line {module.position(node)[0]} of {module.path}")
+            for wrapper_class in wrapper_classes:
+                if wrapper_classes[wrapper_class] == text or wrapper_class in values:
+                    needed.setdefault(wrapper_class, f"line {module.position(node)[0]} of {module.path}")
     return needed
 
 

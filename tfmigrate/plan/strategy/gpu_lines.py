@@ -9,23 +9,23 @@ import libcst as cst
 from tfmigrate.plan.change.expressions import Carrier, is_pure, names_in
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Move
-from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.written import Written
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.reaching import reaching, sole_assignment
 from tfmigrate.understand.values import Site
 
 
-def lines_to_raise(home: Home, before: Unit, needed: Set[cst.CSTNode], drafts: Mapping[Module, Draft]) -> Move | None:
+def lines_to_raise(owner: Owner, before: Unit, needed: Set[cst.CSTNode], drafts: Mapping[Module, Draft]) -> Move | None:
     """The move of such assignments, in their order, to just before the unit `before`, where the strategy is made.
 
     Only what means the same there, is bound nowhere else, and stands in the same block. `needed`: units that stand in
     the strategy's scope.
     """
-    draft, module = drafts[home.module], home.module
-    scope = draft.scope_of(home.groups[0].home)
+    draft, module = drafts[owner.module], owner.module
+    scope = draft.scope_of(owner.groups[0].owner)
     found: set[Unit] = set()
-    pending = [name for node in _read(home) for name in names_in(node)]
+    pending = [name for node in _read(owner) for name in names_in(node)]
     seen: set[str] = set()
     while pending:
         name = pending.pop()
@@ -40,15 +40,15 @@ def lines_to_raise(home: Home, before: Unit, needed: Set[cst.CSTNode], drafts: M
             continue
         found.add(unit)
         pending.extend(names_in(assignment.value))
-    while stuck := [unit for unit in found if not _may_go(unit, home, before, Carrier(drafts, found - {unit}))]:
+    while stuck := [unit for unit in found if not _may_go(unit, owner, before, Carrier(drafts, found - {unit}))]:
         found.difference_update(stuck)
     return Move(tuple(sorted(found, key=lambda unit: module.order[unit])), before) if found else None
 
 
-def _read(home: Home) -> Iterator[cst.BaseExpression]:
+def _read(owner: Owner) -> Iterator[cst.BaseExpression]:
     """What says how many GPUs there are, and on which conditions, in the function where the strategy is made."""
-    frame = home.groups[0].home
-    for wrap in home.wraps:
+    frame = owner.groups[0].owner
+    for wrap in owner.wraps:
         if wrap.gpus is not None and wrap.site.frame is frame:
             yield wrap.gpus
         for guard in wrap.guards:
@@ -56,10 +56,10 @@ def _read(home: Home) -> Iterator[cst.BaseExpression]:
                 yield guard.node.test
 
 
-def _may_go(unit: Unit, home: Home, before: Unit, carrier: Carrier) -> bool:
+def _may_go(unit: Unit, owner: Owner, before: Unit, carrier: Carrier) -> bool:
     """Whether an assignment means the same just before `before`."""
     assert isinstance(unit, cst.SimpleStatementLine)
     (small,) = unit.body
     assert isinstance(small, cst.Assign)
-    frame = home.groups[0].home
+    frame = owner.groups[0].owner
     return carrier.carried(small.value, Site(frame, unit), frame, before) == Written.at(small.value)

@@ -68,14 +68,14 @@ def keeper_of(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -
 
 
 def kept(group: Group) -> Kept | Refusal:
-    """What stands in the scope of the strategy that `__init__`, the home of a group, makes for the object."""
+    """What stands in the scope of the strategy that `__init__`, the owner of a group, makes for the object."""
     methods: dict[Method, set[Unit]] = {}
     far: dict[Site, cst.BaseExpression] = {}
     apart = {site: use.call.func.value for use in group.compiles for site in (use.site, *use.parts)
              if isinstance(use.call.func, cst.Attribute) and site.frame is use.site.frame}  # fmt: skip
     for site, target in _targets(group):
         lifted = site.lifted(target) if target is not None else None
-        if lifted is not None and _is_made_by_then(lifted, group.home):
+        if lifted is not None and _is_made_by_then(lifted, group.owner):
             assert isinstance(lifted.frame.function, cst.FunctionDef)
             methods.setdefault((lifted.frame.module, lifted.frame.function), set()).add(lifted.unit)
         elif site in apart and dotted(apart[site]):
@@ -92,16 +92,16 @@ def _targets(group: Group) -> Iterator[tuple[Site, Frame | None]]:
     done: set[Site] = set()
     for model in group.models:
         whole = common_frame(site.frame for site in model.sites)
-        target = _on_the_object(whole, group.home)
+        target = _on_the_object(whole, group.owner)
         if target is not None:
             done.update(model.sites)
             yield from ((site, target) for site in model.sites)
-    yield from ((site, _on_the_object(site.frame, group.home)) for site in sites_to_cover(group) - done)
+    yield from ((site, _on_the_object(site.frame, group.owner)) for site in sites_to_cover(group) - done)
 
 
-def _on_the_object(frame: Frame | None, home: Frame) -> Frame | None:
+def _on_the_object(frame: Frame | None, owner: Frame) -> Frame | None:
     """The innermost method of the object that an activation runs under."""
-    return next((one for one in frame.chain() if _is_method_of(one, home)), None) if frame is not None else None
+    return next((one for one in frame.chain() if _is_method_of(one, owner)), None) if frame is not None else None
 
 
 def _is_method_of(frame: Frame, other: Frame) -> bool:
@@ -136,11 +136,11 @@ def _asks_its_base(init: cst.FunctionDef) -> Unit | None:
     return next((unit for unit, _ in calls_of_base(init)), None)
 
 
-def _is_made_by_then(site: Site, home: Frame) -> bool:
+def _is_made_by_then(site: Site, owner: Frame) -> bool:
     """Whether `__init__` has made the strategy before a place in a method: not above the call in a derived one."""
     inits = [one for one in site.chain() if isinstance(one.frame.function, cst.FunctionDef)
-             and one.frame.function.name.value == "__init__" and _is_method_of(one.frame, home)]  # fmt: skip
-    if any(one.frame.function is home.function for one in inits):
+             and one.frame.function.name.value == "__init__" and _is_method_of(one.frame, owner)]  # fmt: skip
+    if any(one.frame.function is owner.function for one in inits):
         return True
     for one in inits:
         assert isinstance(one.frame.function, cst.FunctionDef)
@@ -168,16 +168,16 @@ def place_in_init(
     It comes before the first unit that builds.
     """
     groups = tuple(groups)
-    home = groups[0].home
-    assert isinstance(home.function, cst.FunctionDef)
-    units = [unit for unit in units_of(home.function.body) if not is_docstring(only_statement(unit))]
+    owner = groups[0].owner
+    assert isinstance(owner.function, cst.FunctionDef)
+    units = [unit for unit in units_of(owner.function.body) if not is_docstring(only_statement(unit))]
     building = {
         round_
         for group in groups
         for site in sites_to_cover(group)
         for one in site.chain()
-        if one.frame.function is home.function
-        for round_ in (one.unit, *home.module.ancestors(one.unit))
+        if one.frame.function is owner.function
+        for round_ in (one.unit, *owner.module.ancestors(one.unit))
     }
     last = next((number for number, unit in enumerate(units) if unit in building), len(units) - 1)
     tried = [(unit, strategy_at(unit)) for unit in units[: last + 1]]
@@ -198,7 +198,7 @@ def known_too_late(groups: Iterable[Group], found: Refusal) -> Refusal:
             wrapping, earlier = _name(_method_round(wrap.site.frame)), _first_apart(group, wrap)
             if wrapping and earlier is not None:
                 gpus = wrap.site.frame.module.code(wrap.gpus) if wrap.gpus is not None else "the number of GPUs"
-                owner = group.home.owner
+                owner = group.owner.owner
                 made = f"{owner.node.name.value}()" if owner is not None else "__init__()"
                 message = (
                     f"`{gpus}` or the condition of the wrap is not known before {wrapping}(), and a part of the model "

@@ -16,7 +16,7 @@ from tfmigrate.plan.change.expressions import Carrier, is_pure
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Rank, Remove
 from tfmigrate.plan.strategy.model_group import Refusal
-from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.written import Written
 from tfmigrate.understand.lifecycle import DeviceChoice, ProgramFacts
 from tfmigrate.understand.program import Module, Unit, only_statement, root_name
@@ -47,9 +47,9 @@ class Raised:
 
 
 def raised_settings(
-    home: Home, before: Unit, facts: ProgramFacts, sessions: Sessions, drafts: Mapping[Module, Draft]
+    owner: Owner, before: Unit, facts: ProgramFacts, sessions: Sessions, drafts: Mapping[Module, Draft]
 ) -> Raised | Refusal:
-    """How the devices are set up before a strategy that is made just before the unit `before` of its home.
+    """How the devices are set up before a strategy that is made just before the unit `before` of its owner.
 
     The settings of a session need nothing and stand anywhere; a variable of the environment goes up where its value is
     known there. Otherwise the strategy cannot be made there.
@@ -58,30 +58,30 @@ def raised_settings(
     edits: list[tuple[Module, Edit]] = []
     carrier = Carrier(drafts)
     seen: set[cst.BaseExpression] = set()
-    for choice, made, at in _late(home, before, facts):
+    for choice, made, at in _late(owner, before, facts):
         if choice.node in seen:
             continue
         module = choice.site.frame.module
         session = sessions.get(module, SessionLines())
         if isinstance(choice.node, cst.Call) and choice.node in session.by_call and at.frame is choice.site.frame:
             raised[choice.node] = made
-        elif not any(_precedes(at, wrap.site, facts) for wrap in home.wraps):
+        elif not any(_precedes(at, wrap.site, facts) for wrap in owner.wraps):
             continue  # It came too late in the old program too.
         else:
             moved = _variable_set_at(choice, made, at, carrier)
             if moved is None:
-                return _too_late(choice, home, before)
+                return _too_late(choice, owner, before)
             edits.extend((module, edit) for edit in moved)
         seen.add(choice.node)
     return Raised(tuple(raised.items()), tuple(edits))
 
 
-def _late(home: Home, before: Unit, facts: ProgramFacts) -> Iterator[tuple[DeviceChoice, Unit, Site]]:
+def _late(owner: Owner, before: Unit, facts: ProgramFacts) -> Iterator[tuple[DeviceChoice, Unit, Site]]:
     """The choices that come after the strategy; where it is made, or called for, in that function; and they themselves
     as seen from there."""
     for choice in facts.device_choices:
-        for group in home.groups:
-            made = Site(group.home, before)
+        for group in owner.groups:
+            made = Site(group.owner, before)
             met = _met(made, choice.site, facts)
             if met is None:
                 continue
@@ -134,12 +134,12 @@ def _variable_set_at(choice: DeviceChoice, made: Unit, at: Site, carrier: Carrie
     return Insert(made, (f"{module.code(choice.node)} = ", *value.code), (unit,), rank=Rank.DEVICES), Remove(small)
 
 
-def _too_late(choice: DeviceChoice, home: Home, before: Unit) -> Refusal:
+def _too_late(choice: DeviceChoice, owner: Owner, before: Unit) -> Refusal:
     module = choice.site.frame.module
     line, _ = module.position(choice.node)
-    file = "" if module is home.module else f" of {module.path}"
-    here = home.module.position(before)[0]
-    place = f"line {here}" if module is home.module else f"line {here} of {home.module.path}"
+    file = "" if module is owner.module else f" of {module.path}"
+    here = owner.module.position(before)[0]
+    place = f"line {here}" if module is owner.module else f"line {here} of {owner.module.path}"
     message = (
         f"the GPUs are chosen at line {line}{file}, and the strategy must be made before the model, at {place}, which "
         "starts them: choose them above that line"

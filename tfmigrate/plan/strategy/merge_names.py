@@ -128,13 +128,13 @@ class _Naming:
             )
             if any(not self.module.exclusive(mention.unit, alias.unit) for alias in later):
                 return None
-        home = self.scopes.owner(self.template, self.scope)
+        owner = self.scopes.owner(self.template, self.scope)
         for mention in mentions:
-            if self.scopes.owner(self.template, mention.scope) is not home or not isinstance(mention.node, cst.Name):
+            if self.scopes.owner(self.template, mention.scope) is not owner or not isinstance(mention.node, cst.Name):
                 return None
             if not mention.binds and mention.scope is self.scope and self._order(mention) < first:
                 return None
-        if home is not self.scopes.owner(self.parallel, self.scope):
+        if owner is not self.scopes.owner(self.parallel, self.scope):
             return None
         renamed = tuple(
             (mention.node, self.template)

@@ -1,4 +1,4 @@
-"""Which wraps belong to one strategy, and which function is its home."""
+"""Which wraps belong to one strategy, and which function is its owner."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Group:
-    """Wraps that share a strategy, made in `home`, and all models that then live under it."""
+    """Wraps that share a strategy, made in `owner`, and all models that then live under it."""
 
-    home: Frame
+    owner: Frame
     wraps: tuple[Wrap, ...]
     models: frozenset[ModelObject]
     compiles: tuple[Use, ...]
@@ -48,36 +48,36 @@ class Group:
     """Whether the wraps stay, as calls that copy the model into the scope; it is built outside then."""
 
 
-def group_of(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
-    return _group(home, wraps, related_models(wraps, facts), facts)
+def group_of(owner: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
+    return _group(owner, wraps, related_models(wraps, facts), facts)
 
 
-def group_of_object(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
+def group_of_object(owner: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
     """As group_of, with the models that the same lines of the object's methods build, which the scope stands round."""
     models = related_models(wraps, facts)
     while True:
-        lines = {unit for model in models for unit in lines_building(model, home)}
-        beside = (model for model in facts.models if not lines.isdisjoint(lines_building(model, home)))
+        lines = {unit for model in models for unit in lines_building(model, owner)}
+        beside = (model for model in facts.models if not lines.isdisjoint(lines_building(model, owner)))
         grown = models.union(*(model.base_models() for model in beside))
         if grown == models:
-            return _group(home, wraps, models, facts)
+            return _group(owner, wraps, models, facts)
         models = grown
 
 
-def group_of_copies(home: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
+def group_of_copies(owner: Frame, wraps: tuple[Wrap, ...], facts: ProgramFacts) -> Group:
     """The copies of models that are made where they were wrapped, and what is done with those."""
-    return replace(_group(home, wraps, frozenset(), facts), copied=True)
+    return replace(_group(owner, wraps, frozenset(), facts), copied=True)
 
 
-def lines_building(model: ModelObject, home: Frame) -> Iterator[Unit]:
-    """The lines of methods of the home's object under which a model is made."""
-    return (site.unit for site in model.site.chain() if shares_object(site.frame, home))
+def lines_building(model: ModelObject, owner: Frame) -> Iterator[Unit]:
+    """The lines of methods of the owner's object under which a model is made."""
+    return (site.unit for site in model.site.chain() if shares_object(site.frame, owner))
 
 
-def _group(home: Frame, wraps: tuple[Wrap, ...], models: frozenset[ModelObject], facts: ProgramFacts) -> Group:
+def _group(owner: Frame, wraps: tuple[Wrap, ...], models: frozenset[ModelObject], facts: ProgramFacts) -> Group:
     uses = [use for use in facts.uses if concerns(use, models, wraps)]
     return Group(
-        home=home,
+        owner=owner,
         wraps=wraps,
         models=models,
         compiles=tuple(use for use in uses if use.method == "compile"),
@@ -85,7 +85,7 @@ def _group(home: Frame, wraps: tuple[Wrap, ...], models: frozenset[ModelObject],
     )
 
 
-def home_of(wrap: Wrap) -> Frame | None:
+def owner_of(wrap: Wrap) -> Frame | None:
     """The innermost activation that sees both the template's construction and, where it can, the wrap.
 
     A method of the object whose other method wraps will do, because it knows what the object knows.

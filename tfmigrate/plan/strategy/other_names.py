@@ -44,6 +44,6 @@ def drop_other_names(draft: Draft, exported: Set[str]) -> None:
     gone = draft.vanishing()
     for one in list(other_names(draft)):
         if one.goes_with(gone, exported):
-            message = "this name of multi_gpu_model, which TensorFlow 2.4 removed, goes"
+            message = "this name of multi_gpu_model, which TensorFlow 2.4 removed, is dropped"
             draft.edits.append(Remove(one.assignment))
             draft.say(codes.LEFTOVER_IMPORT, one.assignment, message, "rewrite")

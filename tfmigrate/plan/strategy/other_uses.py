@@ -40,8 +40,8 @@ def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:
     accounted = {wrap.call.func for wrap in draft.facts.wraps}
     exported = {name for module, name in facts.exported if module is draft.module}
     accounted |= {one.assignment.value for one in other_names(draft) if one.goes_with(accounted, exported)}
-    for dress in {wrap.dress for wrap in facts.wraps if wrap.dress is not None}:
-        accounted.update(node for node in walk(dress.node) if isinstance(node, cst.Name | cst.Attribute))
+    for wrapper_class in {wrap.wrapper_class for wrap in facts.wraps if wrap.wrapper_class is not None}:
+        accounted.update(node for node in walk(wrapper_class.node) if isinstance(node, cst.Name | cst.Attribute))
     for node, name in draft.facts.symbols.items():
         if names.canonical(name) == names.MULTI_GPU_MODEL and node not in accounted:
             yield node

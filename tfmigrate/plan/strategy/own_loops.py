@@ -14,7 +14,7 @@ from tfmigrate.importing import LIBRARIES
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group, Refusal, concerns
-from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand.lifecycle import INFERENCE, Facts, Wrap
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import bound_once
@@ -26,16 +26,16 @@ _UPDATES = frozenset({"apply_gradients", "minimize", "get_updates"})
 _WEIGHTS = frozenset({"trainable_weights", "trainable_variables", "weights", "variables"})
 
 
-def trained_by_hand(home: Home, drafts: Mapping[Module, Draft]) -> Refusal | None:
+def trained_by_hand(owner: Owner, drafts: Mapping[Module, Draft]) -> Refusal | None:
     """An optimizer that is given a model's weights by hand, or any that updates near a model that nothing else uses."""
-    for wrap in home.wraps:
+    for wrap in owner.wraps:
         obeyed = obeyed_now(wrap)
         if obeyed is not None:
             return obeyed
-    near = {home.module, *(wrap.site.frame.module for wrap in home.wraps)}
+    near = {owner.module, *(wrap.site.frame.module for wrap in owner.wraps)}
     for module, draft in drafts.items():
         steps = _steps(draft.facts)
-        for group in home.groups:
+        for group in owner.groups:
             loaded = _behind_a_loader(group, draft) if not group.trainings else None
             if loaded is not None:
                 place = f"line {module.position(loaded)[0]} of {module.path}"
@@ -50,7 +50,7 @@ def trained_by_hand(home: Home, drafts: Mapping[Module, Draft]) -> Refusal | Non
             for call in steps:
                 if alone or _is_given(call, group, draft.facts):
                     line, _ = module.position(call)
-                    place = f"line {line}" if module is home.module else f"line {line} of {module.path}"
+                    place = f"line {line}" if module is owner.module else f"line {line} of {module.path}"
                     return Refusal(
                         codes.OWN_LOOP,
                         f"a loop of its own trains the model ({place}): what the scope makes is trained by fit(), or "

@@ -19,9 +19,9 @@ from tfmigrate.plan.strategy.model_group import (
     group_of,
     group_of_copies,
     group_of_object,
-    home_of,
     lines_building,
     made_apart,
+    owner_of,
     sites_to_cover,
 )
 from tfmigrate.plan.strategy.superseded import superseded
@@ -33,7 +33,7 @@ from tfmigrate.walk import walk
 
 
 @dataclass(frozen=True)
-class Home:
+class Owner:
     """All groups of one function (or one module's top level), which share one strategy variable."""
 
     module: Module
@@ -54,7 +54,7 @@ class Home:
         return self.function.body if isinstance(self.function, cst.FunctionDef) else self.function
 
 
-def homes_of(
+def owners_of(
     wraps: Iterable[Wrap],
     facts: ProgramFacts,
     drafts: Mapping[Module, Draft],
@@ -62,14 +62,14 @@ def homes_of(
     inside: Container[cst.CSTNode] = (),
     keeping: Container[cst.Call] = (),
     copying: Container[cst.Call] = (),
-) -> tuple[list[Home], dict[cst.Call, Refusal]]:
-    """The homes of wraps, and the calls that have none; a call without one in some activation has none at all.
+) -> tuple[list[Owner], dict[cst.Call, Refusal]]:
+    """The owners of wraps, and the calls that have none; a call without one in some activation has none at all.
 
-    `callers`: those further out, of wraps whose strategy cannot be made where they would be at home; `inside`:
+    `callers`: those further out, of wraps whose strategy cannot be made where they would be owned; `inside`:
     functions that the scope of another strategy turned out to stand round; `keeping`: calls whose objects keep the
     strategy where they can, because it cannot be made anywhere else; `copying`: calls whose models are copied there.
     """
-    homeless: dict[cst.Call, Refusal] = {}
+    ownerless: dict[cst.Call, Refusal] = {}
     by_frame: dict[Frame, list[Wrap]] = {}
     wraps = tuple(wraps)
     frames = {
@@ -80,8 +80,7 @@ def homes_of(
     split = {
         wrap.call
         for wrap, frame in frames.items()
-        if wrap.call not in copying
-        and (frame is None or wrap.call in keeping or _builds_beside(frame, wrap, facts))
+        if wrap.call not in copying and (frame is None or wrap.call in keeping or _builds_beside(frame, wrap, facts))
     }
     keepers = {wrap: keeper_of(wrap, facts, drafts) for wrap in wraps if wrap.call in split}
     keepers = {wrap: keeper for wrap, keeper in keepers.items() if keeper is not None or frames[wrap] is None}
@@ -91,15 +90,15 @@ def homes_of(
             places = made_apart(sites_to_cover(group_of(wrap.site.frame, (wrap,), facts)))
             message = "its optimizer or a part of its model is made elsewhere, and no caller of both was found"
             message += f": {places}" if places is not None else ""
-            homeless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
+            ownerless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
         else:
             by_frame.setdefault(frame, []).append(wrap)
-    homeless.update(_leave_scopes_of_callers(by_frame, facts, inside))
+    ownerless.update(_leave_scopes_of_callers(by_frame, facts, inside))
     beginnings = {frame.function for frame in keepers.values() if frame is not None}
     by_function: dict[cst.Module | cst.FunctionDef, list[Group]] = {}
     modules: dict[cst.CSTNode, Module] = {}
     for frame, members in by_frame.items():
-        members = [wrap for wrap in members if wrap.call not in homeless]
+        members = [wrap for wrap in members if wrap.call not in ownerless]
         function = frame.function or frame.module.tree
         if members and isinstance(function, cst.Module | cst.FunctionDef):
             copied = tuple(wrap for wrap in members if wrap.call in copying)
@@ -109,14 +108,14 @@ def homes_of(
             groups.extend([grouped(frame, others, facts)] if others else [])
             groups.extend([group_of_copies(frame, copied, facts)] if copied else [])
             modules[function] = frame.module
-    homes = []
+    owners = []
     for function, groups in by_function.items():
         if function in beginnings:
-            name = f"{receiver_of(function)}.{attribute_for(groups[0].home, 'strategy', drafts)}"
+            name = f"{receiver_of(function)}.{attribute_for(groups[0].owner, 'strategy', drafts)}"
         else:
             name = _strategy_name(drafts[modules[function]], function, facts)
-        homes.append(Home(modules[function], function, tuple(groups), name, function in beginnings))
-    return homes, homeless
+        owners.append(Owner(modules[function], function, tuple(groups), name, function in beginnings))
+    return owners, ownerless
 
 
 def _leave_scopes_of_callers(
@@ -126,39 +125,39 @@ def _leave_scopes_of_callers(
 
     Returns the calls that have no such caller.
     """
-    homeless: dict[cst.Call, Refusal] = {}
+    ownerless: dict[cst.Call, Refusal] = {}
     while True:
         known = (frame.function for frame in by_frame if frame.function is not None and frame.function in inside)
         function = next(chain(known, _called_in_scopes(by_frame, facts)), None)
         if function is None:
-            return homeless
+            return ownerless
         for frame in [frame for frame in by_frame if frame.function is function]:
             wraps = by_frame.pop(frame)
             if frame.call is not None:
                 by_frame.setdefault(frame.call.frame, []).extend(wraps)
                 continue
             message = "a function that is called in the scope of another strategy makes its own: move it to the callers"
-            homeless.update((wrap.call, Refusal(codes.TWO_STRATEGIES, message)) for wrap in wraps)
+            ownerless.update((wrap.call, Refusal(codes.TWO_STRATEGIES, message)) for wrap in wraps)
 
 
 def _called_in_scopes(by_frame: Mapping[Frame, list[Wrap]], facts: ProgramFacts) -> Iterator[cst.CSTNode]:
-    """The functions at home among `by_frame` that another home calls where its own strategy's scope stands."""
+    """The functions owned among `by_frame` that another owner calls where its own strategy's scope stands."""
     functions = {frame.function for frame in by_frame} - {None}
     if len(by_frame) < 2 or not functions:
         return
-    for home, wraps in by_frame.items():
+    for owner, wraps in by_frame.items():
         for wrap in wraps:
-            inside = takewhile(lambda frame, home=home: frame is not home, wrap.site.frame.chain())  # type: ignore[misc]
+            inside = takewhile(lambda frame, owner=owner: frame is not owner, wrap.site.frame.chain())  # type: ignore[misc]
             for frame in inside:
-                if frame.function in functions and frame.function is not home.function:
+                if frame.function in functions and frame.function is not owner.function:
                     yield frame.function  # type: ignore[misc]
-    for home in by_frame:
-        for site in home.call.chain() if home.call is not None else ():
-            if site.frame in by_frame and home.function in functions and home.function is not site.frame.function:
+    for owner in by_frame:
+        for site in owner.call.chain() if owner.call is not None else ():
+            if site.frame in by_frame and owner.function in functions and owner.function is not site.frame.function:
                 group = group_of(site.frame, tuple(by_frame[site.frame]), facts)
                 covered = (one.lifted(site.frame) for one in sites_to_cover(group))
                 if any(lifted is not None and lifted.unit is site.unit for lifted in covered):
-                    yield home.function  # type: ignore[misc]
+                    yield owner.function  # type: ignore[misc]
 
 
 def _strategy_name(draft: Draft, function: cst.Module | cst.FunctionDef, facts: ProgramFacts) -> str:
@@ -170,45 +169,45 @@ def _strategy_name(draft: Draft, function: cst.Module | cst.FunctionDef, facts: 
 
 
 def _raised(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Frame | None:
-    """The wrap's home, moved outwards until every part of the model and its optimizer is made under it."""
-    home = home_of(wrap)
-    beside = home is not None and home not in wrap.site.frame.chain()
-    if home is not None and beside and not _asks_the_object(wrap) and _builds_others(home, facts):
-        home = common_frame([home, wrap.site.frame]) or home
-    while home is not None:
-        group = group_of(home, (wrap,), facts)
+    """The wrap's owner, moved outwards until every part of the model and its optimizer is made under it."""
+    owner = owner_of(wrap)
+    beside = owner is not None and owner not in wrap.site.frame.chain()
+    if owner is not None and beside and not _asks_the_object(wrap) and _builds_others(owner, facts):
+        owner = common_frame([owner, wrap.site.frame]) or owner
+    while owner is not None:
+        group = group_of(owner, (wrap,), facts)
         parts = frozenset().union(*(use.parts for use in group.compiles))
         outside = {
             site.frame
             for site in sites_to_cover(group) - {use.site for use in group.compiles}
-            if site.lifted(home) is None
+            if site.lifted(owner) is None
             and not _reachable_far(group, site, drafts)
             # Another model of the same variable that no run builds together with this one needs no scope of its.
-            and (site in parts or common_frame([home, site.frame]) is not None)
+            and (site in parts or common_frame([owner, site.frame]) is not None)
         }
         if not outside:
-            return home
-        raised = common_frame([home, *outside])
-        if raised is home:
+            return owner
+        raised = common_frame([owner, *outside])
+        if raised is owner:
             return None
-        home = raised
+        owner = raised
     return None
 
 
 def _raised_copy(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Frame | None:
     """As _raised, of a wrap whose model is copied where it was wrapped: where the copy is made and compiled."""
-    home: Frame | None = wrap.site.frame
-    while home is not None:
-        group = group_of_copies(home, (wrap,), facts)
+    owner: Frame | None = wrap.site.frame
+    while owner is not None:
+        group = group_of_copies(owner, (wrap,), facts)
         outside = {
             site.frame
             for site in sites_to_cover(group) - {use.site for use in group.compiles}
-            if site.lifted(home) is None and not _reachable_far(group, site, drafts)
+            if site.lifted(owner) is None and not _reachable_far(group, site, drafts)
         }
         if not outside:
-            return home
-        raised = common_frame([home, *outside])
-        home = raised if raised is not home else None
+            return owner
+        raised = common_frame([owner, *outside])
+        owner = raised if raised is not owner else None
     return None
 
 
@@ -220,36 +219,36 @@ def _asks_the_object(wrap: Wrap) -> bool:
     )
 
 
-def _builds_others(home: Frame, facts: ProgramFacts) -> bool:
+def _builds_others(owner: Frame, facts: ProgramFacts) -> bool:
     """Whether the function of an activation builds, in another one, a model that nothing wraps."""
     wrapped = frozenset().union(*(models_of(wrap.template) for wrap in facts.wraps))
     return any(
-        frame.function is home.function and frame is not home
+        frame.function is owner.function and frame is not owner
         for model in facts.models
         if model not in wrapped
         for frame in model.site.frame.chain()
     )
 
 
-def _builds_beside(home: Frame, wrap: Wrap, facts: ProgramFacts) -> bool:
-    """Whether the method that is a wrap's home has another one of its object beside it that has the model built too."""
-    if home.owner is None or not _asks_the_object(wrap):
+def _builds_beside(owner: Frame, wrap: Wrap, facts: ProgramFacts) -> bool:
+    """Whether another method of the object beside a wrap's owner has the model built too."""
+    if owner.owner is None or not _asks_the_object(wrap):
         return False  # What a caller says is not known in the other method, which may be there for a single GPU.
-    begins = isinstance(home.function, cst.FunctionDef) and home.function.name.value == "__init__"
-    if begins and home in wrap.site.frame.chain():
+    begins = isinstance(owner.function, cst.FunctionDef) and owner.function.name.value == "__init__"
+    if begins and owner in wrap.site.frame.chain():
         return False  # Nothing is built before, and what is built after stays unwrapped.
-    group = group_of(home, (wrap,), facts)
-    lines = {unit for model in group.models for unit in lines_building(model, home)}
+    group = group_of(owner, (wrap,), facts)
+    lines = {unit for model in group.models for unit in lines_building(model, owner)}
     others = (model for model in facts.models if model not in group.models)
     return any(
-        not lines.isdisjoint(lines_building(model, home))
-        and all(frame.function is not home.function for frame in model.site.frame.chain())
+        not lines.isdisjoint(lines_building(model, owner))
+        and all(frame.function is not owner.function for frame in model.site.frame.chain())
         for model in others
     )
 
 
 def _reachable_far(group: Group, site: Site, drafts: Mapping[Module, Draft]) -> bool:
-    """Whether a site outside the home can stand under `model.distribute_strategy` beside its compile()."""
+    """Whether a site outside the owner can stand under `model.distribute_strategy` beside its compile()."""
     for use in group.compiles:
         if site in use.parts and site.frame is use.site.frame:
             return _known_before(use, site.unit, drafts[site.frame.module])

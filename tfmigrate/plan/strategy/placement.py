@@ -1,4 +1,4 @@
-"""Where the strategy of a home is made, and what stands in its scope."""
+"""Where the strategy of an owner is made, and what stands in its scope."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tfmigrate.plan.strategy.late_devices import Raised, SessionLines, Sessions,
 from tfmigrate.plan.strategy.merge_names import Merge
 from tfmigrate.plan.strategy.model_group import Refusal, sites_to_cover
 from tfmigrate.plan.strategy.own_loops import trained_by_hand
-from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy.sink import WayDown, is_before_choice_of_devices, ways_down
@@ -31,9 +31,9 @@ from tfmigrate.understand.values import Site
 
 @dataclass(frozen=True)
 class Placement:
-    """A home whose strategy can be written."""
+    """An owner whose strategy can be written."""
 
-    home: Home
+    owner: Owner
     strategy: Strategy
     before: Unit
     """What the strategy is made before."""
@@ -71,98 +71,98 @@ class Placement:
 
 
 def placements_of(
-    homes: Iterable[Home],
+    owners: Iterable[Owner],
     remains: Mapping[Module, Remains],
     drafts: Mapping[Module, Draft],
-    lowering: Container[cst.Call],
+    sinking: Container[cst.Call],
     sessions: Sessions,
     facts: ProgramFacts,
 ) -> tuple[list[Placement], dict[cst.Call, Refusal]]:
-    """The homes whose strategy can be written, and the calls in those where it cannot.
+    """The owners whose strategy can be written, and the calls in those where it cannot.
 
-    `lowering`: those whose models may be built further down, because their number of GPUs comes too late otherwise.
+    `sinking`: those whose models may be built further down, because their number of GPUs comes too late otherwise.
     `sessions`: of each module.
     """
     placements: list[Placement] = []
     refused: dict[cst.Call, Refusal] = {}
     cluster: Module | None = None
     """The module that makes the strategy of several machines, which a program has one of."""
-    for home in homes:
-        if home.kept:
-            placed = _in_methods(home, remains, drafts, sessions, facts)
+    for owner in owners:
+        if owner.kept:
+            placed = _in_methods(owner, remains, drafts, sessions, facts)
             if isinstance(placed, Placement):
                 placements.append(placed)
             else:
-                refused.update((wrap.call, placed) for wrap in home.wraps)
+                refused.update((wrap.call, placed) for wrap in owner.wraps)
             continue
-        near, far = _covered(home)
-        runs = _runs(home, near, remains.get(home.module))
-        problem = compiled_apart(home.groups) or trained_by_hand(home, drafts)
+        near, far = _covered(owner)
+        runs = _runs(owner, near, remains.get(owner.module))
+        problem = compiled_apart(owner.groups) or trained_by_hand(owner, drafts)
         if problem is None and not runs:
             problem = Refusal(codes.MADE_ELSEWHERE, "no statement was found that builds the model")
         if problem is None:
-            before = first_common_unit(home.module, runs, home.body)
+            before = first_common_unit(owner.module, runs, owner.body)
             move: WayDown | None = None
             counted: Move | None = None
             raised: Raised | Refusal = Raised()
-            if drafts[home.module].settings.over_workers:
-                cluster = cluster or home.module
-                before, strategy = _before_all_else(home, before, drafts[home.module], cluster)
+            if drafts[owner.module].settings.over_workers:
+                cluster = cluster or owner.module
+                before, strategy = _before_all_else(owner, before, drafts[owner.module], cluster)
             else:
                 start = before
-                before, strategy = _outside_loops(home, start, drafts)
-                passable = sessions.get(home.module, SessionLines()).lines
-                if _is_early(home, start, strategy, drafts, lowering, passable):
-                    down = _lowered(home, start, near, drafts, passable, facts)
+                before, strategy = _outside_loops(owner, start, drafts)
+                passable = sessions.get(owner.module, SessionLines()).lines
+                if _is_early(owner, start, strategy, drafts, sinking, passable):
+                    down = _lowered(owner, start, near, drafts, passable, facts)
                     if down is not None:
                         move, strategy = down
                         before = move.move.units[0]  # type: ignore[assignment]
-                        runs = _runs(home, near, remains.get(home.module), move.move)
+                        runs = _runs(owner, near, remains.get(owner.module), move.move)
                 if isinstance(strategy, Strategy):
                     spot = before if move is None else move.move.before
-                    raised = raised_settings(home, spot, facts, sessions, drafts)  # type: ignore[arg-type]
+                    raised = raised_settings(owner, spot, facts, sessions, drafts)  # type: ignore[arg-type]
                     if move is None and raised == Raised():
-                        counted = lines_to_raise(home, before, near, drafts)
+                        counted = lines_to_raise(owner, before, near, drafts)
                     if counted is not None:
-                        strategy = _strategy(home, before, drafts, frozenset(counted.units))
-                        runs = _runs(home, near, remains.get(home.module), counted)
+                        strategy = _strategy(owner, before, drafts, frozenset(counted.units))
+                        runs = _runs(owner, near, remains.get(owner.module), counted)
             if isinstance(strategy, Refusal):
                 problem = strategy
             elif isinstance(raised, Refusal):
                 problem = raised
             else:
-                placements.append(Placement(home, strategy, before, runs, move, far, raised, counted))
+                placements.append(Placement(owner, strategy, before, runs, move, far, raised, counted))
         if problem is not None:
-            refused.update((wrap.call, problem) for wrap in home.wraps)
+            refused.update((wrap.call, problem) for wrap in owner.wraps)
     return placements, refused
 
 
 def called_in_scopes(placements: Iterable[Placement]) -> Iterator[cst.CSTNode]:
     """The functions that make a strategy and are called where the scope of another one stands."""
     placements = tuple(placements)
-    round_ = {group.home: one for one in placements for group in one.home.groups}
+    round_ = {group.owner: one for one in placements for group in one.owner.groups}
     for placement in placements:
-        for group in placement.home.groups:
-            for site in group.home.call.chain() if group.home.call is not None else ():
+        for group in placement.owner.groups:
+            for site in group.owner.call.chain() if group.owner.call is not None else ():
                 outer = round_.get(site.frame)
-                if outer is None or outer.home.function is placement.home.function:
+                if outer is None or outer.owner.function is placement.owner.function:
                     continue
                 if not outer.covered.isdisjoint((site.unit, *site.frame.module.ancestors(site.unit))):
-                    yield placement.home.function
+                    yield placement.owner.function
 
 
 def _in_methods(
-    home: Home,
+    owner: Owner,
     remains: Mapping[Module, Remains],
     drafts: Mapping[Module, Draft],
     sessions: Sessions,
     facts: ProgramFacts,
 ) -> Placement | Refusal:
-    """Of a strategy that an object keeps: made in its `__init__`, the home, for all methods."""
-    problem = compiled_apart(home.groups) or trained_by_hand(home, drafts)
+    """Of a strategy that an object keeps: made in its `__init__`, the owner, for all methods."""
+    problem = compiled_apart(owner.groups) or trained_by_hand(owner, drafts)
     methods: dict[Method, frozenset[Unit]] = {}
     far: dict[Site, cst.BaseExpression] = {}
-    for group in home.groups:
+    for group in owner.groups:
         found = kept(group)
         problem = problem or (found if isinstance(found, Refusal) else None)
         if isinstance(found, Kept):
@@ -171,35 +171,35 @@ def _in_methods(
                 methods[method] = methods.get(method, frozenset()) | units
     if problem is not None:
         return problem
-    trained = {site.unit for group in home.groups for use in group.trainings for site in use.site.chain()}
+    trained = {site.unit for group in owner.groups for use in group.trainings for site in use.site.chain()}
     own: tuple[Run, ...] = ()
     others: list[tuple[str, tuple[Run, ...]]] = []
     for module, function in sorted(methods, key=lambda method: (method[0].path, method[0].order[method[1]])):
         units, left = methods[module, function], remains.get(module)
         gone, transparent = (left.blocks.gone, left.blocks.transparent) if left is not None else ((), ())
         runs = tuple(Cover(module, units, frozenset(trained - units), gone, transparent).runs(function.body))
-        if function is home.function:
+        if function is owner.function:
             own = runs
         else:
-            others.append((f"{receiver_of(function)}.{home.name.partition('.')[2]}", runs))
-    before, strategy = place_in_init(home.groups, lambda unit: _strategy(home, unit, drafts))
+            others.append((f"{receiver_of(function)}.{owner.name.partition('.')[2]}", runs))
+    before, strategy = place_in_init(owner.groups, lambda unit: _strategy(owner, unit, drafts))
     if isinstance(strategy, Refusal):
-        return known_too_late(home.groups, strategy)
-    raised = raised_settings(home, before, facts, sessions, drafts)
+        return known_too_late(owner.groups, strategy)
+    raised = raised_settings(owner, before, facts, sessions, drafts)
     if isinstance(raised, Refusal):
         return raised
-    return Placement(home, strategy, before, own, None, tuple(far.items()), raised, methods=tuple(others))
+    return Placement(owner, strategy, before, own, None, tuple(far.items()), raised, methods=tuple(others))
 
 
-def _covered(home: Home) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseExpression], ...]]:
-    """The units to stand under the home's strategy, and the places far from it that can stand under their model's."""
+def _covered(owner: Owner) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseExpression], ...]]:
+    """The units to stand under the owner's strategy, and the places far from it that can stand under their model's."""
     near: set[Unit] = set()
     far: dict[Site, cst.BaseExpression] = {}
-    for group in home.groups:
+    for group in owner.groups:
         trained = {
             lifted.unit
             for use in group.trainings
-            if (lifted := use.site.lifted(group.home)) is not None and use.site.frame is not group.home
+            if (lifted := use.site.lifted(group.owner)) is not None and use.site.frame is not group.owner
         }
         apart = {
             site: use.call.func.value
@@ -209,8 +209,8 @@ def _covered(home: Home) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseExp
             if site.frame is use.site.frame
         }
         for site in sites_to_cover(group):
-            lifted = site.lifted(group.home)
-            distant = lifted is None or (site.frame is not group.home and lifted.unit in trained)
+            lifted = site.lifted(group.owner)
+            distant = lifted is None or (site.frame is not group.owner and lifted.unit in trained)
             if distant and site in apart:
                 far[site] = apart[site]
             elif lifted is not None:
@@ -218,27 +218,27 @@ def _covered(home: Home) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseExp
     return frozenset(near), tuple((site, model) for site, model in far.items() if site.unit not in near)
 
 
-def _runs(home: Home, near: frozenset[Unit], left: Remains | None, move: Move | None = None) -> tuple[Run, ...]:
-    """The `with` blocks of a home."""
+def _runs(owner: Owner, near: frozenset[Unit], left: Remains | None, move: Move | None = None) -> tuple[Run, ...]:
+    """The `with` blocks of an owner."""
     gone, transparent = (left.blocks.gone, left.blocks.transparent) if left is not None else ((), ())
-    return tuple(Cover(home.module, near, _training(home) - near, gone, transparent, move).runs(home.body))
+    return tuple(Cover(owner.module, near, _training(owner) - near, gone, transparent, move).runs(owner.body))
 
 
-def _training(home: Home) -> frozenset[Unit]:
-    """The units of a home under which its models are trained."""
+def _training(owner: Owner) -> frozenset[Unit]:
+    """The units of an owner under which its models are trained."""
     return frozenset(
         lifted.unit
-        for group in home.groups
+        for group in owner.groups
         for use in group.trainings
-        if (lifted := use.site.lifted(group.home)) is not None
+        if (lifted := use.site.lifted(group.owner)) is not None
     )
 
 
-def _outside_loops(home: Home, before: Unit, drafts: Mapping[Module, Draft]) -> tuple[Unit, Strategy | Refusal]:
+def _outside_loops(owner: Owner, before: Unit, drafts: Mapping[Module, Draft]) -> tuple[Unit, Strategy | Refusal]:
     """The unit before which the strategy is made: once, outside the loops, where `gpus` is known there already."""
-    found = _strategy(home, before, drafts)
-    for loop in loops_round(home.module, before, home.body):
-        outside = _strategy(home, loop, drafts)
+    found = _strategy(owner, before, drafts)
+    for loop in loops_round(owner.module, before, owner.body):
+        outside = _strategy(owner, loop, drafts)
         if isinstance(found, Strategy) and isinstance(outside, Refusal):
             break
         before, found = loop, outside
@@ -246,62 +246,62 @@ def _outside_loops(home: Home, before: Unit, drafts: Mapping[Module, Draft]) -> 
 
 
 def _is_early(
-    home: Home,
+    owner: Owner,
     start: Unit,
     strategy: Strategy | Refusal,
     drafts: Mapping[Module, Draft],
-    lowering: Container[cst.Call],
+    sinking: Container[cst.Call],
     passable: Container[cst.CSTNode],
 ) -> bool:
     """Whether a strategy made before `start` would come before what it needs: its number of GPUs, or their choice."""
     if isinstance(strategy, Refusal):
-        return strategy.code == codes.GPUS_TOO_LATE and any(wrap.call in lowering for wrap in home.wraps)
-    return is_before_choice_of_devices(home, start, passable, drafts[home.module])
+        return strategy.code == codes.GPUS_TOO_LATE and any(wrap.call in sinking for wrap in owner.wraps)
+    return is_before_choice_of_devices(owner, start, passable, drafts[owner.module])
 
 
 def _lowered(
-    home: Home,
+    owner: Owner,
     start: Unit,
     near: frozenset[Unit],
     drafts: Mapping[Module, Draft],
     passable: Container[cst.CSTNode],
     facts: ProgramFacts,
 ) -> tuple[WayDown, Strategy] | None:
-    """The shortest way down for what a home builds to where its strategy can be made, and that strategy."""
-    draft = drafts[home.module]
-    for way in ways_down(home, start, near, _training(home), passable, drafts, facts.exported):
-        strategy = _strategy(home, way.move.before, drafts)  # type: ignore[arg-type]
+    """The shortest way down for what an owner builds to where its strategy can be made, and that strategy."""
+    draft = drafts[owner.module]
+    for way in ways_down(owner, start, near, _training(owner), passable, drafts, facts.exported):
+        strategy = _strategy(owner, way.move.before, drafts)  # type: ignore[arg-type]
         if isinstance(strategy, Strategy) and way.binds.isdisjoint(strategy.names):
             return (way, strategy) if draft.wanted(codes.GPUS_TOO_LATE, way.move.units[0]) else None
     return None
 
 
-def _before_all_else(home: Home, before: Unit, draft: Draft, cluster: Module) -> tuple[Unit, Strategy | Refusal]:
+def _before_all_else(owner: Owner, before: Unit, draft: Draft, cluster: Module) -> tuple[Unit, Strategy | Refusal]:
     """The unit before which the strategy of several machines is made: before all else, once in a program."""
     place = place_of_strategy(draft, before)
-    if cluster is not home.module:
+    if cluster is not owner.module:
         message = "several machines share one strategy, and another file of this program makes it already"
         return place, Refusal(codes.TWO_STRATEGIES, message)
     return place, devices_problem(draft, place) or ALL_WORKERS
 
 
 def _strategy(
-    home: Home, before: Unit, drafts: Mapping[Module, Draft], raised: frozenset[cst.CSTNode] = frozenset()
+    owner: Owner, before: Unit, drafts: Mapping[Module, Draft], raised: frozenset[cst.CSTNode] = frozenset()
 ) -> Strategy | Refusal:
-    """The one strategy that serves every wrap of a home. `raised`: assignments that stand above it by then."""
-    found = _joined(home, before, drafts, Carrier(drafts, raised))
+    """The one strategy that serves every wrap of an owner. `raised`: assignments that stand above it by then."""
+    found = _joined(owner, before, drafts, Carrier(drafts, raised))
     if isinstance(found, Refusal) and found.code == codes.TWO_STRATEGIES:
-        origins = _joined(home, before, drafts, Carrier(drafts, raised, to_origins=True))
+        origins = _joined(owner, before, drafts, Carrier(drafts, raised, to_origins=True))
         return origins if isinstance(origins, Strategy) else found
     return found
 
 
-def _joined(home: Home, before: Unit, drafts: Mapping[Module, Draft], carrier: Carrier) -> Strategy | Refusal:
-    draft = drafts[home.module]
+def _joined(owner: Owner, before: Unit, drafts: Mapping[Module, Draft], carrier: Carrier) -> Strategy | Refusal:
+    draft = drafts[owner.module]
     found: Strategy | None = None
-    for group in home.groups:
+    for group in owner.groups:
         for wrap in group.wraps:
-            one = strategy_for(carrier, wrap, group.home, before, draft.tf, draft.quote)
+            one = strategy_for(carrier, wrap, group.owner, before, draft.tf, draft.quote)
             if isinstance(one, Refusal):
                 return one
             both = one if found is None else found.joined(one)
@@ -314,25 +314,25 @@ def _joined(home: Home, before: Unit, drafts: Mapping[Module, Draft], carrier: C
 
 
 def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> None:
-    """The edits that make the strategy and put its scope round what needs it. `draft`: of the home's module."""
-    home, strategy = placement.home, placement.strategy
-    code = strategy.statement(home.name, draft.tf, home.module.tree.default_indent)
+    """The edits that make the strategy and put its scope round what needs it. `draft`: of the owner's module."""
+    owner, strategy = placement.owner, placement.strategy
+    code = strategy.statement(owner.name, draft.tf, owner.module.tree.default_indent)
     if placement.over_workers:
         # One for all functions of the module, before the first of them.
         others = [edit for edit in draft.edits if isinstance(edit, Insert) and edit.code == code]
         draft.edits[:] = [edit for edit in draft.edits if edit not in others]
-        made = min((Insert(placement.before, code), *others), key=lambda edit: home.module.order[edit.before])
+        made = min((Insert(placement.before, code), *others), key=lambda edit: owner.module.order[edit.before])
     else:
-        made = Insert(placement.before, code, _moved_comments(home, left))
+        made = Insert(placement.before, code, _moved_comments(owner, left))
     draft.edits.append(made)
     if placement.counted is not None:
         draft.edits.append(placement.counted)
     if placement.move is not None:
         draft.edits.append(placement.move.move)
-        line, _ = home.module.position(placement.move.last)
+        line, _ = owner.module.position(placement.move.last)
         message = f"the model is built below line {line} now, where it is known how many GPUs there are"
         draft.say(codes.GPUS_TOO_LATE, placement.move.move.units[0], message, "rewrite")
-    draft.edits.extend(Scope(run.units, f"{home.name}.scope()") for run in placement.runs)
+    draft.edits.extend(Scope(run.units, f"{owner.name}.scope()") for run in placement.runs)
 
 
 def scope_methods(placements: Iterable[Placement], drafts: Mapping[Module, Draft]) -> None:
@@ -344,15 +344,15 @@ def scope_methods(placements: Iterable[Placement], drafts: Mapping[Module, Draft
                 drafts[module].edits.append(Scope(run.units, f"{name}.scope()"))
 
 
-def _moved_comments(home: Home, left: Remains | None) -> tuple[Unit, ...]:
+def _moved_comments(owner: Owner, left: Remains | None) -> tuple[Unit, ...]:
     """The statements that go, whose comments go on at the strategy."""
     gone = left.blocks.gone if left is not None else set()
     units = dict.fromkeys(
         wrap.site.unit
-        for wrap in home.wraps
-        if wrap.site.frame.function is home.groups[0].home.function
+        for wrap in owner.wraps
+        if wrap.site.frame.function is owner.groups[0].owner.function
         and wrap.site.unit in gone
-        and not any(owner in gone for owner in home.module.ancestors(wrap.site.unit))
+        and not any(around in gone for around in owner.module.ancestors(wrap.site.unit))
     )
     return tuple(units)
 

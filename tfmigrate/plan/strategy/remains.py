@@ -12,7 +12,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Collapse, Edit, Remove, Replace
 from tfmigrate.plan.strategy.guards import Blocks
 from tfmigrate.plan.strategy.merge_names import Merge, merge, wrapped_assignment
-from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
@@ -74,14 +74,14 @@ def _choice_of(wrap: Wrap) -> cst.IfExp | None:
 
 
 def remains_of(
-    homes: Iterable[Home], refused: Container[cst.Call], facts: ProgramFacts, drafts: Mapping[Module, Draft]
+    owners: Iterable[Owner], refused: Container[cst.Call], facts: ProgramFacts, drafts: Mapping[Module, Draft]
 ) -> dict[Module, Remains]:
-    """For each module with a wrap, what its statements become when all wraps of the homes go."""
-    homes = tuple(homes)
-    placed = [(home, wrap) for home in homes for group in home.groups if not group.copied for wrap in group.wraps]
+    """For each module with a wrap, what its statements become when all wraps of the owners go."""
+    owners = tuple(owners)
+    placed = [(owner, wrap) for owner in owners for group in owner.groups if not group.copied for wrap in group.wraps]
     calls = {wrap.call: wrap for _, wrap in placed}
     found = {}
-    for module in dict.fromkeys(wrap.site.frame.module for home in homes for wrap in home.wraps):
+    for module in dict.fromkeys(wrap.site.frame.module for owner in owners for wrap in owner.wraps):
         draft = drafts[module]
         own = tuple(wrap for wrap in calls.values() if wrap.site.frame.module is module)
         exported = frozenset(name for source, name in facts.exported if source is module)
@@ -95,15 +95,15 @@ def remains_of(
 
 
 def _deciding_strategies(
-    module: Module, placed: Iterable[tuple[Home, Wrap]], merged: Merge
+    module: Module, placed: Iterable[tuple[Owner, Wrap]], merged: Merge
 ) -> Iterator[tuple[cst.CSTNode, str]]:
     """For each guard in a module the strategy of its wrap, as it is called there: a caller's is the model's own."""
-    for home, wrap in placed:
+    for owner, wrap in placed:
         for guard in wrap.guards:
             if guard.frame.module is not module:
                 continue
-            if (guard.frame.function or module.tree) is home.function:
-                yield guard.node, home.name
+            if (guard.frame.function or module.tree) is owner.function:
+                yield guard.node, owner.name
             elif wrap.template_node is not None and dotted(wrap.template_node):
                 yield guard.node, f"{merged.named(wrap.template_node)}.distribute_strategy"
 

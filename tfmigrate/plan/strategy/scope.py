@@ -117,7 +117,7 @@ def _imports(unit: cst.SimpleStatementLine) -> bool:
     return any(isinstance(small, cst.Import | cst.ImportFrom) for small in unit.body)
 
 
-def first_common_unit(module: Module, runs: Sequence[Run], home: cst.Module | cst.BaseSuite) -> Unit:
+def first_common_unit(module: Module, runs: Sequence[Run], owner: cst.Module | cst.BaseSuite) -> Unit:
     """The unit before which a variable must be bound to be seen by every run: in their innermost common block."""
     chains = []
     for run in runs:

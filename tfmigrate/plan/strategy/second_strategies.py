@@ -55,9 +55,9 @@ def say_second_strategies(placements: Iterable[Placement], facts: ProgramFacts, 
     """Report two strategies that a migration writes for one process: of two functions, or of two programs that one
     script starts."""
     groups = {
-        MadeStrategy(Site(group.home, placement.before), group.wraps[0].call): group
+        MadeStrategy(Site(group.owner, placement.before), group.wraps[0].call): group
         for placement in placements
-        for group in placement.home.groups
+        for group in placement.owner.groups
         if not placement.over_workers
     }
     trainings = (

@@ -25,7 +25,7 @@ from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Move
 from tfmigrate.plan.strategy.guards import is_cpu_device
-from tfmigrate.plan.strategy.owner import Home
+from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.scope import loops_round
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, is_docstring, suites_of, units_of
@@ -58,14 +58,14 @@ class WayDown:
     """The names that are known only after the move's units."""
 
 
-def is_before_choice_of_devices(home: Home, start: Unit, passable: Container[cst.CSTNode], draft: Draft) -> bool:
+def is_before_choice_of_devices(owner: Owner, start: Unit, passable: Container[cst.CSTNode], draft: Draft) -> bool:
     """Whether GPUs are chosen after `start` and before the wrap, so that a strategy made there would ignore it.
 
     `passable`: see ways_down(); their settings can stand further up.
     """
-    units = units_of(home.module.places[start].block)
-    end = _first_wrap(home, units)
-    between = units[home.module.places[start].index : end] if end is not None else ()
+    units = units_of(owner.module.places[start].block)
+    end = _first_wrap(owner, units)
+    between = units[owner.module.places[start].index : end] if end is not None else ()
     return any(unit not in passable and _chooses_devices(unit, draft) for unit in between)
 
 
@@ -90,7 +90,7 @@ def _is_device_choice(target: cst.BaseExpression, draft: Draft) -> bool:
 
 
 def ways_down(
-    home: Home,
+    owner: Owner,
     start: Unit,
     near: frozenset[Unit],
     training: frozenset[Unit],
@@ -98,19 +98,19 @@ def ways_down(
     drafts: Mapping[Module, Draft],
     exported: Container[tuple[Module, str]],
 ) -> Iterator[WayDown]:
-    """The ways that what a home builds can go down towards its wrap, the shortest first.
+    """The ways that what an owner builds can go down towards its wrap, the shortest first.
 
     `start`: the unit before which the strategy would be made; `near`: what stands in the scope; `passable`: lines of
     sessions that only carry settings, which become calls that set up devices; `exported`: the names that one module of
     the program reads of another.
     """
-    module = home.module
+    module = owner.module
     draft = drafts[module]
     units = units_of(module.places[start].block)
-    end = _first_wrap(home, units)
-    if end is None or next(loops_round(module, start, home.body), None) is not None:
+    end = _first_wrap(owner, units)
+    if end is None or next(loops_round(module, start, owner.body), None) is not None:
         return
-    proof = _Proof(home, draft, tuple(drafts.values()), exported)
+    proof = _Proof(owner, draft, tuple(drafts.values()), exported)
     going: list[Unit] = []
     passed: list[Unit] = []
     for number in range(module.places[start].index, end + 1):
@@ -129,13 +129,13 @@ def ways_down(
             return
 
 
-def _first_wrap(home: Home, units: Sequence[Unit]) -> int | None:
-    """The number of the first of some units that holds a wrap of the home; None where one is in none of them."""
+def _first_wrap(owner: Owner, units: Sequence[Unit]) -> int | None:
+    """The number of the first of some units that holds a wrap of the owner; None where one is in none of them."""
     found = []
-    for group in home.groups:
+    for group in owner.groups:
         for wrap in group.wraps:
-            site = wrap.site.lifted(group.home)
-            holding = () if site is None else (site.unit, *home.module.ancestors(site.unit))
+            site = wrap.site.lifted(group.owner)
+            holding = () if site is None else (site.unit, *owner.module.ancestors(site.unit))
             number = next((number for number, unit in enumerate(units) if unit in holding), None)
             if number is None:
                 return None
@@ -147,15 +147,15 @@ class _Proof:
     """That some units of a function can be run after others that follow them."""
 
     def __init__(
-        self, home: Home, draft: Draft, drafts: tuple[Draft, ...], exported: Container[tuple[Module, str]]
+        self, owner: Owner, draft: Draft, drafts: tuple[Draft, ...], exported: Container[tuple[Module, str]]
     ) -> None:
-        self._module: Module = home.module
-        self._function = home.function
+        self._module: Module = owner.module
+        self._function = owner.function
         self._draft = draft
         self._drafts = drafts
         self._exported = exported
         self._scopes = draft.scopes
-        self._scope = draft.scopes.by_node[home.function]
+        self._scope = draft.scopes.by_node[owner.function]
 
     # ---- what may go down ----
 

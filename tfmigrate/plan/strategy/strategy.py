@@ -108,24 +108,24 @@ ALL_WORKERS = Strategy(Written.of(), ((),), "MultiWorkerMirroredStrategy")
 """Over several machines each worker brings the GPUs it sees, and one GPU a worker is worth a strategy too."""
 
 
-def strategy_for(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, quote: str) -> Strategy | Refusal:
-    """The strategy of a wrap, to be made just before the unit `before` of `home`.
+def strategy_for(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: str, quote: str) -> Strategy | Refusal:
+    """The strategy of a wrap, to be made just before the unit `before` of `owner`.
 
     `gpus=4` used the devices 0 to 3 and no others, so they are named; an omitted `gpus` used all that are visible,
     as MirroredStrategy() does. A guard that kept the model on one device becomes the default strategy.
     """
-    devices = _devices(carrier, wrap, home, before, quote)
+    devices = _devices(carrier, wrap, owner, before, quote)
     if isinstance(devices, Refusal):
         return devices
     conditions = []
     for guard in wrap.guards:
-        condition = _condition(carrier, wrap, guard, home, before, tf, quote)
+        condition = _condition(carrier, wrap, guard, owner, before, tf, quote)
         if isinstance(condition, Refusal):
             return condition
         if condition and condition not in conditions:
             conditions.append(condition)
     if wrap.several_only and wrap.gpus is not None and devices and (replicas(wrap) or 0) < 2:
-        count = _count(carrier, wrap, home, before)
+        count = _count(carrier, wrap, owner, before)
         if isinstance(count, Refusal):
             return count
         several = Written.of(_bracketed(count) if _binds_weakly(count) else count, " > 1")
@@ -134,31 +134,31 @@ def strategy_for(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: st
     return Strategy(devices, (tuple(conditions),))
 
 
-def _count(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit) -> Written | Refusal:
+def _count(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit) -> Written | Refusal:
     assert wrap.gpus is not None
-    count = carrier.carried(wrap.gpus, wrap.site, home, before)
+    count = carrier.carried(wrap.gpus, wrap.site, owner, before)
     if count is None:
-        return _too_late(f"gpus={wrap.site.frame.module.code(wrap.gpus)}", "its definition", wrap, home, before)
+        return _too_late(f"gpus={wrap.site.frame.module.code(wrap.gpus)}", "its definition", wrap, owner, before)
     return count
 
 
-def _too_late(what: str, needed: str, wrap: Wrap, home: Frame, before: Unit) -> Refusal:
-    module = home.module
+def _too_late(what: str, needed: str, wrap: Wrap, owner: Frame, before: Unit) -> Refusal:
+    module = owner.module
     place = f"line {module.position(before)[0]}" + ("" if module is wrap.site.frame.module else f" of {module.path}")
     message = f"{what} is not known yet at {place}, where the model or its optimizer is made"
-    owner = home.owner if wrap.site.frame.function is not home.function else None
-    if owner is not None and shares_object(home, wrap.site.frame):
-        needed = f"pass it to {owner.node.name.value}() and keep it as an attribute"
+    instance = owner.owner if wrap.site.frame.function is not owner.function else None
+    if instance is not None and shares_object(owner, wrap.site.frame):
+        needed = f"pass it to {instance.node.name.value}() and keep it as an attribute"
     else:
         needed = f"move {needed} above that line"
     return Refusal(codes.GPUS_TOO_LATE, f"{message}: {needed}")
 
 
-def _devices(carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, quote: str) -> Written | Refusal:
+def _devices(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, quote: str) -> Written | Refusal:
     """The devices argument; nothing for all visible devices."""
     if wrap.gpus is None or wrap.gpus_value == Visible("count"):
         return Written.of()
-    count = _count(carrier, wrap, home, before)
+    count = _count(carrier, wrap, owner, before)
     if isinstance(count, Refusal):
         return count
     if isinstance(count.tree, cst.Integer):
@@ -186,27 +186,27 @@ def replicas(wrap: Wrap) -> int | None:
 
 
 def _condition(
-    carrier: Carrier, wrap: Wrap, guard: Guard, home: Frame, before: Unit, tf: str, quote: str
+    carrier: Carrier, wrap: Wrap, guard: Guard, owner: Frame, before: Unit, tf: str, quote: str
 ) -> Written | Refusal | None:
     """The guard as a condition to stand at `before`; None where it is decided there already, or decides nothing."""
     node = guard.node
-    here = Site(home, before).lifted(guard.frame)
+    here = Site(owner, before).lifted(guard.frame)
     if here is not None and not isinstance(node, cst.IfExp):
         module = guard.frame.module
         if _inside(module, here.unit, node) or _passed(module, here.unit, node, wrap, guard.frame):
             return None
-    if isinstance(node, cst.IfExp) and _is_called_in(home, node.body if guard.arm == "body" else node.orelse, guard):
+    if isinstance(node, cst.IfExp) and _is_called_in(owner, node.body if guard.arm == "body" else node.orelse, guard):
         return None
     if not isinstance(node, cst.Try) and _always(node.test, guard.arm):
         return None
     if wrap.gpus_value in (None, Visible("count")) and guard.needs_several:
         return None  # MirroredStrategy() on one GPU is what the other arm did
     if isinstance(node, cst.Try):
-        return _enough_devices(carrier, wrap, home, before, tf, guard, quote)
-    test = carrier.carried(node.test, guard.site, home, before)
+        return _enough_devices(carrier, wrap, owner, before, tf, guard, quote)
+    test = carrier.carried(node.test, guard.site, owner, before)
     if test is None:
         condition = f"the condition `{guard.frame.module.code(node.test)}`"
-        return _too_late(condition, "what it needs", wrap, home, before)
+        return _too_late(condition, "what it needs", wrap, owner, before)
     test = test if guard.arm == "body" else negated(test)
     known = constant(test.tree)
     return None if known is not None and known.value else test
@@ -224,29 +224,29 @@ def _inside(module: Module, unit: Unit, node: cst.CSTNode) -> bool:
     return any(module.places[one].block in suites for one in (unit, *module.ancestors(unit)) if one in module.places)
 
 
-def _is_called_in(home: Frame, arm: cst.BaseExpression, guard: Guard) -> bool:
+def _is_called_in(owner: Frame, arm: cst.BaseExpression, guard: Guard) -> bool:
     """Whether an activation runs under a call that stands in an arm of `a if b else c`."""
-    calls = {frame.call_node for frame in home.chain() if frame.call is not None and frame.call.frame is guard.frame}
+    calls = {frame.call_node for frame in owner.chain() if frame.call is not None and frame.call.frame is guard.frame}
     return not calls.isdisjoint(walk(arm))
 
 
-def _passed(module: Module, unit: Unit, node: cst.CSTNode, wrap: Wrap, home: Frame) -> bool:
+def _passed(module: Module, unit: Unit, node: cst.CSTNode, wrap: Wrap, owner: Frame) -> bool:
     """Whether the statement, whose other arm left the function, was already behind when `unit` began."""
-    site = wrap.site.lifted(home)
+    site = wrap.site.lifted(owner)
     if node not in module.order or site is None or node in module.ancestors(site.unit):
         return False
     return module.order[node] < module.order[unit]
 
 
 def _enough_devices(
-    carrier: Carrier, wrap: Wrap, home: Frame, before: Unit, tf: str, guard: Guard, quote: str
+    carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: str, guard: Guard, quote: str
 ) -> Written | Refusal | None:
     """`try: wrap except ValueError` fell back to one device when devices were missing, or gpus was below 2."""
     if guard.arm != "body":
         return Refusal(codes.ODD_CALL, "it is in an `except` block: what failed before it cannot be determined")
     if wrap.gpus is None:
         return None
-    count = _count(carrier, wrap, home, before)
+    count = _count(carrier, wrap, owner, before)
     if isinstance(count, Refusal):
         return count
     number = _bracketed(count) if _binds_weakly(count) else count

@@ -48,7 +48,7 @@ def _unknown(e: Evidence) -> Divergence:
         else:
             size = e.comparison.max_relative_difference
             call = f" of training call {first.fit}" if first.fit else ""
-            what = f"losses part from {where(first.epoch, first.step)}{call} on ({change}), by up to {size:.2g}"
+            what = f"losses diverge from {where(first.epoch, first.step)}{call} on ({change}), by up to {size:.2g}"
             what += "; the first loss and gradient agree" if e.row("first gradient") is None else ""
             if (moved := optimizer.clipped(e) or optimizer.moved_epsilon(e)) is not None:
                 return Divergence("unknown", f"{what}; {moved}", first.epoch, first.step)

@@ -186,9 +186,9 @@ def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference |
         return None
     size, name = max(apart)
     what = (
-        f"{len(apart)} non-trainable weights ended apart, most of all {name}: multi_gpu_model updated moving averages "
-        "more than once a step, MirroredStrategy updates them once. Training does not read them, validation does. "
-        "Largest absolute difference"
+        f"{len(apart)} non-trainable weights ended with other values, most of all {name}: multi_gpu_model updated "
+        "moving averages more than once a step, MirroredStrategy updates them once. Training does not read them, "
+        "validation does. Largest absolute difference"
     )
     return KnownDifference(BATCH_NORM, what, size)
 

@@ -308,7 +308,7 @@ def _of_optimizer(pair: Pair, genuine: Run, new: Run) -> Pair:
     what = (
         f"{'; '.join(told)}. Shown by a run: restored on today's TensorFlow with the optimizers of its time, the old "
         "script trains as it did; with today's, as the new one does. So the versions of Keras make the difference, not "
-        "the migration; whether today's optimizer will do is for you to say. Relative loss difference"
+        "the migration; whether today's optimizer will do is for you to decide. Relative loss difference"
     )
     known = KnownDifference(FORMULA, what, pair.comparison.max_relative_difference)
     rows = tuple(replace(row, known=FORMULA) if row.broken else row for row in pair.comparison.contract)

@@ -77,14 +77,14 @@ class Lab:
             return
         with self.one_at_a_time:
             self.over[run.world.role] = run
-            self.publish(self.unfinished("under way", f"{len(self.over)} runs are over, no verdict yet"))
+            self.publish(self.unfinished("under way", f"{len(self.over)} runs have finished, no verdict yet"))
 
     def unfinished(
         self, state: Literal["under way", "out of time", "interrupted"], reason: str, pairs: tuple[Pair, ...] = ()
     ) -> Report:
         """A report of what is known, for which nothing was concluded."""
         left = [role for role in self.wanted if role not in self.over]
-        missing = f"; not over: {', '.join(left)}" if left else ""
+        missing = f"; unfinished: {', '.join(left)}" if left else ""
         return Report(
             "INCONCLUSIVE",
             reason + missing,

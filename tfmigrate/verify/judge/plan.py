@@ -72,9 +72,9 @@ class VerifyOptions:
     processes: int | None = None
     sandbox: Asked = "auto"
     epochs: int | None = None
-    """Train so many epochs at most."""
+    """Train at most this many epochs."""
     steps: int | None = None
-    """Train so many steps an epoch at most."""
+    """Train at most this many steps per epoch."""
     depth: Depth = "thorough"
     """How much is trained and how many controls are run; see `depth`."""
     budget: int | None = None

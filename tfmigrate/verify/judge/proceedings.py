@@ -37,7 +37,7 @@ def hold(
 def _stopped(lab: Lab, stop: BaseException) -> Report:
     pairs = _so_far(lab)
     found = [f"{pair.title}: {_words(pair)}" for pair in pairs]
-    reason = f"stopped by {cause_of(stop)} when {len(lab.over)} runs were over"
+    reason = f"stopped by {cause_of(stop)} after {len(lab.over)} runs had finished"
     reason += f"; so far {'; '.join(found)}" if found else ", before old and new could be compared"
     return lab.unfinished("out of time" if isinstance(stop, OutOfTime) else "interrupted", reason, pairs)
 

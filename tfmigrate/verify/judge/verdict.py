@@ -345,7 +345,7 @@ def _conclude(
         )
     known = {difference.name for comparison in counted for difference in comparison.known}
     if known:
-        reason += f"; known differences of the two systems, listed apart: {', '.join(sorted(known))}"
+        reason += f"; known differences of the two systems, listed separately: {', '.join(sorted(known))}"
     if any(validation_known(comparison) == BATCH_NORM and not comparison.validated_alike for comparison in counted):
         reason += ", beside which validation losses prove nothing: that the same data is validated is for you to see"
     return "EQUIVALENT", reason

@@ -64,7 +64,7 @@ def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stde
         end = f"crashed: {error}{hint(error, world, _last_line(stderr))}" if error else _died(ended.exit_code, stderr)
         trained = f"; it had taken {len(recorded.steps)} training steps by then" if recorded.steps else ""
         if recorded.epochs and error and error.startswith("IndexError") and (limits.epochs or limits.steps_per_epoch):
-            trained += "; a script that counts on all its epochs dies so where they are cut: --budget ends it instead"
+            trained += "; a script that relies on all its epochs fails like this when they are cut short: --budget ends it instead"
         return "crashed", f"{who} {end}{trained}"
     if recorded.predictions:
         return "predicted", ""
@@ -108,7 +108,7 @@ def _died(exit_code: int | None, stderr: Path) -> str:
         except ValueError:
             name = f"signal {-exit_code}"
         return f"was killed by {name}{last}"
-    return f"ended with exit code {exit_code} and without a word to the probe{last}"
+    return f"ended with exit code {exit_code} and without reporting to the probe{last}"
 
 
 def _last_line(stderr: Path) -> str:

@@ -140,7 +140,9 @@ def provide(world: World, tell: Callable[[str], None] = lambda line: None) -> Pr
         for name in packages
         if name in required and name in there and not Requirement(required[name]).specifier.contains(there[name])
     ]:
-        notes.append(f"{world.role}: {', '.join(unmet)}, as the requirements ask, could not be had for this runtime")
+        notes.append(
+            f"{world.role}: {', '.join(unmet)}, as the requirements ask, could not be installed for this runtime"
+        )
     if absent := sorted(set(packages) - there.keys()):
         notes.append(f"{world.role}: no wheel of {', '.join(absent)} fits {world.runtime.label}")
     return Provided(folder, tuple(notes))

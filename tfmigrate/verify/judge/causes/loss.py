@@ -149,7 +149,7 @@ def remainder(e: Evidence) -> Divergence | None:
     pair = steps[uneven]
     size = max(p.difference for p in steps[uneven:])
     what = (
-        f"losses part by up to {size:.3g} from the batch at {where(pair.epoch, pair.step)} on, "
+        f"losses diverge by up to {size:.3g} from the batch at {where(pair.epoch, pair.step)} on, "
         "which does not divide by the replicas"
     )
     return Divergence("remainder batch", what, pair.epoch, pair.step)

@@ -1,4 +1,4 @@
-"""Model classes of a project that only dress up the parallel model ("ModelMGPU"), recognised by what they do."""
+"""Model classes of a project that only wrap the parallel model ("ModelMGPU"), recognised by what they do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfmigrate.understand.values import ClassValue, FunctionValue, Symbol
 from tfmigrate.walk import walk
 
 
-def dressed_parameters(walker: Walker, cls: ClassValue) -> tuple[str, ...] | None:
+def wrapper_parameters(walker: Walker, cls: ClassValue) -> tuple[str, ...] | None:
     """The parameters of such a class, without `self`; None for any other.
 
     Its __init__ wraps its first parameter for its second and takes over the result's __dict__.
