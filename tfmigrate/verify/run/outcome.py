@@ -64,7 +64,8 @@ def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stde
         end = f"crashed: {error}{hint(error, world, _last_line(stderr))}" if error else _died(ended.exit_code, stderr)
         trained = f"; it had taken {len(recorded.steps)} training steps by then" if recorded.steps else ""
         if recorded.epochs and error and error.startswith("IndexError") and (limits.epochs or limits.steps_per_epoch):
-            trained += "; a script that relies on all its epochs fails like this when they are cut short: --budget ends it instead"
+            trained += "; a script that relies on all its epochs fails like this when they are cut short: "
+            trained += "--budget ends it instead"
         return "crashed", f"{who} {end}{trained}"
     if recorded.predictions:
         return "predicted", ""
