@@ -58,7 +58,6 @@ NOT_RUN = {
 
 FAILS = {
     ("TFM205-1", "Keras 2"): "unsupported operand type(s) for /: 'Dataset' and 'int'",
-    ("TFM209-2", "Keras 3"): "unexpected keyword argument 'period'",
     ("TFM214-2", "Keras 3"): "no attribute 'predict_classes'",
     ("TFM214-2", "Keras 2"): "no attribute 'predict_classes'",
     ("TFM216-1", "Keras 3"): "Invalid filepath extension",

@@ -87,21 +87,34 @@ def test_a_period_that_nobody_asks_for_is_not_passed_on(passed: str, left: str, 
 
 @pytest.mark.parametrize("passed", [ALL, "filepath, monitor, period=period"])
 @pytest.mark.parametrize("period", ["5", "every"])
-def test_a_period_that_somebody_asks_for_is_told(passed: str, period: str) -> None:
+def test_a_period_that_somebody_asks_for_is_kept_by_a_class(passed: str, period: str) -> None:
     own, _ = migrated(f"'best.h5', period={period}", passed=passed)
-    assert f".__init__({passed})\n" in own.after
-    assert [finding.action for finding in own.findings if finding.code == "TFM209"] == ["warn"]
+    assert "class TemplateCheckpoint(PeriodicCheckpoint):" in own.after
+    assert f".__init__({passed.removesuffix('period').removesuffix('period=')}period=period)\n" in own.after
+    assert [finding.action for finding in own.findings if finding.code == "TFM209"] == ["rewrite"]
 
 
-@pytest.mark.parametrize(("period", "left"), [("1", ""), ("5", ", 5")])
-def test_the_seventh_argument_of_model_checkpoint_is_the_period(period: str, left: str) -> None:
+def test_a_class_that_ends_its_epochs_itself_is_left() -> None:
+    own = (
+        OWN.format(passed=ALL, only="False", super="")
+        + "\n    def on_epoch_end(self, epoch, logs=None):\n        pass\n"
+    )
+    files = migrate_sources({"own.py": own, "train.py": USE.format(arguments="'best.h5', period=5")}, Settings())
+    assert f".__init__({ALL})\n" in files[0].after
+    assert [finding.action for finding in files[0].findings if finding.code == "TFM209"] == ["warn"]
+
+
+@pytest.mark.parametrize(
+    ("period", "name", "left"), [("1", "ModelCheckpoint", ""), ("5", "PeriodicCheckpoint", ", period=5")]
+)
+def test_the_seventh_argument_of_model_checkpoint_is_the_period(period: str, name: str, left: str) -> None:
     text = USE.replace("from own import Template", "from keras.callbacks import Model").replace("TemplateCh", "ModelCh")
     text = text.format(arguments=f"'acc', 0, True, False, 'max', {period}").replace(
         "(model, 'acc'", "('b.keras', 'acc'"
     )
     file = migrate(text)
-    assert f"ModelCheckpoint('b.keras', 'acc', 0, True, False, 'max'{left})" in file.after
-    assert [finding.action for finding in file.findings if finding.code == "TFM209"] == ["warn" if left else "rewrite"]
+    assert f"{name}('b.keras', 'acc', 0, True, False, 'max'{left})" in file.after
+    assert [finding.action for finding in file.findings if finding.code == "TFM209"] == ["rewrite"]
 
 
 def test_a_class_of_another_kind_keeps_its_period() -> None:

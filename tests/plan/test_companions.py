@@ -226,10 +226,10 @@ def test_a_rule_can_be_left_out() -> None:
     assert "ModelCheckpoint('a-{val_acc}.weights.h5', monitor='val_acc', save_weights_only=True)" in file.after
 
 
-def test_a_period_that_is_not_one_is_told() -> None:
+def test_a_period_that_is_not_one_is_kept_by_a_class() -> None:
     file = migrated("checkpoint = ModelCheckpoint('all.h5', period=every)\n")
-    assert "period=every" in file.after
-    assert [(f.code, f.action) for f in file.findings if f.code == "TFM209"] == [("TFM209", "warn")]
+    assert "checkpoint = PeriodicCheckpoint('all.h5', period=every)" in file.after
+    assert [(f.code, f.action) for f in file.findings if f.code == "TFM209"] == [("TFM209", "rewrite")]
 
 
 @pytest.mark.parametrize(

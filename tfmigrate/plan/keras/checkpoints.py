@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_flag, keywords, named_arguments, unchanged
-from tfmigrate.plan.edits import Arguments
+from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.edits import Arguments, Replace
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -23,6 +26,7 @@ PARAMETERS = (
     "filepath", "monitor", "verbose", "save_best_only", "save_weights_only", "mode", "period",
 )  # fmt: skip
 """Of ModelCheckpoint, in order, in every Keras 2; the last is `save_freq` in Keras 3."""
+_HELPER = "PeriodicCheckpoint"
 
 
 @dataclass(frozen=True)
@@ -89,22 +93,64 @@ def hands_on_rest(cls: ClassValue) -> bool:
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """`period=1` wrote after each epoch, which is the default; another period has no equal, nor has its place."""
-    facts, modules = context.facts, context.modules
+    """`period=1` wrote after each epoch, which is the default; a class keeps another period, which Keras 3 lacks."""
+    facts, scopes = context.facts, context.draft.scopes
+    name = scopes.fresh(_HELPER, scopes.module)
+    helped: dict[cst.CSTNode, CallChange] = {}
+    for one in _periods(facts, context.modules):
+        if one.is_default(facts):
+            yield _dropped(one)
+        elif (change := _kept(one, name, facts)) is not None:
+            helped[one.cls.node if one.cls is not None else one.call] = change
+        else:
+            yield _left(one, facts)
+    code = partial(definition, "periodic", {"tf": context.tf, _HELPER: name}, facts.module.tree.default_indent)
+    yield from with_function(facts.module, code, helped, helped.values())
+
+
+@dataclass(frozen=True)
+class _Period:
+    """A `period` that reaches ModelCheckpoint: in a call that makes one, or in the __init__ of a class."""
+
+    call: cst.Call
+    argument: cst.Arg
+    cls: ClassValue | None = None
+    """The class whose __init__ the call stands in."""
+    heir: bool = False
+    """Whether the call makes an object of a class of the program, which hands `period` on unseen."""
+    given: tuple[cst.BaseExpression | None, ...] = ()
+    """What the objects of the class are made with."""
+
+    def is_default(self, facts: Facts) -> bool:
+        """Whether it is 1 for every object."""
+        value = self.argument.value
+        known = Literal(value.evaluated_value) if isinstance(value, cst.Integer) else facts.values.get(value)
+        passed = [isinstance(one, cst.Integer) and one.evaluated_value == 1 for one in self.given]
+        return known == Literal(1) or (bool(passed) and all(passed))
+
+
+def _periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[_Period]:
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) == CHECKPOINT or _is_plain_heir(call, facts):
-            yield from _period(call, facts, [])
+        plain = names.canonical(facts.symbols.get(call.func, "")) == CHECKPOINT
+        if (plain or _is_plain_heir(call, facts)) and (argument := _argument(call)) is not None:
+            yield _Period(call, argument, heir=not plain)
     for cls in _classes(facts, modules):
         initialiser = cls.members.get("__init__")
         handed = passed_on(initialiser) if isinstance(initialiser, FunctionValue) else None
-        if handed is not None:
-            given = [
+        argument = _argument(handed) if handed is not None else None
+        if handed is not None and argument is not None:
+            given = (
                 checkpoint.named.get("period")
                 for known in modules.values()
                 for checkpoint in checkpoints(known)
                 if _own_class(checkpoint.call, known) is cls
-            ]
-            yield from _period(handed, facts, given)
+            )
+            yield _Period(handed, argument, cls, given=tuple(given))
+
+
+def _argument(call: cst.Call) -> cst.Arg | None:
+    named = named_arguments(call, PARAMETERS)
+    return None if named is None or has_stars(call) else named.get("period")
 
 
 def _is_plain_heir(call: cst.Call, facts: Facts) -> bool:
@@ -126,28 +172,40 @@ def _classes(facts: Facts, modules: Mapping[Module, Facts]) -> list[ClassValue]:
     return [cls for cls in heirs if cls in used]
 
 
-def _period(call: cst.Call, facts: Facts, given: list[cst.BaseExpression | None]) -> Iterator[CallChange]:
-    """`given`: what the objects are made with, for a period that is a parameter."""
-    named = named_arguments(call, PARAMETERS)
-    if named is None or "period" not in named or has_stars(call):
-        return
-    argument = named["period"]
-    value = facts.values.get(argument.value)
-    known = Literal(argument.value.evaluated_value) if isinstance(argument.value, cst.Integer) else value
-    passed = [isinstance(one, cst.Integer) and one.evaluated_value == 1 for one in given]
-    if known == Literal(1) or (passed and all(passed)):
-        message = "`period=1` is what ModelCheckpoint does without it; TensorFlow 2.16 refuses the argument"
-        edit = Revision(call, dropped=("period",))
-        if argument.keyword is None:
-            kept = tuple(one for one in unchanged(call.args) if one.source is not argument)
-            yield CallChange(codes.CHECKPOINT_PERIOD, argument, message, Arguments(call, kept))
-        else:
-            yield CallChange(codes.CHECKPOINT_PERIOD, argument, message, edit)
-    else:
-        text = facts.module.code(argument.value)
-        what = f"refuses `period={text}`" if argument.keyword is not None else f"takes `{text}` for batches, not epochs"
-        message = (
-            f"TensorFlow 2.16 {what}: write `save_freq=`, which counts batches, as that many epochs times the steps in "
-            "one"
-        )
-        yield CallChange(codes.CHECKPOINT_PERIOD, argument, message, action="warn")
+def _dropped(one: _Period) -> CallChange:
+    message = "`period=1` is what ModelCheckpoint does without it; TensorFlow 2.16 refuses the argument"
+    if one.argument.keyword is not None:
+        return CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, Revision(one.call, dropped=("period",)))
+    kept = tuple(argument for argument in unchanged(one.call.args) if argument.source is not one.argument)
+    return CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, Arguments(one.call, kept))
+
+
+def _kept(one: _Period, name: str, facts: Facts) -> CallChange | None:
+    """The class `name` in the place of ModelCheckpoint; None where that is not what is made, or called."""
+    message = f"ModelCheckpoint of Keras 3 has no `period`: {name} saves every {_text(one, facts)} epochs, as it did"
+    by_name = tuple(
+        replace(argument, keyword="period") if argument.source is one.argument else argument
+        for argument in unchanged(one.call.args)
+    )
+    if one.cls is None:
+        edit = Arguments(one.call, by_name, function=name)
+        return None if one.heir else CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, edit)
+    bases = [arg.value for arg in one.cls.node.bases]
+    bases = [base for base in bases if names.canonical(facts.symbols.get(base, "")) == CHECKPOINT]
+    if len(bases) != 1 or "on_epoch_end" in one.cls.members:
+        return None
+    more = (Replace(bases[0], name),)
+    return CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, Arguments(one.call, by_name), more=more)
+
+
+def _left(one: _Period, facts: Facts) -> CallChange:
+    text = _text(one, facts)
+    what = f"refuses `period={text}`" if one.argument.keyword is not None else f"takes `{text}` for batches, not epochs"
+    message = (
+        f"TensorFlow 2.16 {what}: write `save_freq=`, which counts batches, as that many epochs times the steps in one"
+    )
+    return CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, action="warn")
+
+
+def _text(one: _Period, facts: Facts) -> str:
+    return facts.module.code(one.argument.value)

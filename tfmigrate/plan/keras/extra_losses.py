@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none, keywords
+from tfmigrate.plan.keras.weight_penalty import penalty_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 
@@ -18,8 +19,8 @@ _ADDS = (
     "1 / (N + 1) of what it did"
 )
 _OUTSIDE = (
-    "; Keras 3 takes add_loss() only inside a layer's call(), and raises ValueError here, as it does for what is "
-    "computed of a model's tensors outside of its layers: move both into a layer of your own, or train on Keras 2"
+    "; outside of a layer's call(), Keras 3 raises ValueError for a tensor of the model, as it does for what is "
+    "computed from one there, and forgets any other value: move it into a layer of your own, or train on Keras 2"
 )
 _SUMS = (
     "standalone Keras took activity_regularizer as the sum over the batch, tf.keras divides it by the number of "
@@ -34,7 +35,8 @@ def check(context: Context) -> Iterator[CallChange]:
         known = facts.symbols.get(call.func, "")
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_loss" and call.args and not known:
             inside = isinstance(call.func.value, cst.Name) and call.func.value.value == "self"
-            yield CallChange(codes.EXTRA_LOSSES, call, _ADDS if inside else _ADDS + _OUTSIDE, action="warn")
+            kept = inside or penalty_of(call, facts) is not None
+            yield CallChange(codes.EXTRA_LOSSES, call, _ADDS if kept else _ADDS + _OUTSIDE, action="warn")
         if not names.canonical(known).startswith("keras.layers."):
             continue
         regularizer = keywords(call).get("activity_regularizer")

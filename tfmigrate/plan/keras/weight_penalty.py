@@ -1,0 +1,64 @@
+"""`layer.add_loss(l2(0.1)(layer.kernel))`: a penalty of a weight, which Keras 3 computes once and forgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.names.context import Context
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+
+_HELPER = "add_penalty"
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """The parts of `layer.add_loss(regularizer(layer.weight))`."""
+
+    layer: cst.BaseExpression
+    weight: cst.Attribute
+    regularizer: cst.Call
+
+
+def penalty_of(call: cst.Call, facts: Facts) -> Penalty | None:
+    """What a call of add_loss() penalises; None where that is not a weight of the layer that it is called on."""
+    func = call.func
+    if not isinstance(func, cst.Attribute) or func.attr.value != "add_loss" or len(call.args) != 1:
+        return None
+    made = call.args[0]
+    if made.star or made.keyword is not None or not isinstance(made.value, cst.Call) or len(made.value.args) != 1:
+        return None
+    regularizer, weight = made.value.func, made.value.args[0].value
+    if not isinstance(regularizer, cst.Call) or not isinstance(weight, cst.Attribute):
+        return None
+    known = names.canonical(facts.symbols.get(regularizer.func, ""))
+    if not known.startswith("keras.regularizers.") or not weight.value.deep_equals(func.value):
+        return None
+    return Penalty(func.value, weight, regularizer)
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """Give the weight its regularizer: measured equal on Keras 2 and 3, where add_loss() loses it on Keras 3."""
+    facts, scopes = context.facts, context.draft.scopes
+    name = scopes.fresh(_HELPER, scopes.module)
+    message = (
+        "Keras 3 forgets what add_loss() is given outside of a layer's call(), and Keras 2 raises ValueError: "
+        f"{name}() adds it at each step"
+    )
+    changes: dict[cst.CSTNode, CallChange] = {}
+    for call in facts.module.calls:
+        one = penalty_of(call, facts)
+        if one is not None:
+            code = (f"{name}(", one.layer, ", ", one.weight, ", ", one.regularizer, ")")
+            changes[call] = CallChange(codes.WEIGHT_PENALTY, call, message, Replace(call, code))
+    helper = partial(definition, "penalty", {_HELPER: name}, facts.module.tree.default_indent)
+    yield from with_function(facts.module, helper, changes, changes.values())
