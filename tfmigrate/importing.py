@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
@@ -9,8 +11,26 @@ LIBRARIES = frozenset({"keras", "tensorflow", "tf_keras"})
 """A fork of Keras has these modules in it, and its scripts still mean the library."""
 
 
-def paths_of(name: str, level: int, importer: str) -> Iterator[PurePath]:
+_ADDED = re.compile(r"^[ \t]*sys\.path\.(?:append|insert)\(([^\n#]*)\)", re.M)
+_TEXT = re.compile(r"(?<!\w)(?:'([^'\n\\]*)'|\"([^\"\n\\]*)\")")
+
+
+def folders_added(text: str) -> tuple[str, ...]:
+    """The folders that a file adds to `sys.path`, as far as their names are written there; absolute ones are left out.
+
+    "../lib" of `sys.path.append("../lib")`, and of `sys.path.insert(0, os.path.join(HERE, "..", "lib"))`.
+    """
+    if "sys.path" not in text:
+        return ()
+    words = ([one or other for one, other in _TEXT.findall(given)] for given in _ADDED.findall(text))
+    joined = ("/".join(found) for found in words if found)
+    return tuple(dict.fromkeys(folder for folder in joined if not folder.startswith("/")))
+
+
+def paths_of(name: str, level: int, importer: str, added: Sequence[str] = ()) -> Iterator[PurePath]:
     """The paths that `import name` may mean in a file, the likeliest first; `level` counts the leading dots.
+
+    `added`: the folders that the file adds to `sys.path`, relative to its own or to one above.
 
     An absolute name is looked for beside the importing file and in every folder above it, nearest first, as a script's
     own folder and a project's root stand on the path of most projects. Last, its first word may be the name under
@@ -25,6 +45,9 @@ def paths_of(name: str, level: int, importer: str) -> Iterator[PurePath]:
     elif parts and parts[0] not in LIBRARIES:
         for folder in (here, *here.parents):
             yield from _files(folder, parts)
+        for extra in added:
+            for base in (here, *here.parents):
+                yield from _files(PurePath(os.path.normpath(base / extra)), parts)
         if len(parts) > 2:
             for folder in (here, *here.parents):
                 yield from _files(folder, parts[1:])

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePath
 
-from tfmigrate.importing import LIBRARIES, paths_of
+from tfmigrate.importing import LIBRARIES, folders_added, paths_of
 
 _ROUNDS = 3
 """How many files a model may pass through between the one that wraps it and the one that builds or compiles it."""
@@ -82,13 +82,14 @@ def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
 
 def imported_paths(path: str, data: bytes) -> Iterator[str]:
     """Every path that a file's imports may mean."""
+    added = folders_added(data.decode(errors="replace")) if b"sys.path" in data else ()
     for module, listed, plain in _IMPORT.findall(data):
         dotted = [module] if module else re.findall(rb"(?:^|,)\s*([.\w]+)", plain)
         members = [word.decode(errors="replace") for word in re.findall(rb"\w+", listed)]
         for name in (name.decode(errors="replace") for name in dotted):
             level = len(name) - len(name.lstrip("."))
             for tail in ("", *members):
-                yield from map(str, paths_of(f"{name.lstrip('.')}.{tail}", level, path))
+                yield from map(str, paths_of(f"{name.lstrip('.')}.{tail}", level, path, added))
 
 
 def mentions_of_classes(

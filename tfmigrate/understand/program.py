@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 import libcst as cst
 
-from tfmigrate.importing import paths_of
+from tfmigrate.importing import folders_added, paths_of
 from tfmigrate.understand.layout import Layout
 from tfmigrate.walk import walk
 
@@ -90,6 +90,11 @@ class Module:
     def calls(self) -> tuple[cst.Call, ...]:
         """Every call in the tree, outer ones first."""
         return tuple(node for node in self.nodes if isinstance(node, cst.Call))
+
+    @cached_property
+    def folders_added(self) -> tuple[str, ...]:
+        """The folders that the module adds to `sys.path`."""
+        return folders_added(self.text)
 
     @cached_property
     def layout(self) -> Layout:
@@ -230,7 +235,7 @@ class Program:
 
     def imported(self, name: str, level: int, importer: Module) -> Module | None:
         """The module of this program that `import name` means in `importer`; `level` counts the leading dots."""
-        found = (self._by_path.get(path) for path in paths_of(name, level, importer.path))
+        found = (self._by_path.get(path) for path in paths_of(name, level, importer.path, importer.folders_added))
         return next((module for module in found if module is not None), None)
 
 
