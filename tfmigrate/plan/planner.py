@@ -25,6 +25,7 @@ from tfmigrate.plan.on_strategy.arrays import plan_arrays_on_strategy
 from tfmigrate.plan.on_strategy.misuse import plan_misuses
 from tfmigrate.plan.on_strategy.rescope import plan_rescoping
 from tfmigrate.plan.on_strategy.strategy_methods import plan_strategy_methods
+from tfmigrate.plan.strategy.batch_statistics import say_batch_statistics
 from tfmigrate.plan.strategy.callback_templates import write_templates_in_callbacks
 from tfmigrate.plan.strategy.copied import can_be_copied, copy_models, why_not_copied
 from tfmigrate.plan.strategy.eligible import follow, wraps_in
@@ -223,6 +224,7 @@ def _migrate(
         plan_own_optimizers(compiles, drafts)
         cautions.say_compiled_out_of_sight(owner, facts, drafts)
         say_spread_anew(placement, drafts)
+        say_batch_statistics(placement, facts, drafts)
         if placement.over_workers:
             saving |= workers.plan_owner(owner, facts, drafts)
     say_second_strategies(placements, facts, drafts)
