@@ -89,6 +89,7 @@ DIFFERS = {
     ("TFM402-2", "Keras 3"): "told: a generator that is started twice loses batches",
     ("TFM407-1", "Keras 3"): "told: what layers add counted once for each replica",
     ("TFM407-1", "Keras 2"): "told: what layers add counted once for each replica",
+    ("TFM432-1", "Keras 3"): "told: batch normalization over the whole batch",
 }
 """What a page says will be other numbers."""
 
