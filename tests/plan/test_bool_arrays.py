@@ -37,6 +37,12 @@ def test_one_that_is_only_filled_is_made_of_floats(old: str, new: str, given: st
     assert actions(file, "TFM431") == ["rewrite"]
 
 
+def test_one_that_also_goes_into_a_dataset_is_made_of_floats() -> None:
+    made = "import tensorflow as tf\nx = np.zeros((32, 4), dtype=bool)\nd = tf.data.Dataset.from_tensor_slices((x, y))"
+    file = check_migrated(PROGRAM.format(made=made, given="x, y"))
+    assert actions(file, "TFM431") == ["rewrite"]
+
+
 @pytest.mark.parametrize("line", ["print(~x)", "x |= y", "z = images[x]", "np.save('x.npy', x)", "x = shuffled(x)"])
 def test_one_that_is_used_otherwise_is_told(line: str) -> None:
     file = check_migrated(PROGRAM.format(made=f"x = np.zeros((32, 4), dtype=bool)\n{line}", given="x, y"))

@@ -23,6 +23,7 @@ _MAKERS = {
     "numpy.full": ("shape", "fill_value", "dtype"),
 }
 _BOOLEAN = frozenset({"numpy.bool", "numpy.bool_", "numpy.bool8"})
+_DATASETS = frozenset({"tensorflow.data.Dataset.from_tensor_slices", "tensorflow.data.Dataset.from_tensors"})
 _FAILS = "Keras 3 under a strategy fails on Boolean arrays (InvalidArgumentError in AddN)"
 
 
@@ -77,7 +78,7 @@ def _boolean(made: cst.Call, context: Context) -> cst.BaseExpression | None:
 
 
 def _harmless(context: Context) -> frozenset[cst.CSTNode]:
-    """The names whose use is the same for an array of floats: filled by index, measured, or an argument of a model."""
+    """The names whose use is the same for an array of floats: filled by index, measured, or data of a model."""
     found: set[cst.CSTNode] = set()
     for node in context.facts.module.nodes:
         if isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
@@ -86,6 +87,8 @@ def _harmless(context: Context) -> frozenset[cst.CSTNode]:
             found.add(node.value)
         elif isinstance(node, cst.Call) and dotted(node.func) == "len":
             found.update(arg.value for arg in node.args)
+        elif isinstance(node, cst.Call) and context.facts.symbols.get(node.func, "") in _DATASETS:
+            found.update(name for arg in node.args for name in _arrays(arg.value))
     for use in keras_calls(context.facts, "fit", "evaluate", "predict"):
         found.update(name for arg in use.call.args for name in _arrays(arg.value))
     return frozenset(found)
