@@ -12,7 +12,7 @@ from tfmigrate.verify.judge.align import tolerance
 from tfmigrate.verify.judge.causes.evidence import Divergence
 from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.judge.weights import GradientRatio
-from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.trace import Cut, Trace
 
 from .simulated import Training, migrated, train, train_each
 
@@ -192,6 +192,34 @@ def test_another_momentum_of_batch_norm_is_no_known_difference(tmp_path: Path, m
     assert found is not None
     assert (found.kind, found.epoch, found.step) == ("batch norm", 0, 0)
     assert "look at momentum" in found.cause
+
+
+def test_an_estimator_takes_as_many_steps_as_asked_for_at_most(tmp_path: Path) -> None:
+    """Where its data ends before, the new script knows that when it begins, which a budget of one step shows."""
+    old = replace(train(tmp_path / "old", replace(OLD, call="train", epochs=1)), cut=Cut(0, 1, 24, 4))
+    new = train(tmp_path / "new", replace(migrated(OLD), epochs=1))
+    new = replace(new, epochs=(replace(new.epochs[0], logs=old.epochs[0].logs),), fits=new.fits)
+    assert find(old, replace(new, cut=Cut(0, 1, 20, 4))) is None
+    found = find(old, replace(new, cut=Cut(0, 1, 48, 4)))
+    assert found is not None
+    assert "24 steps became epochs of 48" in found.cause
+    keras = replace(old, fits=tuple(replace(fit, call="fit") for fit in old.fits))
+    assert find(keras, replace(new, cut=Cut(0, 1, 20, 4))) is not None
+
+
+def test_batch_norm_over_whole_batches_has_a_name(tmp_path: Path) -> None:
+    old = replace(OLD, moving_averages=True, call="train_on_batch")
+    apart = replace(migrated(old), gradient_scale=1.3)
+    found = between(tmp_path / "a", old, apart)
+    assert (found.kind, found.epoch, found.step) == ("batch norm", 0, 0)
+    assert "train_on_batch of Keras 3 gives each replica the whole batch" in found.cause
+    assert "TFM432" in found.cause
+    for other in ({"call": "fit"}, {"moving_averages": False}, {"replicas": 1}):
+        told = between(tmp_path / str(other), replace(old, **other), replace(apart, **other))
+        assert "TFM432" not in told.cause
+    assert between(tmp_path / "b", old, replace(apart, batch_size=128)).kind == "batch size"
+    later = between(tmp_path / "c", old, replace(migrated(old), step_scale=1.1))
+    assert "TFM432" not in later.cause, "the first step shows it, or none"
 
 
 def test_a_plain_generator_under_keras_3_skips_batches(tmp_path: Path) -> None:

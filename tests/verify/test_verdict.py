@@ -11,6 +11,7 @@ from tfmigrate.errors import UserError
 from tfmigrate.verify.judge.plan import VerifyOptions, flavour_of, replicas_written
 from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.verdict import verify
+from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.world import Limits, Run, World
 
 from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Behaviour, Laboratory, broken, usual
@@ -342,6 +343,66 @@ def test_what_is_shown_on_one_keras_does_not_excuse_the_other(lab: Laboratory) -
     report = lab.verify()
     assert report.verdict == "DIFFERENT"
     assert [pair.equivalent for pair in report.pairs if pair.decides] == [False, True]
+
+
+GAN = replace(OLD, moving_averages=True, call="train_on_batch")
+WHOLE = replace(GAN, gradient_scale=1.3)
+"""As batch norm over the whole batch makes it; one update of the moving averages a step."""
+
+
+def on_whole_batches(shown: Training | str = WHOLE, **parts: Training | str) -> Behaviour:
+    """A right migration of a script that trains by train_on_batch, with batch norm."""
+    others = broken(**parts, **{"genuine": GAN, "restored": GAN, "migrated on Keras 3": migrated(WHOLE)})
+
+    def behave(world: World, limits: Limits) -> Training | tuple[Training, ...] | Predicting | str | BaseException:
+        if world.role.startswith("control: "):
+            wrong = usual(world, limits)
+            return wrong if isinstance(wrong, str) else replace(wrong, moving_averages=True, call="train_on_batch")
+        if world.whole_batches:
+            assert world.role == "restored on Keras 3, batches not cut"
+            return shown
+        return replace(migrated(GAN)) if world.role == "migrated on Keras 2" else others(world, limits)
+
+    return behave
+
+
+@pytest.mark.parametrize("runtimes", [(MODERN, LEGACY), (MODERN,)])
+@pytest.mark.parametrize("kerases", [(3, 2), (3,)])
+def test_batch_norm_over_whole_batches_is_no_fault_of_the_migration(
+    lab: Laboratory, runtimes: tuple[Runtime, ...], kerases: tuple[int, ...]
+) -> None:
+    lab.runtimes, lab.behaviour = runtimes, on_whole_batches()
+    report = lab.verify(kerases=kerases)
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "but for batch norm over whole batches" in report.headline
+    assert "TFM432" in report.reason
+    assert "batch norm over whole batches" in [name for name, _, _ in report.known]
+    assert ("restored on Keras 3, batches not cut", False, True) in [
+        (pair.old, pair.decides, pair.equivalent) for pair in report.pairs
+    ]
+    assert all(control.detected for control in report.controls)
+    smoke = lab.verify(kerases=kerases, depth="smoke")
+    assert smoke.verdict == "SMOKE PASSED", smoke.reason
+    assert "but for batch norm over whole batches" in smoke.headline
+
+
+def test_whole_batches_are_no_excuse_unless_a_run_shows_it(lab: Laboratory) -> None:
+    for shown in (GAN, replace(WHOLE, learning_rate=1.0), "ValueError: old and tired (old.py:3)"):
+        lab.behaviour = on_whole_batches(shown)
+        report = lab.verify()
+        assert report.verdict == "DIFFERENT", shown
+        assert "TFM432" in report.reason
+    for wrong in (replace(WHOLE, replicas=1), replace(WHOLE, learning_rate=1.0)):
+        lab.behaviour = on_whole_batches(migrated_on_Keras_3=migrated(wrong))
+        assert lab.verify().verdict == "DIFFERENT", wrong
+    lab.behaviour = on_whole_batches(restored_on_Keras_3=replace(GAN, step_scale=1.1))
+    assert lab.verify().verdict == "DIFFERENT", "the versions differ in more than that"
+
+
+def test_no_run_is_made_for_whole_batches_without_batch_norm(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated=replace(migrated(OLD), gradient_scale=1.3))
+    assert lab.verify().verdict == "DIFFERENT"
+    assert not [role for role in lab.roles if "not cut" in role]
 
 
 def test_weights_that_rounding_itself_moves_so_far_are_known(lab: Laboratory) -> None:

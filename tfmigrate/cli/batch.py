@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,7 @@ import click
 from rich.console import Console
 
 from tfmigrate import __version__
-from tfmigrate.cli.output import complain, say, write, write_json
+from tfmigrate.cli.output import complain, say, table_width, write, write_json
 from tfmigrate.cli.places import Place
 from tfmigrate.cli.verify import Form, make_folder, verified, verify, write_report
 from tfmigrate.errors import UserError
@@ -232,6 +231,6 @@ def _show(rows: Sequence[Row], planned: int, folder: Path, form: Form) -> None:
     if form == "junit":
         write((folder / "batch.xml").read_text(encoding="utf-8"))
         return
-    table.show(rows, Console(width=None if sys.stdout.isatty() else 140, highlight=False))
+    table.show(rows, Console(width=table_width(), highlight=False))
     left = f"; {planned - len(rows)} of {planned} not verified" if len(rows) < planned else ""
     write(f"{table.counts(rows)}{left}\nReport: {page}\n")

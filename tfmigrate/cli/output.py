@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -17,6 +18,11 @@ from tfmigrate.settings import Format, Settings
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
+
+
+def table_width() -> int | None:
+    """Columns for tables; None for those of the terminal, or of COLUMNS."""
+    return None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 140
 
 
 def complain(message: str) -> None:

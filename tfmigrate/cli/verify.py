@@ -14,7 +14,7 @@ import click
 from tfmigrate import __version__, settings
 from tfmigrate.cli.amounts import size
 from tfmigrate.cli.extras import install_line
-from tfmigrate.cli.output import write, write_json
+from tfmigrate.cli.output import table_width, write, write_json
 from tfmigrate.errors import UserError
 from tfmigrate.printable import everywhere
 
@@ -247,7 +247,7 @@ def _show_verdict(report: Report, folder: Path | None, form: str) -> None:
         write(pull_request.render(report, [file.name for file in sorted(folder.glob("*.png"))] if folder else ()))
         return
     # In a log or a pipe nothing says how wide the page is, and 80 columns would break the tables.
-    terminal.show(report, Console(width=None if sys.stdout.isatty() else 140, markup=False))
+    terminal.show(report, Console(width=table_width(), markup=False))
     if html:
         write(f"Report: {html}\n")
 

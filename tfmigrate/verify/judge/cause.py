@@ -76,6 +76,7 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     model.replicas,
     loss.extra_losses,
     loss.mask,
+    model.whole_batches,
     predictions.predictions,
     loss.remainder,
     model.momentum,

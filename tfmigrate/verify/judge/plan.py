@@ -28,6 +28,7 @@ NO_WORKERS = (
 SHARED = ", remainder shared evenly"
 NUDGED = ", weights nudged"
 OLD_OPTIMIZERS = ", optimizers of its time"
+WHOLE = ", batches not cut"
 Keras = Literal[2, 3]
 
 

@@ -214,7 +214,14 @@ class Report:
         """The verdict with what nobody may overlook beside it: "EQUIVALENT (against today's TensorFlow alone)"."""
         beside = [CUT_SHORT[self.state]] if self.state in CUT_SHORT else []
         beside += [ALONE] if self.alone else []
+        beside += [f"but for {name}" for name in self.excuses] if self.exit_code == 0 else []
         return f"{self.verdict} ({', '.join(beside)})" if beside else self.verdict
+
+    @property
+    def excuses(self) -> tuple[str, ...]:
+        """Names of the known differences without which deciding losses would lie too far apart."""
+        found = (pair.comparison.excused for pair in self.pairs if pair.decides and pair.comparison)
+        return tuple(dict.fromkeys(name for name in found if name))
 
     @property
     def possible_controls(self) -> int:

@@ -7,13 +7,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tfmigrate.verify.judge import controls
+from tfmigrate.verify.judge import controls, whole_batches
 from tfmigrate.verify.judge.compare import same_run, through_epoch
 from tfmigrate.verify.judge.controls import BROUGHT_BY_NONE, Control, Mutant
 from tfmigrate.verify.judge.known import drifts
 from tfmigrate.verify.judge.lab import Lab, replicas_of, restored_run
 from tfmigrate.verify.judge.pairs import outcome, validation_known
-from tfmigrate.verify.judge.plan import Keras
+from tfmigrate.verify.judge.plan import WHOLE, Keras
 from tfmigrate.verify.judge.report import CONTROL, ControlResult, Pair
 from tfmigrate.verify.judge.touched import LeftOut, choose, touched, why_left_out
 from tfmigrate.verify.run.program import program_of
@@ -86,7 +86,9 @@ class _Bench:
         short = bool(reference.trace.steps) and reference.trace.steps[0].epoch == 0
         limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
         old, restored = reference, restored_run(lab, keras)
-        if restored is not None and any(drifts(pair) for pair in pairs if pair.new == right.role):
+        if any(whole_batches.excuses(pair) for pair in pairs if pair.new == right.role):
+            old = restored = lab.runs[whole_batches.ON_KERAS_3 + WHOLE]
+        elif restored is not None and any(drifts(pair) for pair in pairs if pair.new == right.role):
             old = restored
         if short:
             old = replace(old, trace=through_epoch(old.trace, 1))

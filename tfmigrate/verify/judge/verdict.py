@@ -39,10 +39,15 @@ from tfmigrate.verify.judge.plan import SHARED, VerifyOptions, again, all_migrat
 from tfmigrate.verify.judge.proceedings import hold
 from tfmigrate.verify.judge.report import ALONE, ControlResult, Pair, Report, Verdict
 from tfmigrate.verify.judge.touched import LeftOut
+from tfmigrate.verify.judge.whole_batches import WHOLE_BATCHES, but_for_whole_batches
 from tfmigrate.verify.run.side_by_side import run_all
 from tfmigrate.verify.run.world import Execute, Run
 
-CAUSES = {FORMULA: "the optimizers of today's Keras", DATA: "the data that its libraries make"}
+CAUSES = {
+    FORMULA: "the optimizers of today's Keras",
+    DATA: "the data that its libraries make",
+    WHOLE_BATCHES: "batch norm over the whole batch, which train_on_batch of Keras 3 gives each replica (TFM432)",
+}
 """Of losses that part from the genuine run's, by the known difference that excuses them."""
 
 
@@ -100,6 +105,7 @@ def _judge(lab: Lab) -> Report:
     if remainder is not None:
         pairs = tuple(knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
     pairs = but_for_optimizers(lab, start, reference, pairs, band)
+    pairs = but_for_whole_batches(lab, start, reference, pairs, band)
     pairs, shared_crashes = _but_for_shared_crashes(lab, pairs)
     lost = beside.lost(lab)
     lab.remarks.extend(f"beside the training, not the same: {what}" for what in lost)
@@ -135,6 +141,7 @@ def _smoke(lab: Lab, reference: Run) -> Report:
     pairs = tuple(paired(old, replace(new, trace=through_first_step(new.trace)), band, decides=True) for new in news)
     if old.world.kind == "genuine" and any(of_data(pair) for pair in pairs):
         pairs = _first_steps_of_today(lab, old, pairs, band)
+    pairs = but_for_whole_batches(lab, reference, old, pairs, band, through_first_step)
     apart = [pair for pair in pairs if not pair.equivalent]
     doubt = _doubt(reference, None, math.inf)
     if doubt is None and has_remainder(reference.trace) and not crashed:
@@ -339,7 +346,7 @@ def _conclude(
     apart = max((comparison.max_relative_difference for comparison in counted if comparison.excused), default=0.0)
     if apart:
         reason += (
-            f"; from those of the old TensorFlow they differ by up to {apart:.2g}, which comes, as runs showed, from "
+            f"; from those of the old script they differ by up to {apart:.2g}, which comes, as runs showed, from "
             + " and ".join(sorted({CAUSES[comparison.excused] for comparison in counted if comparison.excused}))
             + " alone"
         )

@@ -42,7 +42,7 @@ def install(tf, found, machine, config, evenly=False):
     flavour, defaults = found[0], config.get("defaults") or {}
     old, standalone = config.get("old_optimizers", False), config.get("standalone", False)
     restore_modules(flavour)
-    restore_multi_gpu_model(tf, flavour, machine, evenly)
+    restore_multi_gpu_model(tf, flavour, machine, evenly, config.get("whole_batches", False))
     restore_taken_over_models(flavour)
     restore_model_arguments(flavour)
     restore_generators(tf, flavour)
@@ -66,8 +66,8 @@ def install(tf, found, machine, config, evenly=False):
 # -- multi_gpu_model
 
 
-def restore_multi_gpu_model(tf, flavour, machine, evenly):
-    parallel_layer = replicas_layer(tf, flavour.root, evenly)
+def restore_multi_gpu_model(tf, flavour, machine, evenly, whole=False):
+    parallel_layer = replicas_layer(tf, flavour.root, evenly, whole)
 
     def multi_gpu_model(model, gpus=None, cpu_merge=True, cpu_relocation=False):
         ids = list(gpus) if isinstance(gpus, (list, tuple)) else list(range(machine.replicas if gpus is None else gpus))
@@ -157,7 +157,7 @@ def distinct(names):
     return result
 
 
-def replicas_layer(tf, keras, evenly):
+def replicas_layer(tf, keras, evenly, whole):
     class Replicas(keras.layers.Layer):
         """Runs the template on one slice of the batch per device and joins what comes out."""
 
@@ -176,6 +176,8 @@ def replicas_layer(tf, keras, evenly):
             return [self.template]
 
         def call(self, inputs, training=None):
+            if whole:
+                return self.template(inputs, training=training)
             towers = []
             for i, device in enumerate(self.replica_devices):
                 with tf.device(device):

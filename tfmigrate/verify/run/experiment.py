@@ -233,6 +233,7 @@ def _config(
         "defaults": OLD_KERAS_DEFAULTS if world.standalone and world.kind == "restored" else {},
         "places": _places(world) if world.kind == "restored" else {},
         "old_optimizers": world.old_optimizers,
+        "whole_batches": world.whole_batches,
         "nudged": world.nudged,
         "standalone": world.standalone,
     }

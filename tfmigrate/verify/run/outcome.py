@@ -71,7 +71,8 @@ def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stde
         return "predicted", ""
     if not recorded.steps:
         what = "never trained a model with fit or train_on_batch, nor called predict of one"
-        return "trained nothing", f"{who} ran to its end but {what}"
+        few = f"; its data may be too few for {world.replicas} replicas: see --replicas"
+        return "trained nothing", f"{who} ran to its end but {what}{few if world.replicas > 2 else ''}"
     return "trained", ""
 
 

@@ -77,6 +77,8 @@ class World:
     """An old script's batch that does not divide is shared among the replicas as MirroredStrategy shares it."""
     old_optimizers: bool = False
     """Restored on Keras 2: its optimizers are those of TensorFlow 2.10, whose arithmetic is that of 1.15 and 2.3."""
+    whole_batches: bool = False
+    """Restored: multi_gpu_model does not cut the batch, as train_on_batch of Keras 3 under a strategy does not."""
     nudged: bool = False
     """It starts from the other run's weights moved by one unit in their last place, which shows what rounding does."""
     standalone: bool = False

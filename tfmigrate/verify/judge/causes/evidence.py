@@ -7,10 +7,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
+from tfmigrate.verify.judge import weights
 from tfmigrate.verify.judge.align import StepPair
 from tfmigrate.verify.judge.compare import Comparison
 from tfmigrate.verify.judge.contract import Row
-from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.trace import Trace, minor
 
 Kind = Literal[
     "crash",
@@ -74,6 +75,15 @@ def without_callbacks(e: Evidence) -> str:
             call = f" (training call {old.index})" if len(e.old.fits) > 1 else ""
             return f"the old script trains with {', '.join(sorted(gone))}, the new one without{call}"
     return ""
+
+
+def models_on_whole_batches(old: Trace, new: Trace) -> frozenset[int]:
+    """By index, models with batch norm that the new script trains by `train_on_batch` of Keras 3 on replicas."""
+    if new.start is None or minor(new.start.keras) < (3,):
+        return frozenset()
+    several = {model.index for model in new.models if model.replicas > 1}
+    called = {fit.model for fit in new.fits if fit.call == "train_on_batch"}
+    return frozenset(index for index in several & called if weights.statistics(old, index))
 
 
 RATIO_BAND = 1e-3

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfmigrate.verify.judge import initializers, weights
-from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, Kind, first_apart, first_loss
+from tfmigrate.verify.judge.causes.evidence import (
+    Divergence,
+    Evidence,
+    Kind,
+    first_apart,
+    first_loss,
+    models_on_whole_batches,
+)
 from tfmigrate.verify.judge.contract import BATCH_NORM, updates_explain
 from tfmigrate.verify.judge.optimizers import number
 from tfmigrate.verify.run.trace import Model
@@ -132,6 +139,23 @@ def momentum(e: Evidence) -> Divergence | None:
             )
             return Divergence("batch norm", what, 0, 0)
     return None
+
+
+def whole_batches(e: Evidence) -> Divergence | None:
+    """train_on_batch of Keras 3 gives every replica the whole batch, which batch norm alone feels: at the first step of
+    a model that has it. Beside the name of a mistake it is none; see `judge/whole_batches` for what shows it."""
+    first = first_apart(e)
+    if first is None or first != next(step for step in e.comparison.steps if step.fit == first.fit):
+        return None
+    model = next((fit.model for fit in e.new.fits if fit.index == first.fit), None)
+    if model not in models_on_whole_batches(e.old, e.new):
+        return None
+    what = (
+        f"the first loss differs ({first.old:.6g} -> {first.new:.6g}): train_on_batch of Keras 3 gives each replica "
+        "the whole batch, so that batch norm takes its statistics from all samples, where it took them from each "
+        "replica's part (TFM432)"
+    )
+    return Divergence("batch norm", what, first.epoch, first.step)
 
 
 def batch_norm(e: Evidence) -> Divergence | None:

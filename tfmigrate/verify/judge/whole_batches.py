@@ -1,0 +1,70 @@
+"""Batch normalization under `train_on_batch` of Keras 3, which gives every replica the whole batch (TFM432).
+
+multi_gpu_model took the statistics of each GPU's part, so that a right migration trains otherwise on Keras 3. That this
+alone makes the difference is shown by a run: the old script once more, its batches not cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tfmigrate.verify.judge.causes.evidence import models_on_whole_batches
+from tfmigrate.verify.judge.contract import KnownDifference
+from tfmigrate.verify.judge.known import but_for_drift
+from tfmigrate.verify.judge.lab import Lab
+from tfmigrate.verify.judge.pairs import paired
+from tfmigrate.verify.judge.plan import WHOLE
+from tfmigrate.verify.judge.report import Pair
+from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.world import Run
+
+WHOLE_BATCHES = "batch norm over whole batches"
+ON_KERAS_3 = "restored on Keras 3"
+
+
+def but_for_whole_batches(
+    lab: Lab,
+    start: Run,
+    reference: Run,
+    pairs: tuple[Pair, ...],
+    band: float,
+    through: Callable[[Trace], Trace] = lambda trace: trace,
+) -> tuple[Pair, ...]:
+    """The pairs with that difference known by name and size, and beside them the pair of runs that shows it. `through`
+    cuts traces where only a part of them is judged."""
+    new = lab.runs.get("migrated on Keras 3")
+    doubtful = [p for p in pairs if new and p.new == new.world.role and p.divergence and p.comparison]
+    if not doubtful or new is None or not new.ok or not models_on_whole_batches(reference.trace, new.trace):
+        return pairs
+    world = lab.plan.world("restored", 3)
+    shown_by = replace(world, role=world.role + WHOLE, whole_batches=True)
+    lab.run(*(one for one in (world, shown_by) if one.role not in lab.runs), start=start)
+    new, restored, whole = (
+        replace(run, trace=through(run.trace)) for run in (new, lab.runs[world.role], lab.runs[shown_by.role])
+    )
+    shown = paired(whole, new, band, decides=False)
+    if not whole.ok or not shown.equivalent:
+        return pairs
+    # Of another version it is shown where the versions agree as long as batches are cut.
+    agrees = restored.ok and but_for_drift(paired(reference, restored, band, decides=False), reference, restored)
+    excused = [p for p in doubtful if p.old.startswith(ON_KERAS_3) or (agrees and agrees.divergence is None)]
+    return (*(_known(pair) if pair in excused else pair for pair in pairs), *([shown] if excused else []))
+
+
+def excuses(pair: Pair) -> bool:
+    return pair.comparison is not None and pair.comparison.excused == WHOLE_BATCHES
+
+
+def _known(pair: Pair) -> Pair:
+    assert pair.comparison is not None
+    what = (
+        "train_on_batch of Keras 3 gives every replica the whole batch, so that batch normalization takes mean and "
+        "variance of all its samples, where multi_gpu_model and Keras 2 take those of each replica's part (TFM432). "
+        "Shown by a run: where the old script's batches are not cut, it trains as the new one does. Relative loss "
+        "difference"
+    )
+    known = KnownDifference(WHOLE_BATCHES, what, pair.comparison.max_relative_difference)
+    rows = tuple(replace(row, known=WHOLE_BATCHES) if row.broken else row for row in pair.comparison.contract)
+    comparison = replace(pair.comparison, contract=rows, known=(*pair.comparison.known, known), excused=WHOLE_BATCHES)
+    return replace(pair, comparison=comparison, divergence=None)
