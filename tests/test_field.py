@@ -112,6 +112,26 @@ def test_each_program_is_laid_out_and_migrated(field: ModuleType, table: Path, t
     assert (old / "settings.py").read_text() == SETTINGS.replace("= 1", "= 2").replace("0.5", "0.25")
 
 
+def test_a_library_is_laid_out_beside_the_program(field: ModuleType, table: Path, tmp_path: Path) -> None:
+    commit = committed(
+        tmp_path / "mirror" / "a+library", {"src/layers/__init__.py": "from keras.layers import Dense\n"}
+    )
+    more = f"""
+[[program.libraries]]
+repository = "a/library"
+commit = "{commit}"
+folder = "src/layers"
+at = "layers"
+"""
+    second = '[[program]]\nname = "second"'
+    table.write_text(table.read_text().replace(second, f"{more}\n{second}"))
+    check(field, table)
+    assert (tmp_path / "build" / "first" / "old" / "layers" / "__init__.py").exists()
+    table.write_text(table.read_text().replace('at = "layers"', 'to = "layers"'))
+    with pytest.raises(SystemExit):
+        check(field, table)
+
+
 def test_what_lies_round_a_program_is_no_part_of_its_project(field: ModuleType, table: Path, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     around = tmp_path / "requirements.txt"

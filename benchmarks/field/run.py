@@ -104,6 +104,9 @@ def examine(program: Program, folder: Path, chosen: argparse.Namespace, mark: st
     sources.lay_out(git, program.commit, program.folder, old)
     if program.driver is not None:
         shutil.copy(program.driver, old / program.script)
+    for library in program.libraries:
+        git = sources.repository(library.repository, mirror, folder.parent)
+        sources.lay_out(git, library.commit, library.folder, old / library.at)
     for place, addition in program.additions.items():
         shutil.copy(addition, old / place)
     for file, names in program.constants.items():

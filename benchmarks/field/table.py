@@ -19,6 +19,18 @@ class TableError(Exception):
 
 
 @dataclass(frozen=True)
+class Library:
+    """A package that the program imports, laid out beside it at a commit of its time, as if it were vendored."""
+
+    repository: str
+    commit: str
+    folder: str
+    """Of the repository."""
+    at: str
+    """Where in the program's folder."""
+
+
+@dataclass(frozen=True)
 class Program:
     """One public program at one commit, and what it takes to start it. Paths are absolute."""
 
@@ -46,6 +58,7 @@ class Program:
     """As `--from`; None where the program's own requirements tell."""
     additions: Mapping[str, Path] = field(default_factory=dict)
     """Where in `folder` to file of ours: what the repository's own build would make, a compiled module say."""
+    libraries: tuple[Library, ...] = ()
     constants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """File to name to expression: what every plain assignment to the name in the file is given instead, in the old tree
     before anything else, as somebody does who adapts a script to a small machine."""
@@ -100,10 +113,14 @@ def _program(entry: dict[str, Any], folder: Path) -> Program:
     elif "module" in values:
         values["script"] = values["module"].replace(".", "/") + ".py"
     try:
+        values["libraries"] = tuple(Library(**library) for library in values.get("libraries", ()))
         program = Program(**values)
     except TypeError as error:
-        raise TableError(f"program {name}: {str(error).removeprefix('Program.__init__() ')}") from None
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", program.repository) or not re.fullmatch(r"[0-9a-f]{40}", program.commit):
+        raise TableError(f"program {name}: {str(error).partition('__init__() ')[2]}") from None
+    sources = (program, *program.libraries)
+    if not all(re.fullmatch(r"[\w.-]+/[\w.-]+", one.repository) for one in sources) or not all(
+        re.fullmatch(r"[0-9a-f]{40}", one.commit) for one in sources
+    ):
         raise TableError(f"program {name}: repository is owner/name, commit its 40 digits")
     return program
 

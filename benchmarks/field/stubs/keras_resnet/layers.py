@@ -1,0 +1,1 @@
+"""Nothing: layers of keras-resnet are imported and not used where its networks are stood in for."""
