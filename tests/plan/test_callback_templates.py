@@ -55,6 +55,29 @@ def test_the_model_itself_is_saved(line: str, written: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("base", "body", "written"),
+    [
+        ("ModelCheckpoint", "self.model = model.layers[-2]", "super().set_model(model)"),
+        ("ModelCheckpoint", "super().set_model(model.layers[-(self.count + 1)])", "super().set_model(model)"),
+        ("Callback", "self.kept = model.layers[-3]", "self.kept = model"),
+        ("Callback", "self.other = model.layers[-3]", "self.other = model.layers[-3]"),
+    ],
+)
+def test_what_is_saved_is_a_model_also_where_one_gpu_trains_the_plain_one(base: str, body: str, written: str) -> None:
+    saver = f"""
+    def on_epoch_end(self, epoch, logs=None):
+        self.kept.save("a.h5")
+
+    def set_model(self, model):
+        {body}
+"""
+    head, _, rest = PROGRAM.replace("Callback", base).partition("    def on_epoch_end")
+    wrap = "multi_gpu_model(model, gpus=n) if n > 1 else model"
+    rest = rest.partition("{line}\n")[2].replace("multi_gpu_model(model, gpus=2)", wrap).format(trained="parallel")
+    assert written in migrate(f"n = int(input())\n{head}{saver}{rest}").after
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "print(self.model.layers[0].get_weights())",

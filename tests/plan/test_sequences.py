@@ -76,6 +76,29 @@ def test_epochs_get_the_steps_that_are_asked_for(call: str, new: str) -> None:
     assert migrated(call) == (f"model.{new}\n", ["rewrite"])
 
 
+@pytest.mark.parametrize(
+    ("call", "new"),
+    [
+        ("fit_generator(flow, int(np.ceil(x.shape[0] / float(size))), 2)",
+         "fit(flow, steps_per_epoch=int(np.ceil(x.shape[0] / float(size))), epochs=2)"),
+        ("fit_generator(flow, len(x) / size, 2)", "fit(flow, steps_per_epoch=math.ceil(len(x) / size), epochs=2)"),
+        ("fit_generator(generator.flow(x, batch_size=8), steps, 2)",
+         "fit(generator.flow(x, batch_size=8), steps_per_epoch=steps, epochs=2)"),
+        ("fit_generator(generator.flow(x, y), math.ceil(len(x) / 32), 2)",
+         "fit(generator.flow(x, y), steps_per_epoch=math.ceil(len(x) / 32), epochs=2)"),
+        ("fit_generator(flow, len(x) // size, 2)", "fit(Epochs(flow, len(x) // size), epochs=2)"),
+        ("fit_generator(flow, len(y) / size, 2)", "fit(Epochs(flow, len(y) / size), epochs=2)"),
+        ("fit_generator(generator.flow(x, y, 8, subset='training'), len(x) / 8, 2)",
+         "fit(Epochs(generator.flow(x, y, 8, subset='training'), len(x) / 8), epochs=2)"),
+    ],
+)  # fmt: skip
+def test_as_many_steps_as_a_flow_has_batches_stay(call: str, new: str) -> None:
+    made = "flow = generator.flow(x, y, size)\nsteps = np.ceil(len(x) / 8)\nparallel_model.{call}"
+    script = "import math\nimport numpy as np\n" + SCRIPT.replace("parallel_model.{call}", made)
+    after = migrate(script.format(call=call)).after
+    assert f"model.{new}\n".replace("=steps", "=int(steps)") in after
+
+
 def test_several_machines_too() -> None:
     last, done = migrated("fit_generator(rows, steps_per_epoch=3, epochs=2)", Settings(strategy="multi-worker"))
     assert "fit(Epochs(rows, 3)" in last

@@ -108,12 +108,11 @@ def test_what_it_makes_itself_it_may_change() -> None:
         ("while True:\n        yield draw(x), x", "numpy.random.rand()"),
     ],
 )
-def test_one_that_may_not_come_the_same_again_stays(body: str, why: str) -> None:
+def test_of_one_that_may_not_come_the_same_again_the_last_batches_are_kept(body: str, why: str) -> None:
     draw = "def draw(x):\n    return np.random.rand(3)\n\n\n"
     text, findings = migrated(f"{draw}def batches(x):\n    {body}\n\n\nparallel.fit_generator(batches(x), 5)\n")
-    assert "model.fit(batches(x), steps_per_epoch=5)" in text
-    assert "as_dataset" not in text
-    assert [finding.action for finding in findings] == ["warn"]
+    assert "model.fit(as_dataset_of(batches(x)), steps_per_epoch=5)" in text
+    assert [finding.action for finding in findings] == ["rewrite"]
     assert why in findings[0].message
 
 
@@ -130,9 +129,9 @@ FLOW = "from keras.preprocessing.image import ImageDataGenerator\n"
         ("", "plain(y)"),
     ],
 )
-def test_one_that_is_given_an_iterator_stays(before: str, argument: str) -> None:
+def test_of_one_that_is_given_an_iterator_the_last_batches_are_kept(before: str, argument: str) -> None:
     text, findings = migrated(f"{before}parallel.fit_generator(plain({argument}), 5)\n")
-    assert "as_dataset" not in text
+    assert f"model.fit(as_dataset_of(plain({argument})), steps_per_epoch=5)" in text
     assert f"it is given `{argument}`, which may keep its position" in findings[0].message
 
 
@@ -141,12 +140,10 @@ def test_one_that_is_given_an_iterator_stays(before: str, argument: str) -> None
     [
         "parallel.fit(plain(x))\n",
         "parallel.fit_generator(plain(x), None)\n",
-        "data = plain(x)\nnext(data)\nparallel.fit_generator(data, 5)\n",
-        "data = plain(x)\ndata = data or plain(y)\nparallel.fit_generator(data, 5)\n",
         "parallel.fit(plain(x), steps_per_epoch=5, validation_data=plain(x))\n",
     ],
 )
-def test_one_that_is_shared_or_without_an_end_is_told(body: str) -> None:
+def test_one_without_an_end_is_reported(body: str) -> None:
     text, findings = migrated(body)
     assert [finding.action for finding in findings if finding.action != "rewrite"] == ["warn"]
     assert "(data = as_dataset" not in text
@@ -201,9 +198,15 @@ class Lines:
         ("data = Reader(x)\nparallel.fit_generator(data, 5)\nparallel.fit_generator(data, 3)",
          "model.fit(as_dataset_of(data), steps_per_epoch=5)\nmodel.fit(as_dataset_of(data), steps_per_epoch=3)"),
         ("data = safe(x)\nparallel.fit_generator(data, 5)", "model.fit(as_dataset_of(data), steps_per_epoch=5)"),
+        ("data = plain(x)\nnext(data)\nparallel.fit_generator(data, 5)",
+         "model.fit(as_dataset_of(data), steps_per_epoch=5)"),
+        ("data = plain(x)\ndata = data or plain(y)\nparallel.fit_generator(data, 5)",
+         "model.fit(as_dataset_of(data), steps_per_epoch=5)"),
+        ("def train(batches):\n    parallel.fit_generator(batches, 5)\n\n\ntrain(plain(x))",
+         "    model.fit(as_dataset_of(batches), steps_per_epoch=5)"),
     ],
 )  # fmt: skip
-def test_of_an_iterator_the_first_batches_are_kept(before: str, after: str) -> None:
+def test_of_an_iterator_the_last_batches_are_kept(before: str, after: str) -> None:
     text, findings = migrated(OBJECT + before + "\n")
     assert after in text
     assert {finding.action for finding in findings} == {"rewrite"}

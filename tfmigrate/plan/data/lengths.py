@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.change.expressions import names_in, receiver_of
 from tfmigrate.plan.written import Written
 from tfmigrate.understand.lifecycle import Facts
@@ -53,6 +54,26 @@ def is_own_length(
     return anywhere and receiver not in left and ast.dump(computed) == ast.dump(_normal(facts.module.code(asked)))
 
 
+def is_length_of_flow(
+    steps: cst.BaseExpression, data: cst.BaseExpression, flow: cst.Call, facts: Facts, scopes: Scopes
+) -> bool:
+    """Whether `steps` is as many batches as `ImageDataGenerator.flow(x, y, batch_size)` makes of the rows of `x`: their
+    quotient rounded up, which Keras 2 did with one that was not rounded."""
+    made = settled(data, scopes)
+    given = named_arguments(flow, _FLOW)
+    if made is not flow or given is None or "subset" in given or "x" not in given:
+        return False
+    size = facts.module.code(given["batch_size"].value) if "batch_size" in given else "32"
+    length = _normal(f"math.ceil(len({facts.module.code(given['x'].value)}) / {size})")
+    asked = _normal(facts.module.code(settled(steps, scopes)))
+    if isinstance(asked, ast.BinOp) and isinstance(asked.op, ast.Div):
+        asked = ast.BinOp(asked.left, ast.MatMult(), asked.right)
+    return ast.dump(asked) == ast.dump(length)
+
+
+_FLOW = ("x", "y", "batch_size")
+
+
 def _only_return(method: object) -> tuple[cst.FunctionDef, cst.BaseExpression] | None:
     node = method.node if isinstance(method, FunctionValue) else None
     if not isinstance(node, cst.FunctionDef):
@@ -96,17 +117,25 @@ def _is_of_module(name: str, scopes: Scopes) -> bool:
 
 
 def _normal(text: str) -> ast.AST:
-    """The expression with one form for each way to round a quotient down, or up."""
+    """The expression with one form for each way to round a quotient down, or up, and to count rows."""
     tree: ast.Expression = _Rounding().visit(ast.parse(f"({text})", mode="eval"))
     return tree.body
 
 
 class _Rounding(ast.NodeTransformer):
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if ast.unparse(node).endswith(".shape[0]") and isinstance(node.value, ast.Attribute):
+            return ast.Call(ast.Name("len", ast.Load()), [node.value.value], [])
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if len(node.args) != 1 or node.keywords:
             return node
         (inner,), name = node.args, ast.unparse(node.func)
+        if name == "float":
+            return inner
         quotient = isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Div)
         if name in ("np.floor", "numpy.floor", "math.floor", "int") and quotient:
             return ast.BinOp(inner.left, ast.FloorDiv(), inner.right)  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, keywords, named_arguments
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.batches import Data, data_of
-from tfmigrate.plan.data.lengths import is_length, is_own_length
+from tfmigrate.plan.data.lengths import is_length, is_length_of_flow, is_own_length
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
@@ -78,9 +78,14 @@ def _asks_for_all(steps: cst.BaseExpression, paths: list[Data], facts: Facts, sc
     """Whether an epoch is the whole Sequence, whichever it is."""
     data = paths[0].node
     values = [value for given in paths for value in given.values]
-    return is_length(steps, data, scopes) or all(
-        isinstance(value, Instance) and is_own_length(steps, data, value, facts, scopes) for value in values
-    )
+
+    def is_length_of(value: Value) -> bool:
+        if isinstance(value, Instance):
+            return is_own_length(steps, data, value, facts, scopes)
+        flow = _flow(value)
+        return flow is not None and is_length_of_flow(steps, data, flow, facts, scopes)
+
+    return is_length(steps, data, scopes) or all(map(is_length_of, values))
 
 
 def _is_one_epoch(call: cst.Call, facts: Facts) -> bool:
@@ -104,8 +109,14 @@ def is_sequence(value: Value) -> bool:
     """Whether a value is a Sequence of Keras: an object of a class of the program, or what ImageDataGenerator makes."""
     if isinstance(value, Instance):
         return _extends_sequence(value.cls)
+    return _flow(value) is not None
+
+
+def _flow(value: Value) -> cst.Call | None:
+    """The call of an ImageDataGenerator that made a value."""
     call = value.node if isinstance(value, Opaque) else None
-    return isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value in _FLOWS
+    is_flow = isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value in _FLOWS
+    return call if is_flow and isinstance(call, cst.Call) else None
 
 
 def _extends_sequence(cls: Value) -> bool:

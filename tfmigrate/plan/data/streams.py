@@ -26,8 +26,13 @@ from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Lit
 _HELPER = "as_dataset"
 _KEPT = "as_dataset_of"
 _NONE = Literal(None)
-_UNKNOWN = "where it is made is unknown"
+_UNKNOWN = "this call does not make it, or is not the only one that reads it"
 _AGAIN = "; each validation restarts it, where old Keras continued where the last one stopped"
+_AHEAD = "; a validation may begin with the last batches of the one before, where old Keras went on"
+_ITERATOR = (
+    "Keras 3 under a strategy skips some batches of a generator, and accepts no other iterator: it becomes a dataset "
+    "that gives the skipped batches again"
+)
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -38,7 +43,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
     """A generator's batches under a strategy: Keras 3 fetches some that it never trains on. It takes no other iterator.
 
     Where a function yields the same batches whenever it is started, it becomes a dataset that Keras can start anew.
-    An iterator that Keras 3 does not take becomes a dataset that keeps its first batches.
+    Any other iterator becomes a dataset that keeps its last batches.
     """
     restarts = Restarts(modules)
     helper, kept = scopes.fresh(_HELPER, scopes.module), scopes.fresh(_KEPT, scopes.module)
@@ -54,19 +59,11 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             problem = problem or "it may be something else"
         if maker is not None and problem is None:
             makers[maker] = _AGAIN if given.parameter == "validation_data" else ""
-        elif (
-            given.steps is not None
-            and any(map(_may_be_an_object, values))
-            and all(_is_stream(value) or value == _NONE for value in values)
-        ):
+        elif given.steps is not None and all(_is_stream(value) or value == _NONE for value in values):
             some_are_none |= _NONE in values
-            again = _AGAIN if given.parameter == "validation_data" else ""
-            message = (
-                "Keras 3 accepts no iterator but a generator, and skips some of its batches under a strategy: "
-                f"it becomes a dataset that keeps the first ones ({problem}){again}"
-            )
+            again = _AHEAD if given.parameter == "validation_data" else ""
             whole = Revision(call, wrapped=((given.node, (f"{kept}(", given.node, ")")),))
-            taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, message, whole)
+            taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, f"{_ITERATOR} ({problem}){again}", whole)
         else:
             told.setdefault(call, problem or "")
     indent = facts.module.tree.default_indent
@@ -134,12 +131,6 @@ def _asks_for_none(unit: cst.BaseStatement) -> bool:
     """`if iterator is None:`"""
     test = unit.test if isinstance(unit, cst.If) else None
     return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "iterator"
-
-
-def _may_be_an_object(value: Value) -> bool:
-    """Whether an iterator is, or may be, something else than a generator: what a decorator returns may be anything."""
-    source = value.source if isinstance(value, Made) else None
-    return isinstance(value, Instance) or (isinstance(source, cst.FunctionDef) and bool(source.decorators))
 
 
 def _is_stream(value: Value) -> bool:

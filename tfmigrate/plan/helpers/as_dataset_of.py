@@ -2,30 +2,31 @@ import tensorflow as tf
 
 
 def as_dataset_of(iterator):
-    """The batches of an iterator as a dataset, which keeps the first ones: Keras may start it again."""
+    """An iterator as a dataset. Keras 3 starts it twice, so its last 16 batches are given again."""
     from threading import Lock
 
-    kept, lock = [], Lock()
+    import numpy as np
+
+    taken, lock = [], Lock()
     if iterator is None:
         return None
 
     def copied(batch):  # TensorFlow may reuse the memory of an array that it is given
-        return tf.nest.map_structure(lambda array: array.copy(), batch)
+        return tf.nest.map_structure(np.array, batch)
 
     def batches():
-        place = 0
+        place = max(0, len(taken) - 16)
         while True:
             with lock:
-                if place < len(kept):
-                    batch = kept[place]
-                else:
+                if place == len(taken):
                     batch = next(iterator, None)
                     if batch is None:
                         return
                     parts = (tuple(part) if isinstance(part, list) else part for part in batch)
-                    batch = copied(tuple(parts))
-                    if len(kept) < 16:
-                        kept.append(batch)
+                    taken.append(copied(tuple(part for part in parts if part is not None)))
+                    if place >= 16:
+                        taken[place - 16] = None
+                batch = taken[place]
             place += 1
             yield copied(batch)
 

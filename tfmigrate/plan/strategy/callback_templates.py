@@ -34,13 +34,13 @@ class _Part:
     model: cst.BaseExpression
     index: cst.BaseExpression | None
     """Between the brackets of `layers[...]`; None where the layer is asked for by name."""
-    method: str
-    """What is called on the layer at once; "" where nothing is."""
+    is_model: bool
+    """Whether the callback does with it what no layer can but one that is a model."""
 
     @property
     def looks_like_template(self) -> bool:
         """Whether a layer counted from the end is meant, or a number that is not written out."""
-        return self.method in _OF_MODELS_ALONE or not isinstance(self.index, cst.Integer | None)
+        return self.is_model or not isinstance(self.index, cst.Integer | None)
 
 
 def write_templates_in_callbacks(
@@ -61,7 +61,7 @@ def write_templates_in_callbacks(
             if any(option.wrap.call in refused for option in parallel) or (trained and not parallel):
                 continue
             for part in parts:
-                if parallel and (part.method in _OF_MODELS_ALONE or (trained == parallel and _is_before_outputs(part))):
+                if parallel and (part.is_model or (trained == parallel and _is_before_outputs(part))):
                     draft.edits.append(Replace(part.node, (part.model,)))
                 else:
                     _say(part, draft)
@@ -83,24 +83,42 @@ def _is_before_outputs(part: _Part) -> bool:
 
 
 def _parts(cls: ClassValue) -> Iterator[_Part]:
-    for method in cls.members.values():
-        if not isinstance(method, FunctionValue) or not isinstance(method.node, cst.FunctionDef):
-            continue
-        parameters = [param.name.value for param in method.node.params.params]
-        models = {f"{parameters[0]}.model"} if parameters else set()
-        if method.node.name.value == "set_model" and len(parameters) > 1:
-            models.add(parameters[1])
-        called = {
-            node.func.value: node.func.attr.value
-            for node in walk(method.node.body)
-            if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
-        }
-        for node in walk(method.node.body):
-            if not isinstance(node, cst.Subscript | cst.Call):
-                continue
-            found = _layer_of(node)
-            if found is not None and dotted(found[0]) in models:
-                yield _Part(node, *found, called.get(node, ""))
+    methods = [one.node for one in cls.members.values() if isinstance(one, FunctionValue)]
+    used = {name for method in methods for name in _used_as_models(method)}
+    if any(names.canonical(base) == "keras.callbacks.ModelCheckpoint" for base in cls.outside_bases()):
+        used.add("self.model")  # It saves that.
+    for method in methods:
+        if isinstance(method, cst.FunctionDef):
+            yield from _parts_of(method, used)
+
+
+def _parts_of(method: cst.FunctionDef, used: set[str]) -> Iterator[_Part]:
+    """`used`: names and attributes of the class that hold models."""
+    parameters = [param.name.value for param in method.params.params]
+    models = {f"{parameters[0]}.model"} if parameters else set()
+    if method.name.value == "set_model" and len(parameters) > 1:
+        models.add(parameters[1])
+    taken: set[cst.CSTNode] = set()
+    for node in walk(method.body):
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            if node.func.attr.value in _OF_MODELS_ALONE:
+                taken.add(node.func.value)
+            elif node.func.attr.value == "set_model":
+                taken.update(arg.value for arg in node.args)
+        elif isinstance(node, cst.Assign) and any(dotted(target.target) in used for target in node.targets):
+            taken.add(node.value)
+    for node in walk(method.body):
+        found = _layer_of(node) if isinstance(node, cst.Subscript | cst.Call) else None
+        if found is not None and dotted(found[0]) in models:
+            yield _Part(node, *found, node in taken)
+
+
+def _used_as_models(method: cst.CSTNode) -> Iterator[str]:
+    """The names and attributes of which a method calls what only models have."""
+    for node in walk(method):
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            if node.func.attr.value in _OF_MODELS_ALONE and (name := dotted(node.func.value)):
+                yield name
 
 
 def _layer_of(node: cst.Subscript | cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression | None] | None:

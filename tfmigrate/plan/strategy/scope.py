@@ -106,11 +106,20 @@ class Cover:
         return any(unit in self._needed or self._concerned(unit) for unit in units_of(suite))
 
     def _bridgeable(self, gap: Sequence[Unit]) -> bool:
-        standing = [unit for unit in gap if unit not in self._gone]
+        standing = list(self._standing(gap))
         return len(standing) <= _BRIDGE and all(
             isinstance(unit, cst.SimpleStatementLine) and unit not in self._training and not _imports(unit)
             for unit in standing
         )
+
+
+    def _standing(self, units: Iterable[Unit]) -> Iterator[Unit]:
+        """What is left of some units, with the content of those that give it their place."""
+        for unit in units:
+            if unit in self._transparent and isinstance(unit, cst.With | cst.If | cst.Try):
+                yield from self._standing(units_of(unit.body))
+            elif unit not in self._gone:
+                yield unit
 
 
 def _imports(unit: cst.SimpleStatementLine) -> bool:
