@@ -108,8 +108,7 @@ def _parts_of(method: cst.FunctionDef, used: set[str]) -> Iterator[_Part]:
         elif isinstance(node, cst.Assign) and any(dotted(target.target) in used for target in node.targets):
             taken.add(node.value)
     for node in walk(method.body):
-        found = _layer_of(node) if isinstance(node, cst.Subscript | cst.Call) else None
-        if found is not None and dotted(found[0]) in models:
+        if isinstance(node, cst.Subscript | cst.Call) and (found := _layer_of(node)) and dotted(found[0]) in models:
             yield _Part(node, *found, node in taken)
 
 
