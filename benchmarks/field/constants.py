@@ -38,6 +38,10 @@ def _values(tree: ast.AST) -> list[tuple[str, ast.expr]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             found += [(target.id, node.value) for target in node.targets if isinstance(target, ast.Name)]
+            for target in node.targets:  # `rows, columns = 320, 320`
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = zip(target.elts, node.value.elts)
+                    found += [(one.id, value) for one, value in pairs if isinstance(one, ast.Name)]
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             given = node.args
             plain = given.posonlyargs + given.args

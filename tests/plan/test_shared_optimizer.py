@@ -74,10 +74,23 @@ def test_each_further_model_gets_one_of_its_own(optimizer: str, counts: bool) ->
     )
     file = migrate_bytes((start + body).encode(), "train.py", Settings())
     assert "    a.compile(opt, 'mse')\n" in file.after
-    assert f"    b.compile(loss='mse', optimizer={COPY})\n" in file.after
+    copy = "twin_optimizer(opt)" if counts else COPY
+    assert f"    b.compile(loss='mse', optimizer={copy})\n" in file.after
+    assert ("def twin_optimizer(optimizer):\n" in file.after) is counts
     (found,) = (finding for finding in file.findings if finding.code == "TFM405")
     assert found.action == "rewrite"
-    assert ("counted their steps together" in found.message) is counts
+    assert ("count steps together" in found.message) is counts
+
+
+def test_one_of_several_kinds_may_read_the_count() -> None:
+    start = START.replace("import SGD", "import SGD, Adam")
+    body = (
+        "opt = {'sgd': SGD(0.1), 'adam': Adam(0.1)}[kind]\na, b = build(1), build(2)\n"
+        "a.compile(opt, 'mse')\nb.compile(opt, 'mse')\n"
+    )
+    after = migrate_bytes((start + body).encode(), "train.py", Settings()).after
+    assert "    b.compile(twin_optimizer(opt), 'mse')\n" in after
+    assert migrate_bytes(after.encode(), "train.py", Settings()).after == after
 
 
 def test_one_of_an_attribute_and_one_in_a_loop_get_their_own() -> None:

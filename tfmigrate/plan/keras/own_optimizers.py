@@ -1,42 +1,80 @@
 """An optimizer for each model: one that several share is built for the weights of one of them alone.
 
-`type(optimizer).from_config(optimizer.get_config())` has the same settings. Old Keras made the slots of an optimizer
-for each compile(), so they were never shared; only its count of steps was.
+Old Keras made the slots of an optimizer for each compile(), so they were never shared; its count of steps was, and its
+learning rate. `type(optimizer).from_config(optimizer.get_config())` has the same settings; where the update reads the
+count, a function makes it, and joins both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Insert, Rank, Replace
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.cautions import Shared, shared_optimizers
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, dotted
 
-_COUNTS = frozenset({"Adam", "Adamax", "Nadam"})
-"""Optimizers whose update reads how many steps were made."""
+_COUNTLESS = frozenset({"SGD", "RMSprop", "Adagrad", "Adadelta"})
+"""Optimizers whose update does not read how many steps were made, but for their `decay`."""
+
+_HELPER = "twin_optimizer"
+
+
+@dataclass
+class _Copy:
+    """A compile() whose optimizer is another model's too."""
+
+    shared: Shared
+    draft: Draft
+    given: cst.BaseExpression
+    counts: bool = False
+    """Whether one of the optimizers that it may be reads how many steps were made."""
 
 
 def plan_own_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
     """A copy for each compile() whose optimizer another model has, or in words what to do by hand."""
-    done: set[cst.BaseExpression] = set()
+    copies: dict[cst.BaseExpression, _Copy] = {}
     for shared in shared_optimizers(compiles, drafts):
         draft = drafts[shared.use.site.frame.module]
         given = _given(shared.use.call)
         if given is None:
             draft.say(codes.SHARED_OPTIMIZER, shared.use.call, f"{shared.why}; {shared.mend}", "warn")
-        elif given not in done and draft.wanted(codes.SHARED_OPTIMIZER, shared.use.call):
-            done.add(given)
-            text = dotted(given)
-            draft.edits.append(Replace(given, f"type({text}).from_config({text}.get_config())"))
-            message = f"{shared.why}; it gets one of its own, with the same settings{_note(shared, draft)}"
-            draft.say(codes.SHARED_OPTIMIZER, shared.use.call, message, "rewrite")
+        else:
+            copy = copies.setdefault(given, _Copy(shared, draft, given))
+            copy.counts = copy.counts or _counts(shared, draft)
+    helped: dict[Module, list[_Copy]] = {}
+    for copy in copies.values():
+        call, why = copy.shared.use.call, copy.shared.why
+        if not copy.draft.wanted(codes.SHARED_OPTIMIZER, call):
+            continue
+        text = dotted(copy.given)
+        if copy.counts:
+            helped.setdefault(copy.draft.module, []).append(copy)
+            name = _name(copy.draft)
+            copy.draft.edits.append(Replace(copy.given, f"{name}({text})"))
+            message = f"{why}; {name}() makes one of its own; both count steps together, as in old Keras"
+        else:
+            copy.draft.edits.append(Replace(copy.given, f"type({text}).from_config({text}.get_config())"))
+            message = f"{why}; it gets one of its own, with the same settings"
+        copy.draft.say(codes.SHARED_OPTIMIZER, call, message, "rewrite")
+    for module, users in helped.items():
+        draft = drafts[module]
+        code = definition("twin", {_HELPER: _name(draft)}, module.tree.default_indent)
+        place = place_for_function(module, [copy.shared.use.call for copy in users])
+        draft.edits.append(Insert(place, code, rank=Rank.RULE))
+
+
+def _name(draft: Draft) -> str:
+    return draft.scopes.fresh(_HELPER, draft.scopes.module)
 
 
 def _given(call: cst.Call) -> cst.BaseExpression | None:
@@ -46,12 +84,10 @@ def _given(call: cst.Call) -> cst.BaseExpression | None:
     return argument.value if argument is not None and plain and dotted(argument.value) else None
 
 
-def _note(shared: Shared, draft: Draft) -> str:
-    """What is not as before with a count of steps for each model."""
+def _counts(shared: Shared, draft: Draft) -> bool:
+    """Whether the optimizer's update reads the count of steps, as far as is known."""
     made = shared.made
     if not isinstance(made, cst.Call):
-        return ""
+        return True
     name = names.canonical(draft.facts.symbols.get(made.func, "")).rpartition(".")[2] or dotted(made.func)
-    if name in _COUNTS or "decay" in keywords(made):
-        return "; both counted their steps together, so the first steps differ a little"
-    return ""
+    return name not in _COUNTLESS or "decay" in keywords(made)

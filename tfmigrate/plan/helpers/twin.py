@@ -1,0 +1,9 @@
+def twin_optimizer(optimizer):
+    """Returns an optimizer for another model that counts steps together with this one and has its learning rate, as one
+    optimizer for both had in Keras 2.3."""
+    twin = type(optimizer).from_config(optimizer.get_config())
+    twin._iterations = optimizer.iterations  # Adam and `decay` read it; no public name is the same in Keras 2 and 3.
+    for rate in ("_learning_rate", "_hyper"):  # of Keras 2 and 3; of TensorFlow 2.10 and older
+        if hasattr(optimizer, rate):
+            setattr(twin, rate, getattr(optimizer, rate))
+    return twin

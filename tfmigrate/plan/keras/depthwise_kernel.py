@@ -1,0 +1,39 @@
+"""`layer.depthwise_kernel` of a DepthwiseConv2D, which is `kernel` in Keras 3 alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
+from tfmigrate.understand import names
+
+_OLD = "depthwise_kernel"
+_LAYERS = ("keras.layers.DepthwiseConv1D", "keras.layers.DepthwiseConv2D")
+_MESSAGE = "the kernel of a DepthwiseConv2D has another name in Keras 3: it is the first of the layer's weights in all"
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """Where the module speaks of such layers, and defines none that has an attribute of that name."""
+    facts = context.facts
+    read = []
+    for node in facts.module.nodes:
+        if not isinstance(node, cst.Attribute) or node.attr.value != _OLD:
+            continue
+        if isinstance(node.value, cst.Name) and node.value.value == "self":
+            return  # a layer of the program's own
+        read.append(node)
+    written = {
+        target.target
+        for node in facts.module.nodes
+        if isinstance(node, cst.Assign)
+        for target in node.targets
+    }  # fmt: skip
+    if read and any(names.canonical(name) in _LAYERS for name in facts.symbols.values()):
+        for node in read:
+            if node not in written:
+                yield CallChange(codes.DEPTHWISE_KERNEL, node, _MESSAGE, Replace(node, (node.value, ".weights[0]")))
