@@ -1,6 +1,5 @@
 def twin_optimizer(optimizer):
-    """Returns an optimizer for another model that counts steps together with this one and has its learning rate, as one
-    optimizer for both had in Keras 2.3."""
+    """Returns one for another model: both have one count of steps and one learning rate, as in Keras 2.3."""
     twin = type(optimizer).from_config(optimizer.get_config())
     twin._iterations = optimizer.iterations  # Adam and `decay` read it; no public name is the same in Keras 2 and 3.
     for rate in ("_learning_rate", "_hyper"):  # of Keras 2 and 3; of TensorFlow 2.10 and older
