@@ -1,0 +1,110 @@
+"""`self.trainable_weights = [self.gamma]`: a layer that lists its weights, which cannot be set since Keras 2.4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import keywords, named_arguments
+from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.edits import Remove, Replace
+from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.written import Code
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.walk import walk
+
+_HELPER = "add_variable"
+_MESSAGE = "trainable_weights of a layer cannot be set in TensorFlow 2: Keras lists there what add_weight() makes"
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """The variables are made by add_weight(), and the list goes; where one is made otherwise, it is reported."""
+    facts, scopes = context.facts, context.draft.scopes
+    name = scopes.fresh(_HELPER, scopes.module)
+    helped = []
+    for cls in facts.classes:
+        bases = {names.canonical(base) for base in cls.outside_bases()}
+        if cls.closure.module is not facts.module or not any(names.is_layer(base) for base in bases):
+            continue
+        layer = _Layer(cls.node, facts)
+        for call, value, label in layer.variables:
+            if layer.settled:
+                code: Code = (f"{name}(self, ", value, *((", name=", label) if label is not None else ()), ")")
+                helped.append(CallChange(codes.LISTED_WEIGHTS, call, _MESSAGE, Replace(call, code)))
+        for setting in layer.settings:
+            if layer.settled:
+                yield CallChange(codes.LISTED_WEIGHTS, setting, f"{_MESSAGE}; this goes", Remove(setting))
+            else:
+                message = f"{_MESSAGE}: make each variable with self.add_weight(), and drop this"
+                yield CallChange(codes.LISTED_WEIGHTS, setting, message, action="warn")
+    helper = partial(definition, "listed_weight", {_HELPER: name, "tf": context.tf}, facts.module.tree.default_indent)
+    yield from with_function(facts.module, helper, [change.node for change in helped], helped)
+
+
+class _Layer:
+    """What a layer's methods make and list."""
+
+    def __init__(self, cls: cst.ClassDef, facts: Facts) -> None:
+        self.settings: list[cst.Assign | cst.AugAssign] = []
+        """`self.trainable_weights = [...]`, and `+=`."""
+        self.variables: list[tuple[cst.Call, cst.BaseExpression, cst.BaseExpression | None]] = []
+        """K.variable(value, name=label) that is kept on self."""
+        self._facts = facts
+        made: set[str] = set()
+        listed: set[str] = set()
+        self.settled = True
+        """Whether all that is listed is made so that add_weight() can make it, and all that is made is listed."""
+        for node in walk(cls):
+            target = _target(node)
+            if target == "trainable_weights":
+                assert isinstance(node, cst.Assign | cst.AugAssign)
+                self.settings.append(node)
+                listed |= self._listed(node.value)
+            elif target is not None and isinstance(node, cst.Assign) and self._makes(node.value):
+                made.add(target)
+        self.settled = self.settled and made == listed
+
+    def _listed(self, value: cst.BaseExpression) -> set[str]:
+        if not isinstance(value, cst.List | cst.Tuple):
+            self.settled = False
+            return set()
+        listed = {_own(element.value) for element in value.elements}
+        self.settled = self.settled and None not in listed
+        return {one for one in listed if one is not None}
+
+    def _makes(self, value: cst.BaseExpression) -> bool:
+        """Whether a value is a variable that is trained."""
+        if not isinstance(value, cst.Call):
+            return False
+        if _own(value.func) in ("add_weight", "add_variable"):
+            trainable = keywords(value).get("trainable")
+            return trainable is None or not trainable.value.deep_equals(cst.Name("False"))
+        if names.canonical(self._facts.symbols.get(value.func, "")) != "keras.backend.variable":
+            return False
+        given = named_arguments(value, ("value", "dtype", "name"))
+        if given is None or not {"value"} <= given.keys() <= {"value", "name"}:
+            self.settled = False
+            return True
+        label = given.get("name")
+        self.variables.append((value, given["value"].value, label.value if label is not None else None))
+        return True
+
+
+def _target(node: cst.CSTNode) -> str | None:
+    """The attribute of self that a statement sets."""
+    if isinstance(node, cst.Assign) and len(node.targets) == 1:
+        return _own(node.targets[0].target)
+    return _own(node.target) if isinstance(node, cst.AugAssign) else None
+
+
+def _own(node: cst.BaseExpression) -> str | None:
+    """The name of an attribute of self."""
+    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self":
+        return node.attr.value
+    return None
