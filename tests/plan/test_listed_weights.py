@@ -46,7 +46,7 @@ parallel.fit(batches)
             "self.add_weight(shape=(4,))",
         ),
         (
-            "self.gamma = self.add_weight(shape=(4,))\n        self.mean = self.add_weight(shape=(4,), trainable=False)\n"
+            "self.gamma = self.add_weight(shape=(4,))\n        self.mean = self.add_weight((4,), trainable=False)\n"
             "        self.trainable_weights = [self.gamma]",
             "self.add_weight(shape=(4,))",
         ),
@@ -55,14 +55,14 @@ parallel.fit(batches)
 def test_a_list_goes_and_its_variables_are_weights_of_the_layer(lines: str, new: str) -> None:
     file = check_migrated(PROGRAM.format(lines=lines))
     assert f"self.gamma = {new}" in file.after
-    assert "trainable_weights" not in file.after
+    assert "self.trainable_weights" not in file.after
     assert set(actions(file, "TFM265")) == {"rewrite"}
 
 
 @pytest.mark.parametrize(
     "lines",
     [
-        "self.gamma = K.variable(np.ones(4)); self.beta = K.variable(np.ones(4)); self.trainable_weights = [self.gamma]",
+        "self.gamma = K.variable(1.0); self.beta = K.variable(2.0); self.trainable_weights = [self.gamma]",
         "self.gamma = K.ones((4,)); self.trainable_weights = [self.gamma]",
         "self.gamma = K.variable(np.ones(4), dtype='float64'); self.trainable_weights = [self.gamma]",
         "self.gamma = K.variable(np.ones(4)); self.trainable_weights = self.all_of_them()",
