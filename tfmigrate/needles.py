@@ -9,7 +9,9 @@ from pathlib import Path
 
 from tfmigrate.errors import UserError
 
-_LINE = re.compile(r"^needles = (\[[^\]]*\])$", re.M)
+_LINE = re.compile(rb"^needles = (\[[^\]]*\])\r?$", re.M)
+_HEAD = 600
+"""Bytes of a rule in which its needles stand, as a rule; where they do not, all of it is read."""
 
 
 class RuleError(UserError):
@@ -20,13 +22,15 @@ class RuleError(UserError):
 def needles() -> tuple[bytes, ...]:
     """A file without any of these concerns no rule; each that holds a shorter one is left out. Raises RuleError."""
     lines = {_line(path) for path in rule_files()}
-    found = {needle for line in lines for needle in ast.literal_eval(line)}
+    found = {needle for line in lines for needle in ast.literal_eval(line.decode())}
     return tuple(sorted(n.encode() for n in found if not any(other != n and other in n for other in found)))
 
 
-def _line(path: Path) -> str:
-    # To read all of the TOML takes fifty times as long.
-    line = _LINE.search(parts(path)[0])
+def _line(path: Path) -> bytes:
+    # To read all of the TOML takes fifty times as long, and every run does this.
+    with open(path, "rb", buffering=0) as file:
+        line = _LINE.search(file.read(_HEAD))
+    line = line or _LINE.search(parts(path)[0].encode())
     if not line:
         raise RuleError(f"{path}:1: the front matter has no line `needles = [...]`")
     return line[1]
