@@ -606,6 +606,25 @@ def test_a_schedule_is_compared_by_its_settings(tmp_path: Path) -> None:
     assert find(*(train(tmp_path / str(i), how) for i, how in enumerate((training(9), migrated(training(9)))))) is None
 
 
+def test_a_decay_that_a_callback_does_is_seen_in_the_rates(tmp_path: Path) -> None:
+    """SGD(decay=) beside a rate that callbacks set becomes a callback, which no setting shows."""
+
+    def decayed(trace: Trace, decay: float) -> Trace:
+        steps = enumerate(trace.steps)
+        rates = tuple(replace(step, learning_rate=0.5 / (1 + decay * number)) for number, step in steps)
+        return replace(trace, steps=rates)
+
+    asked = replace(OLD, config=(("decay", 1e-4),))
+    old = decayed(train(tmp_path / "old", asked), 1e-4)
+    plain, nadam = train(tmp_path / "new", migrated(OLD)), replace(OLD, optimizer="nadam")
+    assert find(old, decayed(plain, 1e-4)) is None
+    assert find(old, decayed(plain, 1.1e-4)) is not None
+    assert find(old, plain) is not None, "it is gone"
+    assert find(train(tmp_path / "no rates", asked), plain) is not None, "the decay is in no rate"
+    old = decayed(train(tmp_path / "nadam", replace(nadam, config=(("decay", 4e-3),))), 1e-4)
+    assert find(old, decayed(train(tmp_path / "other", migrated(nadam)), 1e-4)) is not None, "that of its momentum"
+
+
 def test_a_schedule_of_which_the_class_alone_is_known_is_no_other_one(tmp_path: Path) -> None:
     """What TensorFlow 1 decays a rate by is an operation, which has no settings."""
     inner = {"initial_learning_rate": 0.5, "decay_steps": 10, "decay_rate": 0.9}

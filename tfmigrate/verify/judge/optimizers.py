@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from tfmigrate.verify.judge.align import relative_difference
+from tfmigrate.verify.judge.align import relative_difference, steps_of_both
 from tfmigrate.verify.run.trace import Compile, Trace
 
 ROUNDING = 1e-6
@@ -122,7 +123,25 @@ def pair_compiles(old: Trace, new: Trace) -> tuple[tuple[Compile, Compile], ...]
         for a in reversed(old.compiles)
         if (b := others.get((a.model, a.fit))) is not None
     }
-    return tuple(reversed(pairs.values()))
+    return tuple(_without_shown_decay(a, b, old, new) for a, b in reversed(pairs.values()))
+
+
+def _without_shown_decay(a: Compile, b: Compile, old: Trace, new: Trace) -> tuple[Compile, Compile]:
+    """The pair without a `decay` that one side alone has, where the rates of the training call show that a callback or
+    the script itself does on the other side what `decay` does: they change, and are the same at every step."""
+    decays = [settings(one).get("decay", 0.0) for one in (a, b)]
+    rates = [(x.learning_rate, y.learning_rate) for x, y in steps_of_both(old, new) if x.fit == a.fit]
+    shows = sum(map(bool, decays)) == 1 and max(decays) * (len(rates) - 1) > 10 * ROUNDING
+    shows = shows and len(set(rates)) > 1 and optimizer_name(a) not in WRITTEN_ANEW  # whose decay is its momentum's
+    if not shows or not all(x is not None and y is not None and _same(x, y) for x, y in rates):
+        return a, b
+    return _without_decay(a), _without_decay(b)
+
+
+def _without_decay(compiled: Compile) -> Compile:
+    found = settings(compiled)
+    found.pop("decay", None)
+    return replace(compiled, config=found)
 
 
 def _same(x: Any, y: Any) -> bool:
