@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import sys
+import types
 import zipfile
 from pathlib import Path
 
@@ -66,3 +69,29 @@ def test_a_wheel_without_a_page_or_with_more_than_the_package(tmp_path: Path) ->
     assert told(*names, f"tfmigrate-{__version__}.dist-info/METADATA") == []
     assert told(*names[1:]) == [f"tfmigrate.whl: lacks the rule {rules.all_rules()[0].path.name}"]
     assert told(*names, "tests/__init__.py") == ["tfmigrate.whl: holds tests beside the package"]
+
+
+@pytest.mark.parametrize("repository", [None, "https://example.org/tfmigrate/"])
+def test_the_page_for_a_package_index_links_to_nothing_that_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, repository: str | None
+) -> None:
+    interface = types.ModuleType("hatchling.metadata.plugin.interface")
+    interface.MetadataHookInterface = type("MetadataHookInterface", (), {"root": str(ROOT)})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, interface.__name__, interface)
+    spec = importlib.util.spec_from_file_location("package_page", ROOT / "tools" / "package_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    package_page = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package_page)
+    metadata = {"urls": {"Repository": repository} if repository else {}}
+    package_page.PackagePage().update(metadata)
+    told = metadata["readme"]
+    assert told["content-type"] == "text/markdown"
+    targets = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", told["text"])
+    if repository:
+        base = f"https://example.org/tfmigrate/{{}}/v{__version__}/"
+        assert {target for _, target in targets} > {base.format("blob") + "docs/guide.md"}
+        assert all(target.startswith(base.format("raw" if picture else "blob")) for picture, target in targets)
+    else:
+        assert not targets
+        assert "see Is my script fine?" in told["text"]

@@ -68,11 +68,14 @@ def wheel_problems(wheel: Path) -> Iterator[str]:
     """Files that the wheel lacks, or should not hold."""
     with zipfile.ZipFile(wheel) as opened:
         names = set(opened.namelist())
+        metadata = next((opened.read(name).decode() for name in names if name.endswith("dist-info/METADATA")), "")
     for rule in rules.all_rules():
         if f"tfmigrate/_rules/{rule.path.name}" not in names:
             yield f"{wheel.name}: lacks the rule {rule.path.name}"
     if "tfmigrate/py.typed" not in names:
         yield f"{wheel.name}: lacks tfmigrate/py.typed"
+    for link in re.findall(r"\]\((?![a-z]+:|#)([^)]+)\)", metadata):
+        yield f"{wheel.name}: the page for a package index links to {link}, which only the repository has"
     foreign = {name.split("/")[0] for name in names} - {"tfmigrate", f"tfmigrate-{__version__}.dist-info"}
     if foreign:
         yield f"{wheel.name}: holds {', '.join(sorted(foreign))} beside the package"
