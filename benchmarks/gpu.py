@@ -103,18 +103,22 @@ def driver() -> str:
         return "none"
 
 
-def main() -> int:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Verifies and measures everything on the devices of this machine.")
-    parser.add_argument("fixtures", nargs="*", help="these alone (default: all)")
+    parser.add_argument("--only", nargs="+", metavar="FIXTURE", default=(), help="these fixtures alone (default: all)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "gpu")
     parser.add_argument("--budget", type=int, default=30, help="training steps of each run of a fixture")
-    asked = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    asked = parser().parse_args()
     asked.results.mkdir(parents=True, exist_ok=True)
     codes = []
     if "fixtures" in asked.parts:
         batch = asked.results / "fixtures.toml"
-        batch.write_text(toml(list(programs(asked.fixtures))), encoding="utf-8")
+        batch.write_text(toml(list(programs(asked.only))), encoding="utf-8")
         folder = asked.results / "fixtures"
         codes.append(call("-m", "tfmigrate", "verify", "--batch", batch, "--report", folder, "--budget", asked.budget))
         cards = devices.gpus()
@@ -127,7 +131,7 @@ def main() -> int:
         (asked.results / "report.md").write_text(head + "\n".join(rows(folder)) + "\n", encoding="utf-8")
         print(f"{asked.results / 'report.md'}\n{folder / 'index.html'}")
     if "trust" in asked.parts:
-        codes.append(call(ROOT / "tools" / "trust.py", "--results", asked.results / "trust", *asked.fixtures))
+        codes.append(call(ROOT / "tools" / "trust.py", "--results", asked.results / "trust", *asked.only))
     if "training" in asked.parts:
         with (asked.results / "training.md").open("w", encoding="utf-8") as output:
             codes.append(call(ROOT / "benchmarks" / "training.py", output=output))

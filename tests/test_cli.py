@@ -85,9 +85,9 @@ class TestOutput:
     def test_text(self, project: Path, tfmigrate: Tfmigrate) -> None:
         put("sub/a.py", HIT)
         assert tfmigrate("check", "sub").text.splitlines()[0].startswith("sub/a.py:1:5: TFM001 ")
-        assert tfmigrate("check").text.splitlines()[-1] == "1 file looked at: 1 file can be migrated."
-        assert tfmigrate("fix").text.splitlines()[-1] == "1 file looked at: 1 file migrated."
-        assert tfmigrate("fix").text == "1 file looked at, nothing to migrate.\n"
+        assert tfmigrate("check").text.splitlines()[-1] == "1 file checked: 1 file can be migrated."
+        assert tfmigrate("fix").text.splitlines()[-1] == "1 file checked: 1 file migrated."
+        assert tfmigrate("fix").text == "1 file checked, nothing to migrate.\n"
 
     @pytest.mark.parametrize("form", ["sarif", "github", "gitlab", "junit", "rdjson", "grouped"])
     def test_every_form_is_reachable(self, project: Path, tfmigrate: Tfmigrate, form: str) -> None:
@@ -154,13 +154,14 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["check", "--select", "TFM9"], "select: there is no code 'TFM9'"),
+            (["check", "--select", "TFM9"], "select: there is no code 'TFM9'; `tfmigrate explain` lists them"),
             (["check", "--ignore", "TFM001,TFM11"], "ignore: there is no code 'TFM11'; did you mean 'TFM101'?"),
             (["check", "--target", "1.15"], "command line: target = '1.15' is older than 2.4"),
             (["check", "--from", "x"], "command line: from = 'x' is not understood"),
             (["check", "--format", "yaml"], "'yaml' is not one of"),
             (["check", "--jobs", "0"], "--jobs"),
-            (["chekc"], "No such command"),
+            (["chekc"], "No such command 'chekc'; did you mean 'check'?"),
+            (["check", "--select", "far-away"], "the code of far-away is TFM101"),
             (["explain", "TFM100"], "'TFM100' is neither a rule nor FILE:LINE; did you mean TFM101 (far-away)"),
             (["explain", "TFM999"], "did you mean TFM101 (far-away)"),
             (["explain", "so far"], "did you mean TFM101 (far-away)?"),
@@ -243,7 +244,7 @@ class TestChoices:
         put("old.py", HIT)
         git("add", ".")
         git("commit", "-q", "-m", "old")
-        assert tfmigrate("check", "--changed").text == "0 files looked at, nothing to migrate.\n"
+        assert tfmigrate("check", "--changed").text == "0 files checked, nothing to migrate.\n"
 
 
 @pytest.mark.usefixtures("fake_rewrite")
@@ -304,7 +305,7 @@ def test_python_dash_m(project: Path) -> None:
     put("a.py", PLAIN)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-m", "tfmigrate", "check"], env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "1 file looked at, nothing to migrate.\n")
+    assert (done.returncode, done.stdout) == (0, "1 file checked, nothing to migrate.\n")
 
 
 @pytest.mark.usefixtures("fake_rewrite")
@@ -428,7 +429,7 @@ class TestVerify:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["verify", "gone.py"], "gone.py: no such file"),
+            (["verify", "gone.py"], "gone.py: does not exist"),
             (["verify", "plain.py"], "plain.py: nothing to migrate; give the script to compare it with as NEW"),
             (["verify", "refused.py"], "refused.py:1:1: TFM101 say, refuse: 5%; migrate it by hand"),
             (["verify", "hit.py", "--cwd", "gone"], "--cwd gone: no such folder"),
@@ -487,7 +488,7 @@ class TestVerify:
         assert tfmigrate("verify", "old.ipynb", "new.py").code == 3
         assert (judged[0].old.name, judged[0].new.name, judged[0].args) == ("old_notebook.py", "new.py", ("x = 1\n",))
         assert "leave --program and --cwd out" in tfmigrate("verify", "old.ipynb", "new.py", "--cwd", ".").err
-        assert "gone.ipynb: no such file" in tfmigrate("verify", "gone.ipynb", "new.py").err
+        assert "gone.ipynb: does not exist" in tfmigrate("verify", "gone.ipynb", "new.py").err
         put("bad.ipynb", b"{}")
         assert "bad.ipynb: is not a notebook of format 4" in tfmigrate("verify", "bad.ipynb", "new.py").err
 

@@ -39,7 +39,7 @@ def test_statistics_count_by_code_and_outcome(two_files: Path, tfmigrate: Tfmigr
         "1  TFM001  wrap      [suppressed]",
         "1  TFM101  far-away  [refused]",
     ]
-    assert lines[3].startswith("2 files looked at: ")
+    assert lines[3].startswith("2 files checked: ")
 
 
 def test_statistics_as_json(two_files: Path, tfmigrate: Tfmigrate) -> None:
@@ -93,7 +93,7 @@ def test_a_patch_goes_into_a_file_and_its_report_to_stderr(two_files: Path, tfmi
     patch = tfmigrate("fix", "--diff").out
     done = tfmigrate("fix", "--diff", "--output-file", "the.patch")
     assert (Path("the.patch").read_bytes(), done.out) == (patch, b"")
-    assert "2 files looked at" in done.err
+    assert "2 files checked" in done.err
 
 
 def test_a_configuration_that_is_named(two_files: Path, tfmigrate: Tfmigrate) -> None:
@@ -125,8 +125,8 @@ def test_grouped_is_what_a_terminal_shows(two_files: Path, tfmigrate: Tfmigrate)
     plain = tfmigrate("check", "--format", "grouped")
     assert plain.text.splitlines()[:3] == [
         "a.py",
-        "  1:5 TFM001 say, rewrite: 5% [can be rewritten]",
-        "      p = multi_gpu_model(m)",
+        "  TFM001 say, rewrite: 5% [can be rewritten]",
+        "    1:5  p = multi_gpu_model(m)",
     ]
     assert "\x1b" not in plain.text
     assert "\x1b[" in tfmigrate("check", "--color", "always").text
@@ -143,14 +143,14 @@ def test_color_always_overrules_no_color(
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("import tensorflow as tf\ntf.Session()\n", " 1 file uses TensorFlow or Keras: --select TFM5 reports"),
+        ("import tensorflow as tf\ntf.Session()\n", "\n1 file uses TensorFlow or Keras: --select TFM5 lists"),
         ("import tensorflow as tf\ntf.distribute.MirroredStrategy()\n", "\n"),
         ("x = 1\n", "\n"),
     ],
 )
 def test_a_script_without_a_strategy_gets_a_hint(project: Path, tfmigrate: Tfmigrate, text: str, hint: str) -> None:
     Path("a.py").write_text(text)
-    assert tfmigrate("check").text.startswith("1 file looked at, nothing to migrate." + hint)
+    assert tfmigrate("check").text.startswith("1 file checked, nothing to migrate." + hint)
 
 
 def test_no_hint_where_the_names_were_looked_for(project: Path) -> None:
@@ -228,7 +228,7 @@ class TestCounts:
         summary = json.loads(tfmigrate("check", "--format", "json").out)["summary"]
         assert summary["migrated"] == 2
         assert summary["scanned"] == 2
-        assert tfmigrate("check").text.splitlines()[-1].startswith("2 files looked at: 2 files can be migrated")
+        assert tfmigrate("check").text.splitlines()[-1].startswith("2 files checked: 2 files can be migrated")
 
     def test_a_module_outside_the_given_paths_is_looked_at_too(self, project: Path, tfmigrate: Tfmigrate) -> None:
         Path("model.py").write_text(

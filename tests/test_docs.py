@@ -213,3 +213,16 @@ def test_a_recipe_tells_each_worker_which_it_is(script: str, rank: str | None, t
     clusters = [config["cluster"]["worker"] for config in configs]
     assert clusters[0] == clusters[1]
     assert len(set(clusters[0])) == 2
+
+
+def test_the_parts_of_make_gpu_that_pages_name_exist() -> None:
+    """`GPU="..."` is handed to benchmarks/gpu.py as it is."""
+    texts = [TEXTS["gpu.md"], (ROOT / "Makefile").read_text(encoding="utf-8")]
+    asked = re.findall(r'GPU="([^"]+)"', "".join(texts))
+    assert len(asked) > 1
+    code = "import gpu, sys; print([*gpu.programs(gpu.parser().parse_args(sys.argv[1:]).only)])"
+    for words in asked:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "benchmarks")])}
+        command = [sys.executable, "-c", code, *words.split()]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert "before" in done.stdout, done.stderr

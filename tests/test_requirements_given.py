@@ -28,7 +28,7 @@ parallel_model.compile(loss="mse", optimizer="sgd")
 def test_alone_it_is_nothing_to_migrate(project: Path, tfmigrate: Tfmigrate, name: str, options: tuple[str]) -> None:
     Path(name).write_text("# multi_gpu_model, keras, tensorflow and tf.distribute\n")
     done = tfmigrate("check", *options, name)
-    assert (done.code, done.text) == (0, "1 file looked at, nothing to migrate.\n")
+    assert (done.code, done.text) == (0, "1 file checked, nothing to migrate.\n")
 
 
 def test_with_its_program_it_changes(project: Path, tfmigrate: Tfmigrate) -> None:

@@ -84,7 +84,7 @@ def test_the_command(project: Path, tfmigrate: Callable[..., Outcome], monkeypat
     done = tfmigrate("check", "--watch", ".")
     assert done.code == 130
     assert done.text.count("looked at") == 2
-    assert done.text.endswith("1 file looked at, nothing to migrate.\n")
+    assert done.text.endswith("1 file checked, nothing to migrate.\n")
 
 
 @pytest.mark.parametrize("options", [("-",), ("--show-files",), ("--write-baseline", "known.json")])

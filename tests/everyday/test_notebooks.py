@@ -45,7 +45,7 @@ def test_fix(training: Path, tfmigrate: Tfmigrate) -> None:
     assert [source for source in new if source.startswith("HERE = os.path.")] == [old[4]]
     after = json.loads(training.read_text())["cells"]
     assert [{**cell, "source": 0} for cell in after] == [{**cell, "source": 0} for cell in before]
-    assert tfmigrate("fix", training.name).text == "1 file looked at, nothing to migrate.\n"
+    assert tfmigrate("fix", training.name).text == "1 file checked, nothing to migrate.\n"
 
 
 def test_the_patch_applies(training: Path, tfmigrate: Tfmigrate) -> None:

@@ -28,7 +28,7 @@ def adopted(project: Path, tfmigrate: Tfmigrate) -> Path:
 def test_what_is_known_is_no_finding(adopted: Path, tfmigrate: Tfmigrate) -> None:
     assert tfmigrate("check").code == 1
     done = tfmigrate("check", "--baseline", "known.json")
-    assert (done.code, done.text) == (0, "2 files looked at, nothing to migrate.\n")
+    assert (done.code, done.text) == (0, "2 files checked, nothing to migrate.\n")
     assert done.err == "3 known from known.json, not shown.\n"
 
 

@@ -69,6 +69,20 @@ def test_before_the_step_of_each_model() -> None:
     assert told(file) == ["rewrite", "rewrite"]
 
 
+def test_a_program_that_sets_it_before_each_step_is_not_reported_again() -> None:
+    """`check` of a migrated program finds nothing, or a hook would never pass."""
+    for code in (
+        MODELS + "for x, y in batches:\n    critic.train_on_batch(x, y)\n    combined.train_on_batch(x, y)\n",
+        OBJECT,
+    ):
+        after = one(code.replace("{critic}", "self.critic") + "Gan().train(batches)\n" * (code is OBJECT)).after
+        (file,) = migrate_sources({"gan.py": after}, Settings())
+        assert told(file) == []
+        line = next(line for line in after.splitlines(keepends=True) if "trainable = True" in line)
+        (file,) = migrate_sources({"gan.py": after.replace(line, "")}, Settings())
+        assert "warn" in told(file)
+
+
 def test_once_for_steps_that_follow_each_other() -> None:
     loop = """
     for x, y in batches:

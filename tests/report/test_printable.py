@@ -30,7 +30,7 @@ from tfmigrate.verify.report import terminal as verify_terminal
 
 BYTES = "".join(map(chr, range(256)))
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029\ufeff\ufffe\uffff"
-CLEAN = "\x1b[2J\x1b[H0 files looked at, nothing to migrate.\x1b[8m"
+CLEAN = "\x1b[2J\x1b[H0 files checked, nothing to migrate.\x1b[8m"
 HOSTILE = {
     "every byte": BYTES,
     "bidi": f"a {BIDI} b",
@@ -77,7 +77,7 @@ def test_text(words: str) -> None:
     shown = text.render(hostile(words), Settings())
     assert not obeyed(shown)
     assert len(shown.splitlines()) == 6
-    assert shown.splitlines()[-2].startswith("3 files looked at: ")
+    assert shown.splitlines()[-2].startswith("3 files checked: ")
     assert shown.splitlines()[-1].startswith("Left to do by hand: ")
 
 

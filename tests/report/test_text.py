@@ -17,7 +17,7 @@ def test_one_line_a_finding_then_the_counts(result: Result) -> None:
         "broken.py: error: line 3: syntax error: invalid syntax; mend it",
         "far.py:1:1: TFM101 unknown callers [refused]",
         "far.py:9:2: TFM401 look [warning]",
-        "12 files looked at: 1 file can be migrated, 1 file with something refused, 1 file could not be handled, "
+        "12 files checked: 1 file can be migrated, 1 file refused, 1 file could not be handled, "
         "1 warning, 1 suppressed use.",
         "Left to do by hand: TFM101 not-followed, TFM401 trainable-toggle.",
     ]
@@ -26,12 +26,12 @@ def test_one_line_a_finding_then_the_counts(result: Result) -> None:
 def test_after_fix(result: Result) -> None:
     finding = Finding(2, 5, "TFM001", "m", "rewrite", applied=True)
     done = Result((FileResult("a.py", "migrated", (finding,)),), scanned=1)
-    assert text.render(done, Settings()) == "a.py:2:5: TFM001 m [rewritten]\n1 file looked at: 1 file migrated.\n"
+    assert text.render(done, Settings()) == "a.py:2:5: TFM001 m [rewritten]\n1 file checked: 1 file migrated.\n"
 
 
 @pytest.mark.parametrize(("scanned", "told"), [(0, "0 files"), (1, "1 file"), (2, "2 files")])
 def test_nothing_found(scanned: int, told: str) -> None:
-    assert text.render(Result((), scanned), Settings()) == f"{told} looked at, nothing to migrate.\n"
+    assert text.render(Result((), scanned), Settings()) == f"{told} checked, nothing to migrate.\n"
 
 
 def test_terminal_says_the_same_with_the_source_line(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,8 +40,8 @@ def test_terminal_says_the_same_with_the_source_line(result: Result, monkeypatch
     coloured = terminal.render(result, Settings())
     assert "\x1b[" in coloured
     plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
-    assert "2:5 TFM001 the wrap goes: 100% sure, see above [can be rewritten]" in plain
-    assert "      y = wrap(m)" in plain
+    assert "  TFM001 the wrap goes: 100% sure, see above [can be rewritten]" in plain
+    assert "    2:5  y = wrap(m)" in plain
     assert "error line 3: syntax error" in plain
     assert text.counts(result) in plain
 
@@ -58,12 +58,18 @@ def test_terminal_honours_no_color(result: Result, monkeypatch: pytest.MonkeyPat
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", terminal.render(result, Settings()))
 
 
-def test_terminal_shows_a_line_once_and_hangs_long_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_says_a_thing_once_and_hangs_long_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    findings = tuple(Finding(1, column, "TFM203", "a name " * 10, "rewrite") for column in (1, 9))
-    shown = terminal.render(Result((FileResult("a.py", "migrated", findings, before="import keras\n"),), 1), Settings())
+    places = [(1, 1), (1, 9), *((line, 1) for line in range(2, 9))]
+    findings = tuple(Finding(line, column, "TFM203", "a name " * 10, "rewrite") for line, column in places)
+    before = "".join(f"import keras as k{line}\n" for line in range(1, 9))
+    shown = terminal.render(Result((FileResult("a.py", "migrated", findings, before=before),), 1), Settings())
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
-    assert lines.count("      import keras") == 1
-    assert lines.index("      import keras") > max(n for n, line in enumerate(lines) if "rewritten" in line)
-    assert all(line.startswith(("  1:1 TFM203", "  1:9 TFM203", "      ")) for line in lines[1:6])
+    assert lines[1].startswith("  TFM203 a name")
+    assert lines[2].startswith("    ")
+    assert [line for line in lines if "import" in line] == [
+        "    1:1, 1:9  import keras as k1",
+        *(f"         {line}:1  import keras as k{line}" for line in (2, 3, 4, 5)),
+    ]
+    assert "    and at 6:1, 7:1, 8:1" in lines
     assert max(map(len, lines[1:-2])) <= 60

@@ -24,7 +24,7 @@ import click
 
 from tfmigrate import __version__
 from tfmigrate.cli.output import COULD_NOT_RUN, INTERRUPTED, complain, say
-from tfmigrate.errors import UserError
+from tfmigrate.errors import UserError, suggestion
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -80,6 +80,13 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}{suggestion(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return _command(cmd_name) if cmd_name in COMMANDS else None
 
@@ -87,4 +94,4 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tfmigrate")
 def cli() -> None:
-    """Take Keras multi_gpu_model out, put tf.distribute.MirroredStrategy in, and prove that training is the same."""
+    """Rewrite Keras multi_gpu_model to tf.distribute.MirroredStrategy, and check that the training stays the same."""

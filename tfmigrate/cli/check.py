@@ -17,15 +17,18 @@ from tfmigrate.report import summary
 from tfmigrate.result import Result
 
 
-@click.command()
+@click.command(short_help="Report what would change. Writes nothing.")
 @pipeline_options
-@click.option("--baseline", metavar="FILE", help="Leave out the findings recorded in this file.")
+@click.option("--baseline", metavar="FILE", help="Leave out the findings recorded in FILE.")
 @click.option(
-    "--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Write that file instead of a report."
+    "--write-baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Record today's findings in FILE for --baseline.",
 )
 @click.option("--add-skips", is_flag=True, help="Write a `# tfmigrate: skip[CODE]` comment for each finding.")
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
-@click.option("--show-files", is_flag=True, help="List the files that would be looked at, and nothing else.")
+@click.option("--show-files", is_flag=True, help="Only list the files that would be read.")
 def check(
     paths: tuple[str, ...],
     changed: str | None,
@@ -36,7 +39,7 @@ def check(
     show_files: bool,
     **options: Any,
 ) -> int:
-    """Report what is there and what would be done; write nothing. `-` reads stdin.
+    """Report what would change, and what cannot be. Writes nothing. `-` reads stdin.
 
     Exit code: 0 nothing, 1 something, 2 could not run.
     """

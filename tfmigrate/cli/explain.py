@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 SUGGESTED = 3
 
 
-@click.command()
+@click.command(short_help="Show a rule, or why a line is rewritten or refused.")
 @click.argument("what", metavar="RULE|FILE:LINE", required=False)
 def explain(what: str | None) -> int:
-    """Show a rule's page, by its code or its name; or why the use at FILE:LINE is rewritten so, or refused. Without
-    either, list the rules.
-
-    A place in a notebook is FILE:CELL:LINE.
+    """Show the page of a rule, given its code or name, or why a line is rewritten or refused, given FILE:LINE (in a
+    notebook FILE:CELL:LINE). Without an argument, list all rules.
     """
     from tfmigrate import rules
 

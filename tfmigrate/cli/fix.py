@@ -18,11 +18,11 @@ from tfmigrate.report import summary
 from tfmigrate.result import Result
 
 
-@click.command()
+@click.command(short_help="Migrate in place.")
 @pipeline_options
-@click.option("--diff", is_flag=True, help="Print a patch that `git apply` takes; write nothing.")
-@click.option("-i", "--interactive", is_flag=True, help="Show each program's patch, and ask before it is written.")
-@click.option("--clear-outputs", is_flag=True, default=None, help="Empty the outputs of notebooks that change.")
+@click.option("--diff", is_flag=True, help="Print a patch for `git apply`; write nothing.")
+@click.option("-i", "--interactive", is_flag=True, help="Show the patch of each program and ask before writing it.")
+@click.option("--clear-outputs", is_flag=True, default=None, help="Clear the outputs of notebooks that change.")
 def fix(
     paths: tuple[str, ...],
     changed: str | None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
@@ -15,6 +15,9 @@ from tfmigrate.cli.output import Output
 from tfmigrate.errors import suggestion
 from tfmigrate.result import FileResult, Result
 from tfmigrate.settings import Settings
+
+if TYPE_CHECKING:
+    from tfmigrate.rules import Rule
 
 STDIN = "<stdin>"
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -46,31 +49,37 @@ _PIPELINE_OPTIONS = (
         "--from",
         "from_version",
         metavar="VERSION",
-        help="What the code was written for, e.g. keras==2.2.4; read from the project's pins when not given.",
+        help="What the code was written for, e.g. keras==2.2.4 (default: read from the project's requirements).",
     ),
     click.option("--strategy", type=click.Choice(get_args(settings.Strategy)), help="Which strategy to write."),
     click.option(
         "--batch",
         type=click.Choice(get_args(settings.Batch)),
-        help="How to write batch sizes: 64 * num_replicas_in_sync (seed), as they are (keep), or what fits (auto).",
+        help="How to write batch sizes: 64 * num_replicas_in_sync (seed), unchanged (keep), or whichever fits (auto).",
     ),
     click.option(
         "--pipeline",
         type=click.Choice(get_args(settings.Pipeline)),
-        help="What fit() on arrays becomes: a shuffled dataset, batches gathered by index (large arrays), fit() on "
-        "arrays as it is, or what suits their size (auto).",
+        help="What fit() on arrays becomes: a shuffled dataset, batches gathered by index (for large arrays), still "
+        "fit() on arrays, or whichever suits their size (auto).",
     ),
-    click.option("--select", multiple=True, callback=_codes, metavar="CODE", help="Only these (TFM2: all TFM2xx)."),
-    click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="All but these."),
     click.option(
-        "--exclude", multiple=True, callback=_codes, metavar="PATTERN", help="Leave these files out; as in .gitignore."
+        "--select", multiple=True, callback=_codes, metavar="CODE", help="Only these rules (TFM2: all TFM2xx)."
+    ),
+    click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="All rules but these."),
+    click.option(
+        "--exclude",
+        multiple=True,
+        callback=_codes,
+        metavar="PATTERN",
+        help="Skip these files; patterns as in .gitignore.",
     ),
     click.option(
         "--unsafe-fixes/--no-unsafe-fixes",
         default=None,
-        help="Also make the rewrites that change what the program does.",
+        help="Also rewrite where that changes what the program does.",
     ),
-    click.option("--format", type=click.Choice(get_args(settings.Format)), help="Form of the report."),
+    click.option("--format", type=click.Choice(get_args(settings.Format)), help="Format of the report."),
     click.option(
         "--changed",
         is_flag=False,
@@ -78,21 +87,21 @@ _PIPELINE_OPTIONS = (
         metavar="[=REV]",
         help="Only files changed since this branch left REV (default: the main branch).",
     ),
-    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that may work at once."),
+    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Worker processes (default: all processors)."),
     click.option(
         "--program-timeout",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Processor time for one program, that is for files that import each other (default: 60).",
+        help="Limit of processor time for one program, that is, files that import each other (default: 60).",
     ),
     click.option(
         "--largest-file",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Characters of Python in one file above which it is not read (default: 2000000).",
+        help="Refuse files with more characters of Python than this (default: 2000000).",
     ),
     click.option(
-        "--config", type=click.Path(path_type=Path), metavar="FILE", help="Read [tool.tfmigrate] of this TOML file."
+        "--config", type=click.Path(path_type=Path), metavar="FILE", help="Read [tool.tfmigrate] from this TOML file."
     ),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),
     click.option(
@@ -103,15 +112,23 @@ _PIPELINE_OPTIONS = (
         multiple=True,
         callback=_forms,
         metavar="FORMAT=FILE",
-        help="Write the report to this file too, in this form; may be repeated.",
+        help="Also write the report to this file, in this format; may be repeated.",
     ),
     click.option("--statistics", is_flag=True, help="Count the findings by code and outcome."),
-    click.option("-q", "--quiet", is_flag=True, help="Print findings and errors, nothing else."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only findings and errors."),
     click.option(
-        "--color", type=click.Choice(("auto", "always", "never")), default="auto", help="When to use colours."
+        "--color",
+        type=click.Choice(("auto", "always", "never")),
+        default="auto",
+        help="When to use colours (default: auto).",
     ),
     click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if something is found."),
-    click.option("--stdin-filename", metavar="PATH", default=STDIN, help="What `-` reads, for its name and settings."),
+    click.option(
+        "--stdin-filename",
+        metavar="PATH",
+        default=STDIN,
+        help="The name of what `-` reads, which decides its settings.",
+    ),
 )
 
 
@@ -161,8 +178,18 @@ def _settings(
 
             known = rules.by_code()
             if not any(one.startswith(code) for one in known):
-                raise settings.SettingsError(f"{option}: there is no code {code!r}{suggestion(code, known)}")
+                raise settings.SettingsError(f"{option}: there is no code {code!r}; {_meant(code, known)}")
     return chosen
+
+
+def _meant(code: str, known: Mapping[str, Rule]) -> str:
+    """What a wrong code may stand for: the rule of that name, or a code of the same group."""
+    named = next((one for one, rule in known.items() if rule.name == code), None)
+    if named:
+        return f"the code of {code} is {named}"
+    group = [one for one in known if one.startswith(code.upper()[:4])]
+    near = suggestion(code.upper(), group)
+    return near.removeprefix("; ") or "`tfmigrate explain` lists them"
 
 
 def paths_of(paths: tuple[str, ...], changed: str | None) -> Sequence[str]:

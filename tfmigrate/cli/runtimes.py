@@ -8,24 +8,24 @@ from tfmigrate.cli.extras import install_line
 from tfmigrate.cli.output import COULD_NOT_RUN, complain, say, write, write_json
 
 
-@click.command()
+@click.command(short_help="List the TensorFlows and devices that verify can use.")
 @click.option(
     "--make",
     metavar="NAME|all",
-    help="Build a legacy runtime first: tf1.15, tf1.15-keras2.2, tf2.3, ..., or all needed.",
+    help="First build an old TensorFlow: tf1.15, tf1.15-keras2.2, tf2.3, ..., or all that verify needs.",
 )
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Form of the table.")
 def runtimes(make: str | None, form: str) -> int:
-    """Which interpreters, TensorFlows and devices verify can use.
+    """List the interpreters, TensorFlows and devices that verify can use.
 
-    Exit code: 0, or 2 when a runtime could not be made.
+    Exit code: 0, or 2 if a runtime could not be built.
     """
     from tfmigrate.verify.run import devices
     from tfmigrate.verify.run import runtimes as known
 
     code = 0
     for name in dict.fromkeys(known.MAKES.values()) if make == "all" else [make] if make else []:
-        say(f"Making {name} (or finding the one made before) ...")
+        say(f"Building {name}, unless it is there already ...")
         try:
             known.make(name)
         except known.CannotMake as error:

@@ -8,9 +8,9 @@ from tfmigrate.cli.extras import install_line
 from tfmigrate.errors import UserError
 
 
-@click.command()
+@click.command(short_help="Serve an editor (Language Server Protocol).")
 def server() -> int:
-    """Serve an editor over stdin and stdout, in the Language Server Protocol.
+    """Serve an editor over stdin and stdout, using the Language Server Protocol.
 
     A file is checked as part of its whole program when it is opened and when it is saved.
     """

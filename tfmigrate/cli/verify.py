@@ -27,26 +27,31 @@ Form = Literal["text", "json", "junit"]
 LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 
 
-@click.command()
+@click.command(short_help="Run the old and the new script and compare their training.")
 @click.argument("old", type=click.Path(path_type=Path), required=False)
 @click.argument("new", type=click.Path(path_type=Path), required=False)
-@click.option("--smoke", is_flag=True, help="Only: do both reach the end of step 1, with the same loss?")
-@click.option("--thorough", is_flag=True, help="Train as long as the scripts ask for, and run every control.")
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Train this many steps in all (default 30).")
+@click.option("--smoke", is_flag=True, help="Train one step and compare its loss.")
+@click.option("--thorough", is_flag=True, help="Train as long as the scripts ask for; run every control.")
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Train at most N steps in all (default 30).")
 @click.option(
-    "--time-limit", type=click.FloatRange(min=1), metavar="SECONDS", help="Stop after this time; report what is known."
+    "--time-limit",
+    type=click.FloatRange(min=1),
+    metavar="SECONDS",
+    help="Stop after this time and report what is known.",
 )
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m`; OLD and NEW are folders.")
 @click.option("--driver", type=click.Path(path_type=Path), metavar="FILE", help="A script that runs OLD's library.")
 @click.option("--program", type=click.Path(path_type=Path), metavar="DIR", help="The program's folder, copied whole.")
-@click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR", help="The folder in it where scripts start.")
-@click.option("--setup", type=click.Path(path_type=Path), metavar="FILE", help="Python that makes stand-in data first.")
-@click.option("--stub", "stubs", multiple=True, metavar="MODULE=FILE", help="Use FILE in place of a module.")
-@click.option("--replicas", type=click.IntRange(min=2), metavar="N", help="Devices to train on (default: as OLD says).")
+@click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR", help="Where in that folder the scripts start.")
+@click.option(
+    "--setup", type=click.Path(path_type=Path), metavar="FILE", help="A script that first makes stand-in data."
+)
+@click.option("--stub", "stubs", multiple=True, metavar="MODULE=FILE", help="Import FILE instead of a module.")
+@click.option("--replicas", type=click.IntRange(min=2), metavar="N", help="Devices to train on (default: as OLD asks).")
 @click.option("--from", "written_for", metavar="VERSION", help="What OLD was written for, e.g. keras==2.2.4.")
 @click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
 @click.option("--new-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with TensorFlow 2.16+.")
-@click.option("--no-packages", is_flag=True, help="Add no packages that OLD imports to its old runtime's runs.")
+@click.option("--no-packages", is_flag=True, help="Install no packages that OLD imports beside its old TensorFlow.")
 @click.option("--require-genuine", is_flag=True, help="Inconclusive without a run on an old TensorFlow.")
 @click.option("--report", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html and more.")
 @click.option(
@@ -54,13 +59,19 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 )
 @click.option("--pull-request", is_flag=True, help="Print the verdict as Markdown to paste in a pull request.")
 @click.option("--batch", type=click.Path(path_type=Path), metavar="FILE", help="Verify many programs: a TOML file.")
-@click.option("--on", metavar="ENGINE", help="Do the runs on ray, ray://HOST:PORT, slurm or local (processes).")
-@click.option("--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Spread NEW over N processes.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs that may go on at once.")
+@click.option("--on", metavar="ENGINE", help="Run on ray, ray://HOST:PORT, slurm or local (processes).")
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Run NEW in N processes, as on N machines."
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at a time.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=900, metavar="SECONDS", help="Limit of each run.")
-@click.option("--memory", type=size, metavar="SIZE", help="Of all runs at a time, e.g. 12G (default: 80%).")
-@click.option("--disk", type=size, metavar="SIZE", help="Written by all runs at a time (default: half of the free).")
-@click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Of all runs at a time (default 512).")
+@click.option("--memory", type=size, metavar="SIZE", help="Limit for all runs together, e.g. 12G (default: 80%).")
+@click.option(
+    "--disk", type=size, metavar="SIZE", help="Limit of what all runs write together (default: half of the free space)."
+)
+@click.option(
+    "--processes", type=click.IntRange(min=1), metavar="N", help="Limit for all runs together (default: 512)."
+)
 @click.option(
     "--sandbox",
     type=click.Choice(LEVELS),
@@ -68,15 +79,19 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
     help="How runs are isolated (default: the strongest way available).",
 )
 @click.option("--args", "arguments", default="", metavar="ARGS", help="Command line of both scripts, in one string.")
-@click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set for both scripts; may be repeated.")
+@click.option(
+    "--env", multiple=True, metavar="NAME=VALUE", help="Set in the environment of both scripts; may be repeated."
+)
 @click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Train at most this many epochs.")
 @click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Train at most this many steps per epoch.")
 @click.option("--subset", type=click.IntRange(min=1), metavar="N", help="Train on at most this many samples per epoch.")
-@click.option("--as-written", is_flag=True, help="Neutralise nothing; compare runs under many seeds by statistics.")
+@click.option(
+    "--as-written", is_flag=True, help="Change nothing in the scripts; compare runs with many seeds by statistics."
+)
 @click.option(
     "--pairs", type=click.IntRange(min=1), metavar="N", help="With --as-written: this many seeds (default 20)."
 )
-@click.option("--synthetic-data", is_flag=True, help="Made-up data in place of keras.datasets downloads.")
+@click.option("--synthetic-data", is_flag=True, help="Use made-up data instead of keras.datasets downloads.")
 def verify(
     old: Path | None,
     new: Path | None,
@@ -87,10 +102,10 @@ def verify(
     on: str | None,
     **options: Any,
 ) -> int:
-    """Run OLD and NEW and compare their training step by step; without NEW, a migrated copy of OLD.
+    """Run OLD and NEW and compare their training step by step. Without NEW, compare OLD with a migrated copy of itself.
 
-    OLD and NEW are scripts, notebooks, or modules by their dotted names. Trains 30 steps, or whole epochs while they
-    fit into that; --smoke looks at the first alone, --thorough at everything.
+    OLD and NEW are scripts, notebooks, or dotted names of modules. By default each run trains 30 steps; --smoke trains
+    one, --thorough all of them.
 
     Exit code: 0 equivalent, 1 different or NEW crashed, 2 could not run, 3 inconclusive, 130 interrupted.
     """

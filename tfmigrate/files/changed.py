@@ -76,7 +76,9 @@ def _git(*arguments: str) -> str:
         raise UserError("--changed needs git, which is not installed") from None
     except subprocess.CalledProcessError as error:
         reason = os.fsdecode(error.stderr).strip().splitlines()[-1:] or [f"git {arguments[0]} failed"]
-        raise UserError(f"--changed: {reason[0]}") from None
+        if "not a git repository" in reason[0]:
+            raise UserError("--changed asks git, and this folder is not a git repository; leave it out") from None
+        raise UserError(f"--changed: {reason[0].removeprefix('fatal: ')}") from None
     except subprocess.TimeoutExpired as error:
         waited = f"git {arguments[0]} did not answer within {error.timeout:g} seconds"
         raise UserError(f"--changed: {waited}; is a .gitignore a pipe, or the disk slow?") from None

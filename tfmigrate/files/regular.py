@@ -68,7 +68,7 @@ def require(path: Path, largest: float = math.inf) -> None:
     try:
         os.close(opened(path, largest))
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
+        raise UserError(f"{path}: does not exist; check the spelling") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 

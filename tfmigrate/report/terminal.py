@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import io
 import shutil
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
 
 from tfmigrate.printable import visible
-from tfmigrate.report.text import counts, failure, one_line, outcome, path, place
-from tfmigrate.result import Result
+from tfmigrate.report.text import alike, counts, failure, one_line, outcome, path, place
+from tfmigrate.result import Cell, FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
 _COLOURS = {"rewrite": "green", "refuse": "red", "warn": "yellow", "suppressed": "dim"}
+_LINES = 5
+"""Lines of the program that are shown of one finding."""
 
 
 def render(result: Result, settings: Settings, colour: bool | None = None, with_counts: bool = True) -> str:
-    """As `text.render`, grouped by file; with ANSI colours, by default unless NO_COLOR is set."""
+    """As `text.render`, grouped by file and by what is said; with ANSI colours, by default unless NO_COLOR is set."""
     stream = io.StringIO()
     width = shutil.get_terminal_size().columns
     plain = None if colour is None else not colour
@@ -27,17 +30,29 @@ def render(result: Result, settings: Settings, colour: bool | None = None, with_
         if file.error:
             hue = "bold red" if file.status == "error" else "yellow"
             console.print(Text.assemble("  ", (f"{failure(file)} ", hue), one_line(file.error)))
-        for number, finding in enumerate(file.findings):
-            hue = _COLOURS[finding.action]
-            code, what = (finding.code, f"bold {hue}"), (f"[{outcome(finding)}]", hue)
-            told = Text.assemble((f"{place(finding)} ", "cyan"), code, f" {one_line(finding.message)} ", what)
-            for index, row in enumerate(told.wrap(console, console.width - 6)):
-                console.print(Text("      " if index else "  ") + row)
-            next_one = file.findings[number + 1] if number + 1 < len(file.findings) else None
-            same_line = next_one is not None and (next_one.line, next_one.cell) == (finding.line, finding.cell)
-            if not same_line and (line := visible(file.line_of(finding).strip().expandtabs(4))):
-                console.print(Text(f"      {line}", "dim"), no_wrap=True, overflow="ellipsis")
+        for group in alike(file.findings):
+            _print(console, file, group)
         console.print()
     if with_counts:
         console.print(Text(counts(result), "bold"))
     return stream.getvalue()
+
+
+def _print(console: Console, file: FileResult, group: Sequence[Finding]) -> None:
+    """What is to be said once, and below it each place with its line of the program."""
+    hue = _COLOURS[group[0].action]
+    code, what = (group[0].code, f"bold {hue}"), (f"[{outcome(group[0])}]", hue)
+    told = Text.assemble(code, f" {one_line(group[0].message)} ", what)
+    for index, row in enumerate(told.wrap(console, console.width - 4)):
+        console.print(Text("    " if index else "  ") + row)
+    lines: dict[tuple[Cell | None, int], list[Finding]] = {}
+    for finding in group:
+        lines.setdefault((finding.cell, finding.line), []).append(finding)
+    shown = [", ".join(map(place, there)) for there in lines.values()]
+    wide = max(map(len, shown[:_LINES]))
+    for where, (finding, *_) in [*zip(shown, lines.values())][:_LINES]:
+        line = visible(file.line_of(finding).strip().expandtabs(4))
+        told = Text.assemble((f"    {where:>{wide}}", "cyan"), ("  " + line, "dim"))
+        console.print(told, no_wrap=True, overflow="ellipsis")
+    if shown[_LINES:]:
+        console.print(Text(f"    and at {', '.join(shown[_LINES:])}", "cyan"))

@@ -69,26 +69,26 @@ def outcome(finding: Finding) -> str:
 
 
 def counts(result: Result) -> str:
-    """One sentence: files looked at, migrated, refused, in error; then a line for what `--unsafe-fixes` would do, and
+    """One sentence: files checked, migrated, refused, in error; then a line for what `--unsafe-fixes` would do, and
     one for what is left."""
     total = summarize(result)
-    looked = _number(total.scanned, "file", "files") + " looked at"
+    checked = _number(total.scanned, "file", "files") + " checked"
     if not result.files:
         users = result.users()
         using = f"{_number(users, 'file uses', 'files use')} TensorFlow or Keras"
-        hint = f" {using}: --select TFM5 reports names that TensorFlow 2 no longer has." if users else ""
-        return f"{looked}, nothing to migrate.{hint}"
+        hint = f"\n{using}: --select TFM5 lists the names in use that TensorFlow no longer has." if users else ""
+        return f"{checked}, nothing to migrate.{hint}"
     done = any(finding.applied for _, finding in result.findings)
     parts = [
         (total.migrated, "migrated" if done else "can be migrated"),
-        (total.refused, "with something refused"),
+        (total.refused, "refused"),
         (total.errors, "could not be handled"),
         (total.skipped, "skipped"),
     ]
     told = [f"{_number(count, 'file', 'files')} {what}" for count, what in parts if count]
     others = [(total.warnings, "warning", "warnings"), (total.suppressed, "suppressed use", "suppressed uses")]
     told += [_number(*other) for other in others if other[0]]
-    lines = [f"{looked}: {', '.join(told)}."]
+    lines = [f"{checked}: {', '.join(told)}."]
     if total.unsafe:
         places = _number(total.unsafe, "more place is", "more places are")
         lines.append(f"{places} rewritten with --unsafe-fixes, which changes what the program does.")

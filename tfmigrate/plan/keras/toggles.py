@@ -53,13 +53,7 @@ class _Part:
 def plan_toggles(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Drafts) -> frozenset[ModelObject]:
     """The edits that set `trainable` before each training; returns the parts of which that is complete."""
     mended: set[ModelObject] = set()
-    if any("trainable" in keywords(call) for draft in drafts.values() for call in draft.module.calls):
-        return frozenset()  # What sets a model's sets that of each layer, too.
-    for part in _parts(compiles):
-        steps = [use for use in trainings if part.needed(use) is not None]
-        trained = {whole for use in steps for whole in use.models}
-        if not (part.is_toggled and part.is_clear and set(part.by_whole) <= trained) or _is_mixed(part.model, drafts):
-            continue
+    for part, steps in _clear_parts(compiles, trainings, drafts):
         settings = [(use, _expression(part.model, use, drafts)) for use in steps]
         if all(code is not None and _is_line(use.site.unit) for use, code in settings) and _wanted(steps, drafts):
             mended.add(part.model)
@@ -67,6 +61,28 @@ def plan_toggles(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Dra
                 if code is not None:
                     _set(part, use, code, steps, drafts)
     return frozenset(mended)
+
+
+def set_at_each_step(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Drafts) -> frozenset[ModelObject]:
+    """The parts whose `trainable` the program sets before each training already."""
+    return frozenset(
+        part.model
+        for part, steps in _clear_parts(compiles, trainings, drafts)
+        if all(_is_set_already(part, use, steps, drafts[use.site.frame.module]) for use in steps)
+    )
+
+
+def _clear_parts(
+    compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Drafts
+) -> Iterator[tuple[_Part, list[Use]]]:
+    """The parts of which it is known what each training needs, with the trainings that need anything."""
+    if any("trainable" in keywords(call) for draft in drafts.values() for call in draft.module.calls):
+        return  # What sets a model's sets that of each layer, too.
+    for part in _parts(compiles):
+        steps = [use for use in trainings if part.needed(use) is not None]
+        trained = {whole for use in steps for whole in use.models}
+        if part.is_toggled and part.is_clear and set(part.by_whole) <= trained and not _is_mixed(part.model, drafts):
+            yield part, steps
 
 
 def _parts(compiles: Iterable[Use]) -> Iterable[_Part]:

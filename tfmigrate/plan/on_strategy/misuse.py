@@ -17,6 +17,7 @@ from tfmigrate.plan.keras import cautions
 from tfmigrate.plan.keras.companions import traps
 from tfmigrate.plan.keras.losses import scalar_losses
 from tfmigrate.plan.keras.methods import predictions_on_batch
+from tfmigrate.plan.keras.toggles import set_at_each_step
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.plan.names.import_tensorflow import import_tensorflow
 from tfmigrate.plan.names.tables import Tables
@@ -49,7 +50,7 @@ def plan_misuses(
         return
     reader = _Reader(facts, drafts, frozenset(apart), moved, tuple(rules), told)
     compiles = reader.compiles()
-    cautions.say_trainable_toggles(compiles, drafts)
+    cautions.say_trainable_toggles(compiles, drafts, set_at_each_step(compiles, reader.trainings(), drafts))
     cautions.say_shared_optimizers(compiles, drafts)
     for module, change in reader.changes():
         draft = drafts[module]
@@ -86,6 +87,10 @@ class _Reader:
     def compiles(self) -> list[Use]:
         """The compile() calls of the models in a scope."""
         return [use for use in self._uses if use.method == "compile" and use.models & self._scoped]
+
+    def trainings(self) -> list[Use]:
+        """The calls that train the models in a scope."""
+        return [use for use in self._uses if use.method in TRAINING and use.models & self._scoped]
 
     def changes(self) -> Iterator[tuple[Module, CallChange]]:
         done: set[tuple[str, cst.CSTNode]] = set()
