@@ -665,7 +665,7 @@ def test_options_that_cannot_be(lab: Laboratory, options: dict[str, object], wor
 
 
 def test_files_that_cannot_be(lab: Laboratory) -> None:
-    with pytest.raises(UserError, match=r"gone\.py: no such file"):
+    with pytest.raises(UserError, match=r"gone\.py: does not exist"):
         verify(VerifyOptions(lab.old, lab.folder / "gone.py"))
     lab.old.write_text("x = 1\nprint 'hello'\n")
     with pytest.raises(UserError, match=r"old\.py:2: does not parse as Python 3"):
