@@ -112,7 +112,6 @@ class Cover:
             for unit in standing
         )
 
-
     def _standing(self, units: Iterable[Unit]) -> Iterator[Unit]:
         """What is left of some units, with the content of those that give it their place."""
         for unit in units:

@@ -1,0 +1,74 @@
+"""TFM259: slashes in the names of layers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kit import actions, check_migrated
+
+PROGRAM = """
+from keras.applications import DenseNet121
+from keras.layers import Dense, Input, Layer, concatenate
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+class Own(Layer):
+    pass
+
+
+def dense(x, name=None):
+    return Dense(4, name=name)(x)
+
+
+def given(x, name):
+    return given(x, name=name) if x is None else Dense(4, name=name)(x)
+
+
+stage = "stage%d/" % 1
+kind = "mean"
+x = Input(shape=(4,))
+{line}
+model = Model(x, Dense(1)(x))
+parallel_model = multi_gpu_model(model, gpus=2)
+parallel_model.compile(loss="mse", optimizer="sgd")
+parallel_model.train_on_batch(data, targets)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ('y = Dense(4, name="a/b")(x)', 'y = Dense(4, name="a_b")(x)'),
+        ('y = Own(name="a/b")(x)', 'y = Own(name="a_b")(x)'),
+        ('y = concatenate([x, x], name="a/b")', 'y = concatenate([x, x], name="a_b")'),
+        ("y = Dense(4, name=f'{kind}/b')(x)", 'y = Dense(4, name=(f\'{kind}/b\').replace("/", "_"))(x)'),
+        ('y = Dense(4, name=stage + "b")(x)', 'y = Dense(4, name=(stage + "b").replace("/", "_"))(x)'),
+        (
+            'y = Dense(4, name="{}b".format(stage))(x)',
+            'y = Dense(4, name="{}b".format(stage).replace("/", "_"))(x)',
+        ),
+        ('y = dense(x, "a/b")\n', '    return Dense(4, name=name and name.replace("/", "_"))(x)'),
+        ('y = given(x, "a/b")\n', 'else Dense(4, name=name.replace("/", "_"))(x)'),
+        ('y = dense(x)\ny = dense(y, "a/b")', '    return Dense(4, name=name and name.replace("/", "_"))(x)'),
+        (
+            'y = DenseNet121().get_layer("conv1/bn")',
+            'y = next(layer for layer in DenseNet121().layers if layer.name.replace("/", "_") == "conv1_bn")',
+        ),
+    ],
+)
+def test_an_underscore_stands_for_a_slash(line: str, written: str) -> None:
+    file = check_migrated(PROGRAM.format(line=line))
+    flat = "".join(file.after.split())
+    assert "".join(written.split()) in flat
+    assert set(actions(file, "TFM259")) == {"rewrite"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['y = Dense(4, name=kind + "b")(x)', 'y = dense(x, "ab")', "y = dense(x, name_of(1))", 'y = f(name="a/b")'],
+)
+def test_other_names_stay(line: str) -> None:
+    file = check_migrated(PROGRAM.format(line=line))
+    assert actions(file, "TFM259") == []
+    assert line in file.after or "y = " in file.after

@@ -1,0 +1,156 @@
+"""`name="conv1/bn"`: Keras 3 takes no slash in the name of a layer or a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from functools import cached_property
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.written import Code
+from tfmigrate.understand import names
+from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
+from tfmigrate.walk import walk
+
+_MODELS = frozenset({"keras.models.Model", "keras.models.Sequential", "keras.Model", "keras.Sequential", "keras.Input"})
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """Slashes of names become underscores; get_layer() finds a layer by either."""
+    slashes = _Slashes(context)
+    for call in context.facts.module.calls:
+        func = call.func
+        if isinstance(func, cst.Attribute) and func.attr.value == "get_layer":
+            yield from _looked_up(call, func, slashes, context)
+            continue
+        given = keywords(call).get("name")
+        if given is not None and slashes.may_be_in(given.value) and _is_named_by_keras(call, context):
+            message = "Keras 3 takes no slash in the name of a layer or a model: an underscore stands for it"
+            code = _plain(given.value, context)
+            if slashes.may_be_none(given.value):
+                code = (given.value, " and ", *code)
+            yield CallChange(codes.LAYER_NAMES, call, message, Replace(given.value, code))
+
+
+def _is_named_by_keras(call: cst.Call, context: Context) -> bool:
+    name = names.canonical(context.facts.symbols.get(call.func, ""))
+    if name.startswith("keras.layers.") or name in _MODELS:
+        return True
+    return any(
+        isinstance(one, ModelObject) or (isinstance(one, Made) and one.kind in ("layer", "tensor"))
+        for one in context.facts.options(call)
+    )
+
+
+def _looked_up(call: cst.Call, func: cst.Attribute, slashes: _Slashes, context: Context) -> Iterator[CallChange]:
+    """`model.get_layer("a/b")`: the names of keras.applications have slashes on Keras 2 alone."""
+    if len(call.args) != 1 or call.args[0].star or ((word := call.args[0].keyword) and word.value != "name"):
+        return
+    name = call.args[0].value
+    if not slashes.may_be_in(name):
+        return
+    message = "Keras 3 has no slash in the name of a layer: the layer is looked up with an underscore for it"
+    code = (
+        "next(layer for layer in ",
+        func.value,
+        f".layers if layer.name.replace({context.quote}/{context.quote}, {context.quote}_{context.quote}) == ",
+        *_plain(name, context),
+        ")",
+    )
+    yield CallChange(codes.LAYER_NAMES, call, message, Replace(call, code))
+
+
+def _plain(name: cst.BaseExpression, context: Context) -> Code:
+    """The name with underscores for slashes."""
+    if isinstance(name, cst.SimpleString):
+        return (name.value.replace("/", "_"),)
+    swap = f".replace({context.quote}/{context.quote}, {context.quote}_{context.quote})"
+    if isinstance(name, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
+        return (name, swap)
+    return ("(", name, ")", swap)
+
+
+class _Slashes:
+    """Which expressions may be text with a slash in it, as far as it is followed through the program."""
+
+    def __init__(self, context: Context) -> None:
+        self._modules = tuple(context.modules.values())
+        self._known: dict[cst.CSTNode, bool] = {}
+
+    def may_be_in(self, node: cst.CSTNode) -> bool:
+        if node not in self._known:
+            self._known[node] = False  # While it is looked at: a name in a loop leads back to itself.
+            self._known[node] = self._look(node)
+        return self._known[node]
+
+    def may_be_none(self, node: cst.CSTNode, seen: Set[cst.CSTNode] = frozenset()) -> bool:
+        """Whether a parameter may be given None, which has no replace()."""
+        if not isinstance(node, cst.Name) or node in seen:
+            return False
+        return node.value == "None" or any(self.may_be_none(given, seen | {node}) for given in self._given(node))
+
+    def _look(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.SimpleString | cst.FormattedStringText):
+            return "/" in node.value
+        if isinstance(node, cst.FormattedStringExpression):
+            return self.may_be_in(node.expression)
+        if isinstance(node, cst.FormattedString):
+            return any(self.may_be_in(part) for part in node.parts)
+        if isinstance(node, cst.BinaryOperation | cst.BooleanOperation | cst.ConcatenatedString):
+            return self.may_be_in(node.left) or self.may_be_in(node.right)
+        if isinstance(node, cst.IfExp):
+            return self.may_be_in(node.body) or self.may_be_in(node.orelse)
+        if isinstance(node, cst.Tuple):
+            return any(self.may_be_in(element.value) for element in node.elements)
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "format":
+            return self.may_be_in(node.func.value) or any(self.may_be_in(arg.value) for arg in node.args)
+        if isinstance(node, cst.Name) and any(self.may_be_in(given) for given in self._given(node)):
+            return True
+        return any(self._holds(value, node) for facts in self._modules for value in facts.options(node))
+
+    def _given(self, node: cst.Name) -> Iterator[cst.BaseExpression]:
+        """What a parameter is given anywhere: what is known of its values need not be of every call."""
+        function = self._functions.get(node)
+        if function is None:
+            return
+        parameters = [*function.params.posonly_params, *function.params.params, *function.params.kwonly_params]
+        words = [one.name.value for one in parameters]
+        if node.value not in words:
+            return
+        default = parameters[words.index(node.value)].default
+        if default is not None:
+            yield default
+        for call in self._calls.get(function.name.value, ()):
+            position = words.index(node.value) - (words[0] == "self")
+            plain = [arg for arg in call.args if arg.keyword is None and not arg.star]
+            if 0 <= position < len(plain):
+                yield plain[position].value
+            elif node.value in (named := keywords(call)):
+                yield named[node.value].value
+
+    @cached_property
+    def _functions(self) -> Mapping[cst.CSTNode, cst.FunctionDef]:
+        """The function that a name stands in."""
+        functions = (one for facts in self._modules for one in facts.module.nodes if isinstance(one, cst.FunctionDef))
+        return {node: function for function in functions for node in walk(function) if isinstance(node, cst.Name)}
+
+    @cached_property
+    def _calls(self) -> Mapping[str, list[cst.Call]]:
+        """Calls by the last part of the name that is called."""
+        calls: dict[str, list[cst.Call]] = {}
+        for call in (one for facts in self._modules for one in facts.module.calls):
+            name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+            if isinstance(name, cst.Name):
+                calls.setdefault(name.value, []).append(call)
+        return calls
+
+    def _holds(self, value: Value, node: cst.CSTNode) -> bool:
+        if isinstance(value, Literal):
+            return isinstance(value.value, str) and "/" in value.value
+        further = value.node if isinstance(value, Opaque) else None
+        return further is not None and further is not node and self.may_be_in(further)
