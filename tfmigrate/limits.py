@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tfmigrate.numbering import SCRIPT, Numbering
+
 DEEPEST = 500
 """Levels of Python's own syntax tree. Its compiler gives up at about 2,000, and LibCST's parser crashes at 5,000."""
 _FRAMES = 20
@@ -28,7 +30,7 @@ def too_large(text: str, largest: int) -> str | None:
 _ADVICE = "split the expression (or the chain of `elif`), or leave the file out (--exclude)"
 
 
-def too_deep(text: str) -> str | None:
+def too_deep(text: str, numbering: Numbering = SCRIPT) -> str | None:
     """Why a file of this text is not read, or None.
 
     Raises SyntaxError or ValueError where Python's parser does.
@@ -41,7 +43,8 @@ def too_deep(text: str) -> str | None:
         return f"its code nests deeper than Python itself can compile; {_ADVICE}"
     if line is None:
         return None
-    return f"line {line}: the code nests more than {DEEPEST} levels deep, which is the most that is read; {_ADVICE}"
+    most = f"the code nests more than {DEEPEST} levels deep, which is the most that is read"
+    return f"{numbering.words(line)}: {most}; {_ADVICE}"
 
 
 def _deep_line(tree: ast.AST) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from tfmigrate.errors import UserError
 from tfmigrate.files import scan
 from tfmigrate.files.grep import grep
 from tfmigrate.needles import needles
+from tfmigrate.numbering import SCRIPT, Numbering
 from tfmigrate.result import FileResult, Result, no_users
 from tfmigrate.settings import PROJECT, Settings
 
@@ -39,6 +39,8 @@ _UNUSED = "TFM009"
 """The code of a comment that suppresses nothing: no other comment helps against it."""
 _WRAPS = ("TFM001", "TFM010", "TFM1")
 """How the codes begin of what is migrated, or refused, as a whole: other findings follow from it."""
+_Task = tuple[str, str, Settings, Numbering]
+"""A file of a program: its path, its text, the settings that hold for it, and how its lines are numbered."""
 _NAMED = 5
 """Files of a program that an error names."""
 POOL_PAYS_FROM = 4
@@ -181,6 +183,10 @@ class _Read:
     def program(self) -> str:
         """The Python in the file."""
         return self.notebook.program if self.notebook else self.source.text
+
+    @property
+    def numbering(self) -> Numbering:
+        return self.notebook.numbering if self.notebook else SCRIPT
 
 
 @dataclass(frozen=True)
@@ -410,7 +416,7 @@ def _migrated(
     jobs: int,
     tell: Tell | None = None,
 ) -> list[FileResult]:
-    tasks = [[(path, read[path].program, settings[path]) for path in group] for group in groups]
+    tasks = [[(path, read[path].program, settings[path], read[path].numbering) for path in group] for group in groups]
     processes = jobs if len(tasks) >= POOL_PAYS_FROM else 1
     seconds = min((one.program_timeout for one in settings.values()), default=0)  # All have the same.
     done = budget.run(_migrate_group, tasks, _given_up, seconds=seconds, processes=processes, tell=tell)
@@ -421,7 +427,7 @@ def _as_files(
     files: Sequence[FileResult], read: Mapping[str, _Read], settings: Mapping[str, Settings]
 ) -> list[FileResult]:
     """The outcome for one program; where one of its files cannot take its new text, all stay as they are."""
-    placed = [_in_cells(_as_file(file, read[file.path], settings[file.path]), read) for file in files]
+    placed = [_as_file(file, read[file.path], settings[file.path]) for file in files]
     failed = next((new.path for new, old in zip(placed, files, strict=True) if new.error and not old.error), None)
     if failed is None:
         return placed
@@ -443,21 +449,7 @@ def _as_file(file: FileResult, read: _Read, settings: Settings) -> FileResult:
     return replace(file, encoding=read.source.encoding)
 
 
-def _in_cells(file: FileResult, read: Mapping[str, _Read]) -> FileResult:
-    """A result whose messages speak of lines of a notebook's program, speaking of its cells."""
-
-    def told(match: re.Match[str]) -> str:
-        notebook = read[match[2]].notebook if match[2] in read else None
-        return f"{notebook.place(int(match[1]))} of {match[2]}" if notebook else match[0]
-
-    findings = (
-        replace(finding, message=re.sub(r"\bline (\d+) of (\S+\.ipynb)", told, finding.message))
-        for finding in file.findings
-    )
-    return replace(file, findings=tuple(findings))
-
-
-def _migrate_group(group: Sequence[tuple[str, str, Settings]]) -> tuple[FileResult, ...]:
+def _migrate_group(group: Sequence[_Task]) -> tuple[FileResult, ...]:
     # Late: it loads LibCST, which a run without a hit never needs.
     from tfmigrate.limits import room_for_depth
     from tfmigrate.rewrite import Source, migrate_program
@@ -473,10 +465,10 @@ def _migrate_group(group: Sequence[tuple[str, str, Settings]]) -> tuple[FileResu
         frame = traceback.extract_tb(error.__traceback__)[-1]
         what = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})".replace("\n", " ")
         message = f"tfmigrate failed on this file, which is left as it is: {what}; please report it with the file"
-        return tuple(FileResult(path, "error", error=message, before=text, after=text) for path, text, _ in group)
+        return tuple(FileResult(path, "error", error=message, before=text, after=text) for path, text, *_ in group)
 
 
-def _given_up(group: Sequence[tuple[str, str, Settings]], why: budget.Late | budget.Died) -> tuple[FileResult, ...]:
+def _given_up(group: Sequence[_Task], why: budget.Late | budget.Died) -> tuple[FileResult, ...]:
     """The outcome for a program that could not be finished: each of its files stays as it is."""
     if isinstance(why, budget.Late):
         limit = "by the clock, ten times the processor time" if why.waited else "of processor time, the limit"
@@ -485,11 +477,11 @@ def _given_up(group: Sequence[tuple[str, str, Settings]], why: budget.Late | bud
     else:
         what = f"the process that worked on it ended ({_ending(why.code)}), and it is left as it is"
         advice = "please report it with the files"
-    paths = sorted(path for path, _, _ in group)
+    paths = sorted(path for path, *_ in group)
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
     whole = f" (the program is {', '.join(paths[:_NAMED])}{more})" if len(paths) > 1 else ""
     return tuple(
-        FileResult(path, "error", error=f"{what}{whole}; {advice}", before=text, after=text) for path, text, _ in group
+        FileResult(path, "error", error=f"{what}{whole}; {advice}", before=text, after=text) for path, text, *_ in group
     )
 
 

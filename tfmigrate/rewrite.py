@@ -12,6 +12,7 @@ from tfmigrate import guard, limits, rules
 from tfmigrate.edit.apply import apply
 from tfmigrate.edit.width import fitted
 from tfmigrate.files.source import explain_syntax_error
+from tfmigrate.numbering import SCRIPT, Numbering
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan
@@ -34,6 +35,7 @@ class Source:
     path: str
     text: str
     settings: Settings
+    numbering: Numbering = SCRIPT
 
 
 def migrate_program(sources: Sequence[Source]) -> tuple[FileResult, ...]:
@@ -55,21 +57,22 @@ def migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[Fil
 def _parsed(source: Source) -> Module | FileResult:
     text = source.text
     try:
-        problem = limits.too_large(text, source.settings.largest_file) or limits.too_deep(text)
+        problem = limits.too_large(text, source.settings.largest_file) or limits.too_deep(text, source.numbering)
         if problem is not None:
             return FileResult(source.path, "error", error=problem, before=text, after=text)
         guard.compiles(text)
         try:
-            return Module(source.path, text)
+            return Module(source.path, text, source.numbering)
         except cst.ParserSyntaxError:
             without_tabs = spaced(text)
             if without_tabs is None:
                 raise
-            return Module(source.path, without_tabs)
+            return Module(source.path, without_tabs, source.numbering)
     except cst.ParserSyntaxError as error:
-        message = explain_syntax_error(text, error.raw_line, error.message)
+        line, said = error.raw_line, error.message
     except (SyntaxError, ValueError) as error:
-        message = explain_syntax_error(text, getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error)))
+        line, said = getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error))
+    message = explain_syntax_error(text, line, said, source.numbering)
     return FileResult(source.path, "error", error=message, before=text, after=text)
 
 

@@ -10,6 +10,8 @@ import pytest
 from tfmigrate.files import notebook
 from tfmigrate.files.source import SourceError
 from tfmigrate.result import Cell, FileResult, Finding
+from tfmigrate.rewrite import Source, migrate_program
+from tfmigrate.settings import Settings
 
 
 def written(*sources: str | Sequence[str], indent: int | None = 1, **metadata: object) -> str:
@@ -146,7 +148,7 @@ def test_findings_name_cell_and_line() -> None:
     book = notebook.read(text)
     rows = book.program.split("\n")
     found = tuple(
-        Finding(rows.index(row) + 1, 1, "TFM001", f"see line {rows.index(row) + 1}", "rewrite")
+        Finding(rows.index(row) + 1, 1, "TFM001", f"see {book.numbering.words(rows.index(row) + 1)}", "rewrite")
         for row in ("a = 1", "c = 3", "e = 5")
     )
     same = FileResult("a.ipynb", "unchanged", found, before=book.program, after=book.program)
@@ -164,9 +166,8 @@ def test_findings_name_cell_and_line() -> None:
 
 def test_an_error_names_cell_and_line() -> None:
     book = notebook.read(written("a = 1", "\nprint 'x'"))
-    line = book.program.split("\n").index("print 'x'") + 1
-    file = FileResult("a.ipynb", "error", error=f"line {line}: syntax error", before=book.program, after=book.program)
-    assert book.restored(file, clear_outputs=False).error == "cell 3, line 2: syntax error"
+    (file,) = migrate_program([Source("a.ipynb", book.program, Settings(), book.numbering)])
+    assert "cell 3, line 2: looks like Python 2" in str(book.restored(file, clear_outputs=False).error)
 
 
 @pytest.mark.parametrize(

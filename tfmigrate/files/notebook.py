@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tfmigrate.files.source import SourceError
+from tfmigrate.numbering import CellStart, Numbering
 from tfmigrate.result import Cell, FileResult, Finding
 
 PYTHON_CELL_MAGICS = frozenset({"capture", "debug", "memit", "prun", "time", "timeit"})
@@ -72,7 +73,6 @@ class Notebook:
         return replace(
             file,
             findings=tuple(map(self._placed, file.findings)),
-            error=self._in_cells(file.error) if file.error else None,
             before=self.text,
             after=after,
         )
@@ -123,14 +123,14 @@ class Notebook:
     def _json(self, text: str) -> str:
         return json.dumps(text, ensure_ascii=self.text.isascii())
 
-    def _cell_at(self, line: int) -> tuple[_CodeCell, int]:
-        """The cell that holds a line of the program, and the line in that cell (both from 1)."""
-        cell = next((cell for cell in reversed(self.cells) if cell.first_line <= line), self.cells[0])
-        return cell, line - cell.first_line + 1 + cell.head.count("\n")
+    @property
+    def numbering(self) -> Numbering:
+        starts = (CellStart(cell.number, cell.first_line, cell.head.count("\n")) for cell in self.cells)
+        return Numbering(tuple(starts))
 
     def _placed(self, finding: Finding) -> Finding:
-        cell, line = self._cell_at(finding.line)
-        return replace(finding, line=line, message=self._in_cells(finding.message), cell=self._place(cell, line))
+        index, line = self.numbering.at(finding.line)
+        return replace(finding, line=line, cell=self._place(self.cells[index], line))
 
     def _place(self, cell: _CodeCell, line: int) -> Cell:
         lines = cell.source.split("\n")
@@ -146,15 +146,6 @@ class Notebook:
             for number, line in enumerate(cell.source.split("\n"), 1):
                 if whole or line.lstrip().startswith(("!", "%")) or line in cell.kept:
                     yield self._place(cell, number), number, line
-
-    def _in_cells(self, message: str) -> str:
-        """A message that speaks of lines of the program, speaking of cells. Lines of other files stay."""
-        return re.sub(r"\bline (\d+)\b(?! of )", lambda match: self.place(int(match[1])), message)
-
-    def place(self, line: int) -> str:
-        """A line of the program, in words."""
-        cell, line = self._cell_at(line)
-        return f"cell {cell.number}, line {line}"
 
 
 def read(text: str) -> Notebook:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfmigrate.errors import UserError
+from tfmigrate.numbering import SCRIPT, Numbering
 
 
 class SourceError(UserError):
@@ -89,7 +90,7 @@ _PYTHON_2 = (
 _TEXTS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
 
 
-def explain_syntax_error(text: str, line: int, message: str) -> str:
+def explain_syntax_error(text: str, line: int, message: str, numbering: Numbering = SCRIPT) -> str:
     """Why `text` does not parse: `message` at `line` (from 1) is what the parser said.
 
     Python 2, the usual reason in old training scripts, is told by name with the way out. The line that the parser
@@ -102,11 +103,11 @@ def explain_syntax_error(text: str, line: int, message: str) -> str:
         for what, pattern in _PYTHON_2:
             if re.search(pattern, bare[number - 1].split("#")[0]):
                 return (
-                    f"line {number}: looks like Python 2: {what}: {lines[number - 1].strip()[:60]}; "
+                    f"{numbering.words(number)}: looks like Python 2: {what}: {lines[number - 1].strip()[:60]}; "
                     "run 2to3 -w (Python 3.12 or older) or futurize on it first, then tfmigrate again"
                 )
     shown = f": {lines[line - 1].strip()[:60]}" if named else ""
-    return f"line {line}: syntax error: {message}{shown}; fix it, then run tfmigrate again"
+    return f"{numbering.words(line)}: syntax error: {message}{shown}; fix it, then run tfmigrate again"
 
 
 def _without_strings(lines: Sequence[str]) -> list[str]:

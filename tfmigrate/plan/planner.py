@@ -149,10 +149,10 @@ def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal
     for wrap in facts.wraps:
         if wrap.wrapper_class in staying and wrap.call not in refused:
             other = staying[wrap.wrapper_class]
-            line, _ = other.site.frame.module.position(other.call)
+            place = other.site.frame.module.place(other.call)
             message = (
-                f"the class {wrap.wrapper_class.node.name.value} wraps the model, and stays for its use at line {line} "
-                f"of {other.site.frame.module.path}, which is not migrated"
+                f"the class {wrap.wrapper_class.node.name.value} wraps the model, and stays for its use at {place}, "
+                "which is not migrated"
             )
             found[wrap.call] = Refusal(codes.NOT_FOLLOWED, message)
     return found
@@ -253,10 +253,9 @@ def _say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], 
         said = any(finding.code == codes.MULTI_GPU_MODEL and finding.action == "rewrite" for finding in draft.findings)
         if draft.edits and not said:
             wrap = causes.get(module, wraps[0])
-            line, _ = wrap.site.frame.module.position(wrap.call)
             scope = next((edit for edit in draft.edits if isinstance(edit, Scope)), None)
             what = "what is built here is now in the scope of its strategy" if scope else "this file changes with it"
-            message = f"for multi_gpu_model at line {line} of {wrap.site.frame.module.path}, {what}"
+            message = f"for multi_gpu_model at {wrap.site.frame.module.place(wrap.call)}, {what}"
             draft.say(codes.MULTI_GPU_MODEL, place_of(scope) if scope else draft.first_place(), message, "rewrite")
 
 
@@ -289,7 +288,7 @@ def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
     for module, draft in drafts.items():
         if draft.edits and not rewrites[module] and cause is not None:
             other, finding = cause
-            message = f"changes together with line {finding.line} of {other.path}"
+            message = f"changes together with {other.numbering.words(finding.line)} of {other.path}"
             draft.say(finding.code, draft.first_place(), message, "rewrite")
 
 
@@ -315,8 +314,7 @@ def _say_refused(refused: Mapping[cst.Call, Refusal], facts: ProgramFacts, draft
         message = refusal.message if reason is None else f"{refusal.message}. No copy can be trained instead: {reason}"
         drafts[module].say(refusal.code, wrap.call, message, "refuse", trail_of(wrap, facts))
         if wrap.wrapper_class is not None:
-            line, _ = module.position(wrap.call)
-            message = f"stays, because its use at line {line} of {module.path} is refused"
+            message = f"stays, because its use at {module.place(wrap.call)} is refused"
             for call in {*wraps_in(wrap.wrapper_class, drafts)} - said:
                 said.add(call)
                 drafts[wrap.wrapper_class.closure.module].say(refusal.code, call, message, "refuse")

@@ -116,6 +116,10 @@ class Use:
         """Of the call, in the file it stands in; counted from 1."""
         return self.site.frame.module.position(self.call)[0]
 
+    def place(self, here: Module) -> str:
+        """Where the call stands, in words for a message of module `here`."""
+        return self.site.frame.module.place(self.call, here)
+
     @cached_property
     def parts(self) -> Sites:
         """Where the optimizer and the metric objects passed to compile() were made."""

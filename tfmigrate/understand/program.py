@@ -11,6 +11,7 @@ from pathlib import PurePath
 import libcst as cst
 
 from tfmigrate.importing import folders_added, paths_of
+from tfmigrate.numbering import SCRIPT, Numbering
 from tfmigrate.understand.layout import Layout
 from tfmigrate.walk import walk
 
@@ -64,9 +65,10 @@ def suites_of(statement: cst.CSTNode) -> Iterator[cst.BaseSuite]:
 class Module:
     """One source file: its tree, and an index of its units."""
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, numbering: Numbering = SCRIPT) -> None:
         """Raises libcst.ParserSyntaxError when the text is no Python 3."""
         self.path = path
+        self.numbering = numbering
         self.text = text
         self.tail = _blank_end(text)
         self.tree = cst.parse_module(text.removesuffix(self.tail))
@@ -109,6 +111,11 @@ class Module:
     def position(self, node: cst.CSTNode) -> tuple[int, int]:
         """Line and column of a node, both counted from 1."""
         return self.layout.position(node)
+
+    def place(self, node: cst.CSTNode, here: Module | None = None) -> str:
+        """Where a node stands, in words, for a message; without the file where that is in module `here`."""
+        place = self.numbering.words(self.position(node)[0])
+        return place if here is self else f"{place} of {self.path}"
 
     def ancestors(self, unit: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The compound statements round a unit, innermost first; functions and classes included."""

@@ -90,17 +90,17 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
                 yield Shared(use, made[1], why, "make it in the loop")
             if earlier is use or _exclusive(earlier, use):
                 continue
+            before = f"its optimizer is also that of the compile() at {earlier.place(draft.module)}"
             if opaque_sites(earlier.receiver) != opaque_sites(use.receiver):
                 why = (
-                    f"its optimizer is also that of the compile() at line {earlier.line}: Keras 3 builds it for one "
-                    "model's weights and raises ValueError (Unknown variable) at the other's first step"
+                    f"{before}: Keras 3 builds it for one model's weights and raises ValueError (Unknown variable) at "
+                    "the other's first step"
                 )
                 yield Shared(use, made[1], why, "make one for each")
             elif any(earlier.line < line < use.line for line in _unfrozen(use, draft)):
                 why = (
-                    f"its optimizer is also that of the compile() at line {earlier.line}, after which layers are set "
-                    "free to train: Keras 3 built it for the weights that trained before, and raises ValueError "
-                    "(Unknown variable) at the first step"
+                    f"{before}, after which layers are set free to train: Keras 3 built it for the weights that "
+                    "trained before, and raises ValueError (Unknown variable) at the first step"
                 )
                 yield Shared(use, made[1], why, "make a new one here")
 

@@ -239,7 +239,7 @@ class _Training:
 
     @staticmethod
     def _place(known: Facts, node: cst.CSTNode) -> str:
-        return f"line {known.module.position(node)[0]} of {known.module.path}"
+        return known.module.place(node)
 
     def _callbacks(self, use: Use) -> Iterator[Value]:
         """All that a training call is given for its callbacks, each on its own."""

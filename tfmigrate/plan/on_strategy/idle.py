@@ -42,9 +42,10 @@ def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Contai
         sites |= {site for one in compiles for site in (one.site, *one.parts)}
         if all(scoping.outside(site, idle) for site in (*sites, use.site)) and _is_made_before(strategy, use):
             first = min((model.site for model in use.models), key=lambda site: site.frame.module.order[site.unit])
-            made = strategy.site.frame.module.position(strategy.node)[0]
+            here = strategy.site.frame.module
+            made, trained = here.place(strategy.node, here), use.place(use.site.frame.module)
             message = (
-                f"nothing enters the scope of the strategy of line {made}: this model trains (line {use.line}) on one "
+                f"nothing enters the scope of the strategy of {made}: this model trains ({trained}) on one "
                 "device, with the batch that is meant for all"
             )
             yield Outside(codes.IDLE_STRATEGY, message, first, sites, frozenset(idle), use)

@@ -236,11 +236,11 @@ class _Reader:
             if use.method != "fit" or not factors:
                 continue
             for node in self._sizes(use):
-                line = factors.get(node.value) if isinstance(node, cst.Name) else None
-                if isinstance(node, cst.Name) and line is not None:
+                place = factors.get(node.value) if isinstance(node, cst.Name) else None
+                if isinstance(node, cst.Name) and place is not None:
                     message = (
                         f"fit() under a strategy takes the batch of all replicas together, and {node.value} is what "
-                        f"line {line} multiplies by their number: the global batch seems to be meant"
+                        f"{place} multiplies by their number: the global batch seems to be meant"
                     )
                     yield module, CallChange(codes.BATCH_PER_REPLICA, node, message, action="warn")
 
@@ -254,15 +254,15 @@ class _Reader:
             if isinstance(option, Dataset) and len(option.batches) == 1 and option.batches[0].args:
                 yield option.batches[0].args[0].value
 
-    def _factors(self, module: Module) -> dict[str, int]:
+    def _factors(self, module: Module) -> dict[str, str]:
         """Names that are multiplied by `num_replicas_in_sync`, and where."""
-        found: dict[str, int] = {}
+        found: dict[str, str] = {}
         for node in walk(module.tree):
             if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
                 for one, other in ((node.left, node.right), (node.right, node.left)):
                     replicas = isinstance(other, cst.Attribute) and other.attr.value == "num_replicas_in_sync"
                     if replicas and isinstance(one, cst.Name) and not self._is_rebound(module, one.value):
-                        found[one.value] = module.position(node)[0]
+                        found[one.value] = module.place(node, module)
         return found
 
     def _is_rebound(self, module: Module, name: str) -> bool:

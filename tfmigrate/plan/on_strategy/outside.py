@@ -147,7 +147,7 @@ class _Finder:
         if not strategies:
             return
         if here:
-            yield from self._models(use, models, here, f"compiled in the scope (line {use.line})")
+            yield from self._models(use, models, here, f"compiled in the scope ({use.place(use.site.frame.module)})")
         if not here and self._scoping.outside(use.site, strategies):
             for model in models:
                 if built[model]:
@@ -224,7 +224,7 @@ class _Finder:
         if any(self._inside(model) for model in models):
             self._trained.update(*(self._inside(model) for model in models))
         elif here:
-            yield from self._models(use, models, here, f"trained in it (line {use.line})")
+            yield from self._models(use, models, here, f"trained in it ({use.place(use.site.frame.module)})")
             for other in self._facts.uses:
                 if other.method == "compile" and other.models & set(models):
                     yield from self._compiled_outside(other, here)
@@ -233,8 +233,9 @@ class _Finder:
             if alone and not any(
                 other.method == "compile" and other.models & set(models) for other in self._facts.uses
             ):
+                trained = use.place(use.site.frame.module)
                 message = (
-                    f"this model is loaded outside the scope and trained (line {use.line}), on one device, where the "
+                    f"this model is loaded outside the scope and trained ({trained}), on one device, where the "
                     "program's other training runs under the strategy: load it in the scope"
                 )
                 sites = frozenset((models[0].site,))

@@ -22,14 +22,12 @@ def other_backend(drafts: Iterable[Draft]) -> Refusal | None:
         for node in facts.module.nodes:
             chosen = _chosen(node, facts)
             if chosen is not None and chosen.lower() != "tensorflow":
-                line, _ = facts.module.position(node)
-                message = f"line {line} of {facts.module.path} chooses {chosen} instead of TensorFlow to run Keras on"
+                message = f"{facts.module.place(node)} chooses {chosen} instead of TensorFlow to run Keras on"
                 return Refusal(codes.OTHER_BACKEND, message)
         for use in facts.uses:
             context = keywords(use.call).get("context") if use.method == "compile" else None
             if context is not None and use.is_of_model:
-                line, _ = facts.module.position(context)
-                message = f"line {line} of {facts.module.path} compiles the model with `context`, for MXNet"
+                message = f"{facts.module.place(context)} compiles the model with `context`, for MXNet"
                 return Refusal(codes.OTHER_BACKEND, message)
     return None
 

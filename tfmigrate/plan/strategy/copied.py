@@ -66,17 +66,13 @@ def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Ma
         return "no compile() of the parallel model was found"
     for use in uses:
         if not _shares(use):
-            place = _place(use.call, use.site.frame.module)
+            place = use.site.frame.module.place(use.call)
             return f"after {use.method}() at {place} it would not have the weights of the model"
     taken = _taken_apart(wrap, drafts.values())
     if taken is not None:
         return f"a part of the parallel model is used at {taken}"
     watched = _watched(drafts.values())
     return f"{watched} may look at the model in the midst of an epoch" if watched is not None else None
-
-
-def _place(node: cst.CSTNode, module: Module) -> str:
-    return f"line {module.position(node)[0]} of {module.path}"
 
 
 def _can_be_model(option: Value) -> bool:
@@ -105,10 +101,10 @@ def _taken_apart(wrap: Wrap, drafts: Iterable[Draft]) -> str | None:
         for node in draft.facts.values:
             if isinstance(node, cst.Attribute) and node.attr.value in _PARTS:
                 if any(_is_parallel(option, wrap) for option in draft.facts.options(node.value)):
-                    return _place(node, draft.module)
+                    return draft.module.place(node)
         for node, owner, _ in draft.facts.toggles:
             if _is_parallel(owner, wrap):
-                return _place(node, draft.module)
+                return draft.module.place(node)
     return None
 
 
@@ -120,10 +116,10 @@ def _watched(drafts: Iterable[Draft]) -> str | None:
     for draft in drafts:
         for cls in draft.facts.classes:
             if not _IN_BETWEEN.isdisjoint(cls.members):
-                return f"the callback {cls.node.name.value} ({_place(cls.node, draft.module)})"
+                return f"the callback {cls.node.name.value} ({draft.module.place(cls.node)})"
         for call in draft.module.calls:
             if not _IN_BETWEEN.isdisjoint(keywords(call)) or _saves_between(call, draft):
-                return f"the callback at {_place(call, draft.module)}"
+                return f"the callback at {draft.module.place(call)}"
     return None
 
 

@@ -62,7 +62,7 @@ def _why_not(
         unfit = misfit(frame)
         if unfit is not None and frame.call is not None and isinstance(frame.function, cst.FunctionDef):
             module = frame.call.frame.module
-            place = f"line {module.position(frame.call_node or frame.call.unit)[0]} of {module.path}"
+            place = module.place(frame.call_node or frame.call.unit)
             message = f"{place} calls {frame.function.name.value}() in a way that Python refuses: {unfit}"
             return Refusal(codes.ODD_CALL, message)
     problem = template_problem(wrap)
@@ -138,7 +138,7 @@ def _needed_elsewhere(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> di
             values = {option.node for option in draft.facts.options(node) if isinstance(option, ClassValue)}
             for wrapper_class in wrapper_classes:
                 if wrapper_classes[wrapper_class] == text or wrapper_class in values:
-                    needed.setdefault(wrapper_class, f"line {module.position(node)[0]} of {module.path}")
+                    needed.setdefault(wrapper_class, module.place(node))
     return needed
 
 

@@ -81,8 +81,7 @@ def kept(group: Group) -> Kept | Refusal:
         elif site in apart and dotted(apart[site]):
             far[site] = apart[site]
         else:
-            line, _ = site.frame.module.position(site.unit)
-            message = f"a part of its model is made at line {line} of {site.frame.module.path}"
+            message = f"a part of its model is made at {site.frame.module.place(site.unit)}"
             return Refusal(codes.MADE_ELSEWHERE, f"{message}, where the object that wraps it is not at hand")
     return Kept({method: frozenset(units) for method, units in methods.items()}, far)
 
@@ -210,14 +209,14 @@ def known_too_late(groups: Iterable[Group], found: Refusal) -> Refusal:
 
 def _first_apart(group: Group, wrap: Wrap) -> str | None:
     """Where another method than the one that wraps makes a part of the model, in words."""
-    here, wrapping = wrap.site.frame.module.path, _method_round(wrap.site.frame)
+    here, wrapping = wrap.site.frame.module, _method_round(wrap.site.frame)
     places = [
-        (site.frame.module.path, site.frame.module.position(site.unit)[0], _name(target))
+        (site.frame.module.path, site.frame.module.position(site.unit)[0], _name(target), site)
         for site, target in _targets(group)
         if target is not None and wrapping is not None and target.function is not wrapping.function
     ]
-    for path, line, name in sorted(places)[:1]:
-        return f"line {line}{'' if path == here else f' of {path}'}, in {name}()"
+    for _, _, name, site in sorted(places, key=lambda place: place[:3])[:1]:
+        return f"{site.frame.module.place(site.unit, here)}, in {name}()"
     return None
 
 

@@ -136,12 +136,9 @@ def _variable_set_at(choice: DeviceChoice, made: Unit, at: Site, carrier: Carrie
 
 def _too_late(choice: DeviceChoice, owner: Owner, before: Unit) -> Refusal:
     module = choice.site.frame.module
-    line, _ = module.position(choice.node)
-    file = "" if module is owner.module else f" of {module.path}"
-    here = owner.module.position(before)[0]
-    place = f"line {here}" if module is owner.module else f"line {here} of {owner.module.path}"
+    chosen, place = module.place(choice.node, owner.module), owner.module.place(before, module)
     message = (
-        f"the GPUs are chosen at line {line}{file}, and the strategy must be made before the model, at {place}, which "
+        f"the GPUs are chosen at {chosen}, and the strategy must be made before the model, at {place}, which "
         "starts them: choose them above that line"
     )
     return Refusal(codes.GPUS_TOO_LATE, message)

@@ -162,7 +162,7 @@ class _Naming:
         mentions = self.scopes.of_variable(self.parallel, self.scope)
         own = self.scopes.of_variable(self.template, self.scope)
         aliases = list(self._aliases(mentions))
-        if self._declared_elsewhere() or len(aliases) != 1 or not own:
+        if len(aliases) != 1 or not own:
             return None
         alias = aliases[0]
         if self.scopes.owner(self.template, self.scope) is not self.scopes.owner(self.parallel, self.scope):

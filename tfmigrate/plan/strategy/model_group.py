@@ -179,11 +179,11 @@ def made_apart(sites: Iterable[Site]) -> str | None:
         line, _ = site.frame.module.position(site.unit)
         function = site.frame.function
         name = f", in {function.name.value}()" if isinstance(function, cst.FunctionDef) else ""
-        places.add((site.frame.module.path, line, name))
+        places.add((site.frame.module.path, line, f"{site.frame.module.place(site.unit)}{name}"))
     if len(places) < 2:
         return None
     first, second, *_ = sorted(places)
-    return " and ".join(f"line {line} of {path}{name}" for path, line, name in (first, second))
+    return " and ".join(place for _, _, place in (first, second))
 
 
 def _called(frame: Frame) -> str:

@@ -38,7 +38,7 @@ def trained_by_hand(owner: Owner, drafts: Mapping[Module, Draft]) -> Refusal | N
         for group in owner.groups:
             loaded = _behind_a_loader(group, draft) if not group.trainings else None
             if loaded is not None:
-                place = f"line {module.position(loaded)[0]} of {module.path}"
+                place = module.place(loaded)
                 message = (
                     f"the model is handed to a module that is loaded by a computed name ({place}), and nothing in "
                     "sight trains it: whether it does so by fit() cannot be determined"
@@ -49,8 +49,7 @@ def trained_by_hand(owner: Owner, drafts: Mapping[Module, Draft]) -> Refusal | N
             alone = module in near and not (group.compiles or group.trainings or _predicts(group, drafts))
             for call in steps:
                 if alone or _is_given(call, group, draft.facts):
-                    line, _ = module.position(call)
-                    place = f"line {line}" if module is owner.module else f"line {line} of {module.path}"
+                    place = module.place(call, owner.module)
                     return Refusal(
                         codes.OWN_LOOP,
                         f"a loop of its own trains the model ({place}): what the scope makes is trained by fit(), or "

@@ -329,8 +329,8 @@ def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> N
         draft.edits.append(placement.counted)
     if placement.move is not None:
         draft.edits.append(placement.move.move)
-        line, _ = owner.module.position(placement.move.last)
-        message = f"the model is built below line {line} now, where it is known how many GPUs there are"
+        last = owner.module.place(placement.move.last, owner.module)
+        message = f"the model is built below {last} now, where it is known how many GPUs there are"
         draft.say(codes.GPUS_TOO_LATE, placement.move.move.units[0], message, "rewrite")
     draft.edits.extend(Scope(run.units, f"{owner.name}.scope()") for run in placement.runs)
 

@@ -69,8 +69,7 @@ def say_second_strategies(placements: Iterable[Placement], facts: ProgramFacts, 
     for made, earlier in second_strategies(trainings) if len(groups) > 1 else ():
         if made.node not in said:
             said.add(made.node)
-            here, there = made.site.frame.module, earlier.site.frame.module
-            place = f"line {earlier.line}" + ("" if here is there else f" of {there.path}")
+            place = earlier.place(made.site.frame.module)
             module = groups[made].wraps[0].site.frame.module
             drafts[module].say(codes.SECOND_STRATEGY, made.node, f"{SECOND}, as at {place}; {_ADVICE}", "warn")
 

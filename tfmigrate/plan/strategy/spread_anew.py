@@ -27,14 +27,13 @@ def say_spread_anew(placement: Placement, drafts: Mapping[Module, Draft]) -> Non
     for group in placement.owner.groups:
         for model, use in _trained_alone(group, placement):
             site = _own_line(model, group)
-            here, there = site.frame.module, use.site.frame.module
-            place = f"line {use.line}" + ("" if here is there else f" of {there.path}")
+            place = use.place(site.frame.module)
             message = (
                 f"multi_gpu_model did not wrap this model, so fit() at {place} trained it on one GPU; it is built in "
                 "the scope of the strategy now and trained on all of them: the same but for what looks at a whole "
                 "batch, as BatchNormalization does"
             )
-            drafts[here].say(codes.SPREAD_ANEW, site.unit, message, "warn")
+            drafts[site.frame.module].say(codes.SPREAD_ANEW, site.unit, message, "warn")
 
 
 def _trained_alone(group: Group, placement: Placement) -> Iterator[tuple[ModelObject, Use]]:

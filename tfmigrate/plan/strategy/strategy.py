@@ -143,8 +143,7 @@ def _count(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit) -> Written 
 
 
 def _too_late(what: str, needed: str, wrap: Wrap, owner: Frame, before: Unit) -> Refusal:
-    module = owner.module
-    place = f"line {module.position(before)[0]}" + ("" if module is wrap.site.frame.module else f" of {module.path}")
+    place = owner.module.place(before, wrap.site.frame.module)
     message = f"{what} is not known yet at {place}, where the model or its optimizer is made"
     instance = owner.owner if wrap.site.frame.function is not owner.function else None
     if instance is not None and shares_object(owner, wrap.site.frame):

@@ -47,11 +47,8 @@ def story_of(wrap: Wrap, draft: Draft, facts: ProgramFacts) -> str:
     """What becomes of a wrap that is migrated. `draft`: of the module it stands in."""
     module = draft.module
     sites = [option.site for option in options(wrap.template) if isinstance(option, ModelObject)]
-    places = sorted((site.frame.module.path, site.frame.module.position(site.unit)[0]) for site in sites)
-    built = "built here"
-    if places:
-        path, line = places[0]
-        built = f"built at line {line}" + ("" if path == module.path else f" of {path}")
+    first = min(sites, key=lambda site: (site.frame.module.path, site.frame.module.position(site.unit)), default=None)
+    built = f"built at {first.frame.module.place(first.unit, module)}" if first is not None else "built here"
     gpus = f"gpus={module.code(wrap.gpus)}" if wrap.gpus is not None else "all visible GPUs"
     models = models_of(wrap.template)
     compiled = any(use.method == "compile" and concerns(use, models, (wrap,)) for use in facts.uses)
@@ -67,7 +64,7 @@ def story_of(wrap: Wrap, draft: Draft, facts: ProgramFacts) -> str:
 def _step(site: Site, own: Module, what: str) -> str:
     module = site.frame.module
     line, _ = module.position(site.unit)
-    place = f"line {line}" if module is own else f"{module.path}:{line}"
+    place = module.numbering.words(line) if module is own else f"{module.path}:{line}"
     code = module.code(site.unit).strip().split("\n")
     first = next((text.strip() for text in code if text.strip() and not text.strip().startswith("#")), "")
     return f"{place}: {what}: {first[:80]}"
