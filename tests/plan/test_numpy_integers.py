@@ -21,6 +21,19 @@ def test_it_becomes_an_integer_of_python(before: str, after: str) -> None:
     assert migrated(before, "TFM230") == (after, ["rewrite"])
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "def classes():\n    return np.max(labels) + 1\n\n\ndef head(count=None):\n    return Dense({})\n\n\nhead(classes())",
+        "class Data:\n    def __init__(self):\n        self.count = 1 + np.max(labels)\n\n\ncount = Data().count\nDense({})",
+        "count = 3\nif labels:\n    count = np.max(labels)\nDense({})",
+        "count = 9\ncount /= 3\nDense({})",
+    ],
+)
+def test_it_is_followed_through_the_program(lines: str) -> None:
+    assert migrated(lines.format("count"), "TFM230") == (lines.format("int(count)"), ["rewrite"])
+
+
 def test_an_embedding_has_two_sizes() -> None:
     text, done = migrated("keras.layers.Embedding(np.max(w) + 1, output_dim=8 / 2)", "TFM230")
     assert "Embedding(int(np.max(w) + 1), output_dim=int(8 / 2)" in text
@@ -33,6 +46,8 @@ def test_an_embedding_has_two_sizes() -> None:
         "Dense(int(np.prod(shape)))",
         "Dense(len(shape))",
         "Dense(size // 2)",
+        "Dense(len(np.max(labels, axis=0)))",
+        "count = int(np.max(labels)) + 1\nDense(count)",
         "keras.layers.Conv2D(np.prod(shape), 3)",
         "keras.layers.Dropout(1 / 2)",
         "Dense(4, np.prod(shape))",

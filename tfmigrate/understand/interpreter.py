@@ -23,6 +23,7 @@ from tfmigrate.understand.classes import define_class, walk_methods
 from tfmigrate.understand.functions import define, enter, name_of, unknown_arguments, walk_lambda
 from tfmigrate.understand.imports import import_modules, import_names, through_star
 from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.numbers import calculated
 from tfmigrate.understand.program import Module, Program, Unit, units_of
 from tfmigrate.understand.state import State
 from tfmigrate.understand.tensors import combined
@@ -260,7 +261,8 @@ class Interpreter:
 
     def _operation(self, left: Value, right: Value, node: cst.CSTNode) -> Value:
         known = containers.repeated(left, right, node) if isinstance(node, cst.BinaryOperation) else None
-        return known or containers.concatenated(left, right) or combined(self.state, (left, right), node)
+        known = known or containers.concatenated(left, right) or calculated(left, right, node)
+        return known or combined(self.state, (left, right), node)
 
     def _either(self, node: cst.BooleanOperation) -> Value:
         """`a or b`, `a and b`: either; where `a` is surely a model, `a or b` is it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
@@ -12,17 +12,9 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import named, settled
-from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.numbers import is_no_integer
+from tfmigrate.understand.reaching import named
 
-_NUMBERS = frozenset(
-    f"numpy.{name}"
-    for name in (
-        "prod", "product", "sum", "max", "amax", "min", "amin", "ceil", "floor", "rint", "round", "round_", "around",
-        "trunc", "fix", "int32", "int64", "argmax", "power", "log2", "sqrt",
-    )
-)  # fmt: skip
-"""Functions of NumPy that give one of its numbers, when they are given numbers."""
 _COUNTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("Dense", "LSTM", "GRU", "SimpleRNN", "LSTMCell", "GRUCell", "SimpleRNNCell"), ("units",)),
     "CuDNNLSTM": ("units",),
@@ -35,26 +27,19 @@ _COUNTS: Mapping[str, tuple[str, ...]] = {
 
 def check(context: Context) -> Iterator[CallChange]:
     """A size of a layer that NumPy computed, or a quotient: `int(...)` goes round it."""
-    facts, scopes = context.facts, context.scopes
+    facts = context.facts
     for call in facts.module.calls:
         name = facts.symbols.get(call.func, "")
         parameters = _COUNTS.get(name.rpartition(".")[2], ()) if names.is_layer(name) else ()
         given = (arg.value for word, arg in named(call.args, parameters) if word in parameters and not arg.star)
         for node in given:
-            if _is_no_integer(node, facts, scopes):
+            if _is_no_integer(node, facts):
                 message = "Keras 3 accepts neither NumPy numbers nor floats as the size of a layer: converted to int"
                 edit = Replace(node, ("int(", node, ")"))
                 yield CallChange(codes.NUMPY_INTEGERS, node, message, edit)
 
 
-def _is_no_integer(
-    node: cst.BaseExpression, facts: Facts, scopes: Scopes, seen: Set[cst.CSTNode] = frozenset()
-) -> bool:
-    """`seen`: what is computed from the expression, which may be computed from itself."""
-    node = settled(node, scopes)
-    if isinstance(node, cst.Call):
-        return facts.symbols.get(node.func) in _NUMBERS
-    if isinstance(node, cst.BinaryOperation) and node not in seen:
-        parts, seen = (node.left, node.right), seen | {node}
-        return isinstance(node.operator, cst.Divide) or any(_is_no_integer(one, facts, scopes, seen) for one in parts)
-    return False
+def _is_no_integer(node: cst.BaseExpression, facts: Facts) -> bool:
+    if isinstance(node, cst.BinaryOperation):
+        return isinstance(node.operator, cst.Divide) or any(_is_no_integer(x, facts) for x in (node.left, node.right))
+    return any(map(is_no_integer, facts.options(node)))
