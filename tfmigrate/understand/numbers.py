@@ -1,0 +1,45 @@
+"""Numbers that are none of Python's integers: what NumPy computed, and quotients, however far they are passed on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from tfmigrate.understand.values import Opaque, Value, is_keras, options
+
+_QUOTIENT = "a quotient"
+_OF_NUMPY = frozenset(
+    f"a call of numpy.{name}"
+    for name in (
+        "prod", "product", "sum", "max", "amax", "min", "amin", "ceil", "floor", "rint", "round", "round_", "around",
+        "trunc", "fix", "int32", "int64", "argmax", "power", "log2", "sqrt",
+    )
+)  # fmt: skip
+"""Functions of NumPy that give one of its numbers, when they are given numbers."""
+
+
+def is_no_integer(value: Value) -> bool:
+    """Whether a value may be a number of NumPy, or a quotient."""
+    return any(
+        isinstance(option, Opaque) and (option.origin in _OF_NUMPY or option.origin == _QUOTIENT)
+        for option in options(value)
+    )
+
+
+def calculated(left: Value, right: Value, node: cst.CSTNode) -> Opaque | None:
+    """What arithmetic gives that makes such a number, or goes on from one; None for any other, tensors' above all."""
+    if is_keras(left) or is_keras(right):
+        return None
+    sites = frozenset().union(
+        *(one.sites for side in (left, right) for one in options(side) if isinstance(one, Opaque))
+    )
+    if isinstance(node, cst.BinaryOperation | cst.AugAssign) and isinstance(
+        node.operator, cst.Divide | cst.DivideAssign
+    ):
+        return Opaque(_QUOTIENT, sites, node)
+    for side in (left, right):
+        found = [one for one in options(side) if isinstance(one, Opaque) and is_no_integer(one)]
+        if found:
+            return replace(min(found, key=lambda one: one.origin), sites=sites, node=node)
+    return None
