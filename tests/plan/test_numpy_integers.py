@@ -24,8 +24,8 @@ def test_it_becomes_an_integer_of_python(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        "def classes():\n    return np.max(labels) + 1\n\n\ndef head(count=None):\n    return Dense({})\n\n\nhead(classes())",
-        "class Data:\n    def __init__(self):\n        self.count = 1 + np.max(labels)\n\n\ncount = Data().count\nDense({})",
+        "def classes():\n    return np.max(labels) + 1\n\n\ndef f(count=None):\n    return Dense({})\n\n\nf(classes())",
+        "class Data:\n    def __init__(self):\n        self.n = 1 + np.max(labels)\n\n\ncount = Data().n\nDense({})",
         "count = 3\nif labels:\n    count = np.max(labels)\nDense({})",
         "count = 9\ncount /= 3\nDense({})",
     ],

@@ -39,7 +39,16 @@ def capture_devices(tf, backend):
     `with tf.device()` then dies of "no attribute '_set_device_from_string'"."""
     capture = getattr(backend, "_TfDeviceCaptureOp", None)
     if capture is not None and not hasattr(capture, "_set_device_from_string"):
-        capture._set_device_from_string = lambda self, text: self._set_device(tf.DeviceSpec.from_string(text))
+        # As text, which the next tf.device() round it is merged with.
+        capture._set_device_from_string = lambda self, text: setattr(self, "device", text)
+        original = backend._get_current_tf_device
+
+        @functools.wraps(original)
+        def current():
+            device = original()
+            return device if device is None else tf.DeviceSpec.from_string(device)
+
+        backend._get_current_tf_device = current
 
 
 def offer(place, home):

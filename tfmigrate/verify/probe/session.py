@@ -1,5 +1,6 @@
 """One run, from the configuration to the exit code."""
 
+import importlib
 import os
 import runpy
 import site
@@ -106,6 +107,7 @@ def execute(config):
     sys.path[0] = os.getcwd() if config.get("module") else os.path.dirname(script)
     if config.get("stubs"):
         sys.path.insert(0, config["stubs"])
+        give_to_keras(config["stubs"])
     try:
         if config.get("module"):
             runpy.run_module(config["module"], run_name="__main__", alter_sys=True)
@@ -122,6 +124,15 @@ def execute(config):
         show(error, script)
         return CRASHED, "%s: %s%s" % (type(error).__name__, first_of(str(error).strip()), place(error, program, script))
     return 0, None
+
+
+def give_to_keras(stubs):
+    """Keras was imported before the stand-ins were there, and keeps `pydot = None` where it found no module."""
+    for name in sorted(set(entry.split(".")[0] for entry in os.listdir(stubs))):
+        for module in list(sys.modules.values()):
+            package = getattr(module, "__name__", "").split(".")[0]
+            if package in ("keras", "tf_keras", "tensorflow", "tensorflow_core") and vars(module).get(name, 0) is None:
+                setattr(module, name, importlib.import_module(name))
 
 
 def first_of(text):
