@@ -257,6 +257,43 @@ def test_a_session_that_is_more_than_settings_stays(session: str, why: str) -> N
 SETTINGS = "config = tf.ConfigProto()\nconfig.gpu_options.allow_growth = True\n"
 
 
+@pytest.mark.parametrize(
+    ("session", "after"),
+    [
+        ("session = tf.Session(config=config)\n", ""),
+        ("tf.Session(config=config)\n", ""),
+        (
+            "def start(gpu):\n    config = tf.ConfigProto()\n    config.gpu_options.allow_growth = True\n"
+            "    session = tf.Session(config=config)\n    return session\n\n\nstart('0')\n",
+            "start('0')\n",
+        ),
+    ],
+)
+def test_a_session_that_nobody_takes_is_settings_too(session: str, after: str) -> None:
+    file = migrated(SETTINGS * ("def" not in session) + session, before_model=True)
+    assert "set_memory_growth" in file.after
+    assert "ession" not in file.after
+    assert "return" not in file.after
+    assert after in file.after
+    assert not [f for f in file.findings if f.code == "TFM501"]
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        "session = tf.Session(config=config)\nsession.run(x)\n",
+        "def start():\n    session = tf.Session(config=config)\n    return session\n\n\nsession = start()\n",
+        "def start():\n    session = tf.Session(config=config)\n    return session\n\n\nstart()\nkeep(start)\n",
+        "def start():\n    session = tf.Session(config=config)\n    return session\n",
+        "session = tf.Session()\n",
+    ],
+)
+def test_a_session_that_somebody_may_take_stays(session: str) -> None:
+    file = migrated(SETTINGS + session, before_model=True)
+    assert session in file.after
+    assert [f for f in file.findings if f.code == "TFM501"]
+
+
 @pytest.mark.parametrize("again", ["from project import config\nprint(config)\n", "config = read()\nprint(config)\n"])
 def test_the_name_of_settings_may_be_used_again_below(again: str) -> None:
     file = migrated(SETTINGS + "K.set_session(tf.Session(config=config))\n" + again, before_model=True)

@@ -50,14 +50,17 @@ _PHYSICAL = re.compile(
     r"tensorflow\.config\.(experimental\.)?set_"
     r"(visible_devices|memory_growth|logical_device_configuration|virtual_device_configuration)"
 )
+_SESSIONS = frozenset({"tensorflow.Session", "tensorflow.compat.v1.Session"})
 _SET_IN_ENVIRONMENT = frozenset({"os.environ.setdefault", "os.environ.update", "os.putenv", "os.environ.__setitem__"})
 
 
 def chooses_devices(name: str, arguments: Arguments) -> bool:
     """Whether a function of a library says which GPUs there are, or how their memory is used, before they are started.
 
-    A session carries such settings too, and Keras is given it by set_session().
+    A session carries such settings too; Keras is given it by set_session().
     """
+    if name in _SESSIONS:
+        return any(keyword == "config" for keyword, _ in arguments)
     if name in _SET_IN_ENVIRONMENT:
         known = [key for _, value in arguments for key in _keys(value)]
         known += [keyword for keyword, _ in arguments if keyword is not None]

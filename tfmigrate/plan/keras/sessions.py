@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -24,9 +25,10 @@ _CONFIG = "tensorflow.ConfigProto"
 _OPTIONS = "tensorflow.GPUOptions"
 
 
-def session_lines(facts: Facts, scopes: Scopes, tf: str) -> SessionLines:
+def session_lines(facts: Facts, scopes: Scopes, tf: str, modules: Iterable[Module]) -> SessionLines:
     """The statements of every session that only carries settings."""
-    found = {call: _Reading(facts, scopes, tf).session(call, unit) for call, unit in _set_sessions(facts)}
+    sessions = [*_set_sessions(facts), *_dropped_sessions(facts, scopes, modules)]
+    found = {one.call: _Reading(facts, scopes, tf).session(one) for one in sessions}
     return SessionLines({call: one.units(facts.module) for call, one in found.items() if not isinstance(one, str)})
 
 
@@ -34,10 +36,13 @@ def check(context: Context) -> Iterator[CallChange]:
     """Each `K.set_session(...)`: rewritten where all that the session carries is understood, else reported."""
     facts, scopes, tf, quote = context.facts, context.scopes, context.tf, context.quote
     raised = context.migration.raised
-    for call, unit in _set_sessions(facts):
+    for one in (*_set_sessions(facts), *_dropped_sessions(facts, scopes, context.modules)):
+        call, unit = one.call, one.unit
         reading = _Reading(facts, scopes, tf)
-        found = reading.session(call, unit)
+        found = reading.session(one)
         if isinstance(found, str):
+            if one.made is call:
+                continue  # TFM501 says it
             yield CallChange(
                 codes.SESSIONS,
                 call,
@@ -59,13 +64,88 @@ def check(context: Context) -> Iterator[CallChange]:
         yield CallChange(codes.SESSIONS, call, message, edits[0], more=tuple(edits[1:]))
 
 
-def _set_sessions(facts: Facts) -> Iterator[tuple[cst.Call, cst.SimpleStatementLine]]:
+@dataclass(frozen=True)
+class _Session:
+    """A session and the line that it serves."""
+
+    call: cst.Call
+    """Of set_session(), or of the session itself where nothing takes it."""
+    unit: cst.SimpleStatementLine
+    made: cst.BaseExpression | None
+    """What gives the session; None where set_session() is called otherwise than with one."""
+    returns: tuple[cst.Return, ...] = ()
+    """Where a function returns a session that no caller takes."""
+
+
+def _set_sessions(facts: Facts) -> Iterator[_Session]:
     for unit in facts.module.places:
         small = only_statement(unit)
         call = small.value if isinstance(small, cst.Expr) else None
         if isinstance(unit, cst.SimpleStatementLine) and isinstance(call, cst.Call):
             if names.canonical(_name(facts, call.func)) == "keras.backend.set_session":
-                yield call, unit
+                alone = len(call.args) == 1 and not has_stars(call)
+                yield _Session(call, unit, call.args[0].value if alone else None)
+
+
+def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -> Iterator[_Session]:
+    """`session = tf.Session(config=config)` that nothing reads: the first session of a process sets up its GPUs."""
+    for unit in facts.module.places:
+        small = only_statement(unit)
+        call = small.value if isinstance(small, cst.Assign | cst.Expr) else None
+        if not isinstance(unit, cst.SimpleStatementLine) or not isinstance(call, cst.Call) or not call.args:
+            continue
+        if _name(facts, call.func) != "tensorflow.Session":
+            continue
+        if isinstance(small, cst.Expr):
+            yield _Session(call, unit, call)
+            continue
+        assert isinstance(small, cst.Assign)
+        target = small.targets[0].target
+        function = next((one for one in facts.module.ancestors(unit) if isinstance(one, cst.FunctionDef)), None)
+        scope = scopes.by_node[function] if function is not None else scopes.module
+        if len(small.targets) > 1 or not isinstance(target, cst.Name):
+            continue
+        mentions = scopes.of_variable(target.value, scope)
+        reads = [one for one in mentions if one.node is not target]
+        returns = tuple(one for one in map(only_statement, (read.unit for read in reads)) if _gives(one, reads))
+        if len(returns) != len(reads) or any(read.binds or read.scope is not scope for read in reads):
+            continue
+        if function is None and _is_mentioned(target.value, modules, facts.module):
+            continue
+        if returns and (function is None or not _result_is_dropped(function, modules)):
+            continue
+        yield _Session(call, unit, call, returns)
+
+
+def _is_mentioned(name: str, modules: Iterable[Module], own: Module) -> bool:
+    """Whether another module mentions a name, which it may import."""
+    others = (module for module in modules if module is not own and name in module.text)
+    return any(isinstance(node, cst.Name) and node.value == name for module in others for node in module.nodes)
+
+
+def _gives(small: cst.CSTNode | None, reads: Sequence[Occurrence]) -> TypeGuard[cst.Return]:
+    """Whether a statement returns what one of the reads names, and nothing else."""
+    return isinstance(small, cst.Return) and any(small.value is read.node for read in reads)
+
+
+def _result_is_dropped(function: cst.FunctionDef, modules: Iterable[Module]) -> bool:
+    """Whether a function is called, each time as a statement, and nothing else mentions its name."""
+    called = 0
+    for module in modules:
+        calls = {small.value for small in map(only_statement, module.places) if isinstance(small, cst.Expr)}
+        ends = {_last_name(call.func) for call in calls if isinstance(call, cst.Call)}
+        imported = {alias.name for alias in module.nodes if isinstance(alias, cst.ImportAlias)}
+        for node in module.nodes:
+            if isinstance(node, cst.Name) and node.value == function.name.value and node is not function.name:
+                if node in ends:
+                    called += 1
+                elif node not in imported:
+                    return False
+    return called > 0
+
+
+def _last_name(node: cst.BaseExpression) -> cst.CSTNode:
+    return node.attr if isinstance(node, cst.Attribute) else node
 
 
 def _name(facts: Facts, node: cst.BaseExpression) -> str:
@@ -137,14 +217,14 @@ class _Reading:
         self._found = _Settings()
         self._block: cst.CSTNode | None = None
 
-    def session(self, call: cst.Call, unit: cst.SimpleStatementLine) -> _Settings | str:
-        """The settings of `set_session(...)`, or why it must stay."""
-        self._found.removed.append(unit.body[0])
-        self._block = self._module.places[unit].block
+    def session(self, one: _Session) -> _Settings | str:
+        """The settings of a session, or why it must stay."""
+        self._found.removed += [one.unit.body[0], *one.returns]
+        self._block = self._module.places[one.unit].block
         try:
-            if len(call.args) != 1 or has_stars(call):
+            if one.made is None:
                 raise _NotOnlySettings("it is called with other arguments")
-            self._session(call.args[0].value, self.scope_of(unit))
+            self._session(one.made, self.scope_of(one.unit))
         except _NotOnlySettings as reason:
             return str(reason)
         return self._found

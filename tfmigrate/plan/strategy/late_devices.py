@@ -19,7 +19,7 @@ from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.written import Written
 from tfmigrate.understand.lifecycle import DeviceChoice, ProgramFacts
-from tfmigrate.understand.program import Module, Unit, only_statement, root_name
+from tfmigrate.understand.program import Module, Unit, dotted, only_statement, root_name
 from tfmigrate.understand.values import Site
 
 
@@ -65,6 +65,8 @@ def raised_settings(
         session = sessions.get(module, SessionLines())
         if isinstance(choice.node, cst.Call) and choice.node in session.by_call and at.frame is choice.site.frame:
             raised[choice.node] = made
+        elif isinstance(choice.node, cst.Call) and dotted(choice.node.func).endswith("Session"):
+            continue  # Its set_session() counts, or nothing is known of it but that it is there.
         elif not any(_precedes(at, wrap.site, facts) for wrap in owner.wraps):
             continue  # It came too late in the old program too.
         else:
