@@ -75,3 +75,18 @@ def test_what_has_no_safe_form_is_reported(lines: str) -> None:
 )
 def test_other_forms_stay(lines: str) -> None:
     assert migrated(lines, "TFM241")[1] == []
+
+
+@pytest.mark.parametrize(
+    ("output", "done"),
+    [
+        ("Dense(1)(i)", ["warn"]),
+        ("Dense(1, name='c')(i)", ["warn"]),
+        ("Dense(1, name='b')(i)", []),
+        ("Dense(1, name=name)(i)", []),
+        ("made(i)", []),
+    ],
+)
+def test_an_output_beside_others_that_has_no_loss_is_reported(output: str, done: list[str]) -> None:
+    lines = f"{TWO}k = Model(i, m.outputs + [{output}])\nk.compile('sgd', {{'a': 'mae', 'b': 'mse'}})"
+    assert migrated(lines, "TFM241") == (lines, done)

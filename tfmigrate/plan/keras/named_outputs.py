@@ -6,7 +6,7 @@ form below; the table stands in docs/semantics.md, Several outputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -20,9 +20,9 @@ from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import Code, listed
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.reaching import assigned, reaching, settled
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import FunctionValue, Literal, Made, ModelObject
+from tfmigrate.understand.values import FunctionValue, Instance, Literal, Made, ModelObject
 
 _PARAMETERS: Mapping[str, Sequence[str]] = {
     "fit": FIT,
@@ -37,7 +37,7 @@ _MANY = (cst.List, cst.Tuple)
 def check(context: Context) -> Iterator[CallChange]:
     facts, scopes = context.facts, context.scopes
     yield from loss_weights(facts, scopes)
-    yield from losses_of_some(facts, scopes)
+    yield from losses_of_some(context)
     yield from named_targets(context)
 
 
@@ -122,15 +122,24 @@ def _one_loss(
     yield CallChange(codes.NAMED_OUTPUTS, loss, message, edit, more=more)
 
 
-def losses_of_some(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+def losses_of_some(context: Context) -> Iterator[CallChange]:
     """`loss={"b": "mse"}` of a model with a second output that nothing trains."""
+    facts, scopes = context.facts, context.scopes
     for use in keras_calls(facts, "compile"):
         given = named_arguments(use.call, COMPILE) or {}
         losses = settled(given["loss"].value, scopes) if "loss" in given else None
         items = _items(losses) if isinstance(losses, cst.Dict) else None
         order = _common_order(use.models, facts, scopes)
         missing = [name for name in order or () if items is not None and name not in items]
-        if missing and items:
+        without = items and order is None and any(_has_another(model, items, context) for model in use.models)
+        if without:
+            message = (
+                "the model has an output that this dict of losses does not name, on which Keras 3 fails (ValueError: "
+                "Expected keys), and Keras 2 too where the targets are a list: compile a Model of the outputs that "
+                "have a loss, keras.Model(model.inputs, [...]), which shares the layers, and train that"
+            )
+            yield CallChange(codes.NAMED_OUTPUTS, given["loss"].value, message, action="warn")
+        elif missing and items:
             words = " and ".join(map(repr, missing))
             message = (
                 f"Keras 3 fails on a dict of losses without the output {words} (ValueError: Expected keys): name it "
@@ -247,6 +256,48 @@ def _output_names(model: ModelObject, facts: Facts, scopes: Scopes) -> tuple[str
     found = [_layer_name(settled(element.value, scopes), facts, scopes) for element in elements]
     known = tuple(name for name in found if name is not None)
     return known if known and len(known) == len(found) == len(set(known)) else None
+
+
+def _has_another(model: ModelObject, items: Collection[str], context: Context) -> bool:
+    """Whether a model surely has an output that is not named, of those that are written out beside others, as in
+    `outputs=model.outputs[1:] + [detections]`: one by another name, or by an automatic one."""
+    draft = context.migration.drafts.get(model.site.frame.module)
+    if draft is None:
+        return False
+    pending = [outputs_given(model, draft.facts)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+            pending += [node.left, node.right]
+        elif isinstance(node, cst.List):
+            for element in node.elements:
+                named = [_name_given(one, draft.facts, items) for one in _all_values(element.value, draft.scopes)]
+                if named and not any(one is not False for one in named):
+                    return True
+    return False
+
+
+def _all_values(node: cst.BaseExpression, scopes: Scopes) -> list[cst.BaseExpression | None]:
+    """What a name is bound to, wherever that is; None for a binding that is no assignment."""
+    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
+    if not isinstance(node, cst.Name) or scope is None:
+        return [node]
+    return [assigned(binding) for binding in reaching(node.value, scope, scopes)]
+
+
+def _name_given(output: cst.BaseExpression | None, facts: Facts, items: Collection[str]) -> bool | None:
+    """Whether the layer that makes an output, `Dense(1)(rows)`, has one of the names; None where that is unknown."""
+    layer = output.func if isinstance(output, cst.Call) else None
+    made = facts.options(layer) if isinstance(layer, cst.Call) else ()
+    if not isinstance(layer, cst.Call) or not made:
+        return None
+    if not all(isinstance(one, Instance) or (isinstance(one, Made) and one.kind == "layer") for one in made):
+        return None
+    for arg in layer.args:
+        if arg.star or (arg.keyword is not None and arg.keyword.value == "name"):
+            text = text_of(arg.value)
+            return None if arg.star or text is None else text in items
+    return False
 
 
 def _layer_name(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> str | None:
