@@ -261,8 +261,8 @@ class Interpreter:
 
     def _operation(self, left: Value, right: Value, node: cst.CSTNode) -> Value:
         known = containers.repeated(left, right, node) if isinstance(node, cst.BinaryOperation) else None
-        known = known or containers.concatenated(left, right) or calculated(left, right, node)
-        return known or combined(self.state, (left, right), node)
+        known = known or containers.concatenated(left, right)
+        return known or calculated(left, right, node) or combined(self.state, (left, right), node)
 
     def _either(self, node: cst.BooleanOperation) -> Value:
         """`a or b`, `a and b`: either; where `a` is surely a model, `a or b` is it."""

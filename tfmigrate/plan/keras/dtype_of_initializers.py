@@ -12,6 +12,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
@@ -35,7 +36,7 @@ def check(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.DTYPE_OF_INITIALIZERS, node, message, Replace(node, code))
 
 
-def _initializers(modules: Mapping[object, Facts]) -> Iterator[FunctionValue]:
+def _initializers(modules: Mapping[Module, Facts]) -> Iterator[FunctionValue]:
     """The functions that Keras calls as an initializer: what is passed as one, and the classes of one's own."""
     for facts in modules.values():
         for cls in facts.classes:
