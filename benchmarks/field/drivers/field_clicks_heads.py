@@ -1,9 +1,9 @@
-"""Trains another network of the factory on made-up pictures and a map of weights for each."""
+"""Trains one of the networks on made-up pictures and a map of weights for each."""
 
 import numpy as np
-from model_factory1 import getModel
+from MoNuSeg_Models1 import get_spagettiNet_singleHead_multiscale_residual_deep
 
-model, parallel = getModel("spagetti-singleHead-multiscale-residual-deep", "bce_dice", None, (32, 32))
+model, parallel = get_spagettiNet_singleHead_multiscale_residual_deep((32, 32), "bce_dice")
 draw = np.random.RandomState(1)
 pictures, weights = draw.rand(8, 32, 32, 3), draw.rand(8, 32, 32, 1)
 masks = draw.randint(0, 2, (8, 32, 32, 1)).astype("float32")
