@@ -158,3 +158,8 @@ def test_an_import_behind_backslashes_is_put_into_brackets() -> None:
     after = before.replace("keras.", "tensorflow.keras.")
     assert fitted(before, before) == before
     assert fitted(before, after) == f"from tensorflow.keras.layers import (\n    {one}, {two}\n)\nx = 1\n"
+
+
+def test_lines_behind_an_import_in_brackets_do_not_set_the_indentation() -> None:
+    start = "from keras.callbacks import (ModelCheckpoint,\n                             TensorBoard)\n\nif True:\n    pass\n"
+    assert fitted(start, start + CALL).endswith(f"model.compile(\n    loss='{LONG}',\n    optimizer={CALL[61:118]},\n    metrics=['a'],\n)\n")

@@ -37,8 +37,7 @@ def fitted(before: str, after: str) -> str:
     lines = _lines(after)
     if all(_columns(line) <= width for line in lines):
         return after
-    indented = (line for line in lines if line.strip() and line[0] in " \t")
-    unit = next((line[: len(line) - len(line.lstrip())] for line in indented), "    ")
+    unit = next((token.string for token in _tokens(lines) if token.type == tokenize.INDENT), "    ")
     own = {line.strip() for line in _lines(before)}
     own |= _changed(_wide(_lines(before), width), _wide(lines, width) - own)
     fitting = _Fitting(width, "\t" if unit[0] == "\t" else unit, frozenset(own))
