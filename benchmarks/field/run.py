@@ -108,6 +108,7 @@ def examine(program: Program, folder: Path, chosen: argparse.Namespace, mark: st
         git = sources.repository(library.repository, mirror, folder.parent)
         sources.lay_out(git, library.commit, library.folder, old / library.at)
     for place, addition in program.additions.items():
+        (old / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(addition, old / place)
     for file, names in program.constants.items():
         try:

@@ -162,4 +162,6 @@ def test_an_import_behind_backslashes_is_put_into_brackets() -> None:
 
 def test_lines_behind_an_import_in_brackets_do_not_set_the_indentation() -> None:
     start = "from keras.callbacks import (ModelCheckpoint,\n                             TensorBoard)\n\nif True:\n    pass\n"
-    assert fitted(start, start + CALL).endswith(f"model.compile(\n    loss='{LONG}',\n    optimizer=Adadelta(learning_rate=1.0, rho=0.95, epsilon=1e-7),\n    metrics=['a'],\n)\n")
+    assert fitted(start, start + CALL).endswith(
+        f"model.compile(\n    loss='{LONG}',\n    optimizer=Adadelta(learning_rate=1.0, rho=0.95, epsilon=1e-7),\n    metrics=['a'],\n)\n"
+    )

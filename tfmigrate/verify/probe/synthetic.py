@@ -9,6 +9,18 @@ import sys
 import numpy as np
 
 TRAIN, TEST = 1024, 256
+REAL = (60000, 50000, 10000)
+"""Rows of the real sets of pictures, as scripts write them down."""
+
+
+class Rows(np.ndarray):
+    """Pictures of which `reshape(60000, 784)` takes all there are: scripts name the number of the real set."""
+
+    def reshape(self, *shape, **kwargs):
+        sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        if len(sizes) > 1 and sizes[0] in REAL:
+            sizes = (len(self),) + sizes[1:]
+        return self.view(np.ndarray).reshape(*sizes, **kwargs)
 
 
 def images(shape, classes, column, seed):
@@ -23,6 +35,7 @@ def images(shape, classes, column, seed):
         y = labels.astype(np.uint8)
         if column:
             y = y.reshape(-1, 1)
+        x = x.view(Rows)
         return (x[:TRAIN], y[:TRAIN]), (x[TRAIN:], y[TRAIN:])
 
     return load_data
@@ -31,8 +44,18 @@ def images(shape, classes, column, seed):
 def texts(classes, words, seed):
     """Lists of word indices, object arrays; each class prefers its own words. `num_words` and `maxlen` are obeyed."""
 
-    def load_data(path=None, num_words=None, skip_top=0, maxlen=None, test_split=None, seed_=None, start_char=1,
-                  oov_char=2, index_from=3, **kwargs):
+    def load_data(
+        path=None,
+        num_words=None,
+        skip_top=0,
+        maxlen=None,
+        test_split=None,
+        seed_=None,
+        start_char=1,
+        oov_char=2,
+        index_from=3,
+        **kwargs,
+    ):
         random = np.random.RandomState(seed)
         limit = num_words or words
         count = TRAIN + TEST
@@ -73,8 +96,15 @@ SETS = {
     "reuters": texts(46, 20000, 6),
     "boston_housing": houses(7),
 }
-HOMES = ("keras.datasets", "tensorflow.keras.datasets", "tensorflow.python.keras.datasets", "tf_keras.datasets",
-         "tf_keras.src.datasets", "keras.src.datasets", "keras._tf_keras.keras.datasets")
+HOMES = (
+    "keras.datasets",
+    "tensorflow.keras.datasets",
+    "tensorflow.python.keras.datasets",
+    "tf_keras.datasets",
+    "tf_keras.src.datasets",
+    "keras.src.datasets",
+    "keras._tf_keras.keras.datasets",
+)
 
 
 def install():
