@@ -49,7 +49,7 @@ def test_a_model_that_a_getter_builds_is_known_to_be_part_of_another(toggle: str
 @pytest.mark.parametrize(
     ("clips", "told"),
     [
-        ("clipvalue=0.5", "clips the gradients"),
+        ("clipvalue=0.5", ""),
         ("clipnorm=0.0, clipvalue=0.5", "raises ValueError"),
         ("momentum=0.9", ""),
     ],

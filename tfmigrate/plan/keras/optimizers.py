@@ -23,6 +23,7 @@ from tfmigrate.plan.change.calls import (
 from tfmigrate.plan.edits import Argument, Arguments, Remark, Replace
 from tfmigrate.plan.keras import positions
 from tfmigrate.plan.keras.decays import decays_of
+from tfmigrate.plan.keras.gradient_clipping import CLIPS, bounds_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.written import Code
@@ -158,7 +159,7 @@ def _optimizer_call(
     if codes.OPTIMIZER_EPSILON in tables.wanted and not under_root:
         changes.extend(_squared_epsilon(facts, call, known, flavour, arguments))
     if codes.GRADIENT_CLIPPING in tables.wanted:
-        changes.extend(_clipping(call, flavour, arguments, settings))
+        changes.extend(_clipping(call, real, arguments, settings))
     for default in tables.defaults:
         missing = default.argument not in present and not (default.argument in rates and present & set(rates))
         missing = missing and not (default.argument == "epsilon" and under_root)
@@ -223,25 +224,18 @@ def _moved_places(
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
-def _clipping(call: cst.Call, flavour: str, arguments: list[Argument], settings: Settings) -> Iterator[CallChange]:
+def _clipping(call: cst.Call, real: str, arguments: list[Argument], settings: Settings) -> Iterator[CallChange]:
     """`clipnorm` was the norm of all gradients together, and became that of each one by itself."""
-    version = settings.written_for(_PACKAGE[flavour])
-    together = flavour == "keras" or (version is not None and version < _version("1.14"))
+    bounds = bounds_of(call, real, settings)
     for position, argument in enumerate(arguments):
-        if argument.keyword == "clipnorm" and together:
+        if argument.keyword == "clipnorm" and "global_clipnorm" in bounds:
             arguments[position] = replace(argument, keyword="global_clipnorm")
             message = "`clipnorm` bounded all gradients together, which `global_clipnorm` does now"
             yield CallChange(codes.GRADIENT_CLIPPING, call, message)
-    clipped = [argument.keyword for argument in arguments if argument.keyword in _CLIPS]
-    if clipped:
-        yield CallChange(codes.GRADIENT_CLIPPING, call, _CLIPPING if len(clipped) == 1 else _TWO_CLIPS, action="warn")
+    if len([argument for argument in arguments if argument.keyword in CLIPS]) > 1:
+        yield CallChange(codes.GRADIENT_CLIPPING, call, _TWO_CLIPS, action="warn")
 
 
-_CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
-_CLIPPING = (
-    "Keras 3 clips the gradients of each replica, and adds them up after: under a strategy they are clipped less than "
-    "those of one model were; Keras 2 adds them up first"
-)
 _TWO_CLIPS = (
     "Keras 3 raises ValueError where more than one of clipnorm, clipvalue and global_clipnorm is given, even as 0: "
     "keep one; it clips the gradients of each replica, which Keras 2 adds up first"

@@ -1,0 +1,84 @@
+"""`Adam(clipnorm=...)`: Keras 3 clips what each replica has, and adds up after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import is_none, keywords
+from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.names.context import Context
+from tfmigrate.settings import Settings
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.values import FunctionValue
+from tfmigrate.walk import walk
+
+_HELPER = "clipped_together"
+CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """Where an optimizer clips by one bound, the gradients of all replicas are added up first."""
+    facts = context.facts
+    helper = context.scopes.fresh(_HELPER, context.scopes.module)
+    wrapped: dict[cst.Call, CallChange] = {}
+    used: set[str] = set()
+    for call in facts.module.calls:
+        real = facts.symbols.get(call.func, "")
+        bounds = bounds_of(call, real, context.settings) if names.is_optimizer(real) else ()
+        if len(bounds) == 1 and not _is_wrapped(call, facts):
+            used.update(bounds)
+            edit = Replace(call, (f"{helper}(", call, ")"))
+            wrapped[call] = CallChange(codes.GRADIENT_CLIPPING, call, _MESSAGE, edit)
+
+    def is_needless(unit: cst.BaseStatement) -> bool:
+        """A statement clips by a bound that no optimizer here has."""
+        asked = unit.test if isinstance(unit, cst.If) else None
+        return isinstance(asked, cst.Attribute) and asked.attr.value in CLIPS and asked.attr.value not in used
+
+    own_names, indent = {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent
+    code = partial(definition, _HELPER, own_names, indent, context.quote, is_needless)
+    yield from with_function(facts.module, code, wrapped, wrapped.values())
+
+
+_MESSAGE = (
+    "Keras 3 clips the gradients of each replica and adds them up after, so that less is clipped than of one model's: "
+    "they are added up first, as Keras 2 does"
+)
+
+
+def bounds_of(call: cst.Call, real: str, settings: Settings) -> tuple[str, ...]:
+    """What an optimizer is given to clip by, as it is called today. Old `clipnorm` bounded all gradients together."""
+    given = [name for name, argument in keywords(call).items() if name in CLIPS and not _is_nothing(argument)]
+    flavour = names.flavour(real)
+    version = settings.written_for("keras" if flavour == "keras" else "tensorflow")
+    together = flavour == "keras" or (version is not None and version < (1, 14))
+    return tuple("global_clipnorm" if name == "clipnorm" and together else name for name in given)
+
+
+def _is_nothing(argument: cst.Arg) -> bool:
+    """Whether a bound is None or 0, by which nothing is clipped."""
+    value = argument.value
+    return is_none(value) or (isinstance(value, cst.Integer | cst.Float) and not value.evaluated_value)
+
+
+def _is_wrapped(optimizer: cst.Call, facts: Facts) -> bool:
+    """Whether an optimizer is given to a function of the program that sets its `apply`."""
+    for call in facts.module.calls:
+        if any(arg.value is optimizer for arg in call.args):
+            for function in facts.options(call.func):
+                if isinstance(function, FunctionValue) and any(map(_sets_apply, walk(function.node))):
+                    return True
+    return False
+
+
+def _sets_apply(node: cst.CSTNode) -> bool:
+    target = node.target if isinstance(node, cst.AssignTarget) else None
+    return isinstance(target, cst.Attribute) and target.attr.value == "apply"
