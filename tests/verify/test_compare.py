@@ -10,7 +10,7 @@ import pytest
 from tfmigrate.verify.judge import align, batches
 from tfmigrate.verify.judge.align import CEILING, noise, pair_steps, relative_difference, tolerance
 from tfmigrate.verify.judge.compare import Comparison, compare, through_epoch
-from tfmigrate.verify.judge.contract import BATCH_NORM, CLASS_WEIGHTED, REMAINDER, ROUNDED_DATA, Row
+from tfmigrate.verify.judge.contract import BATCH_NORM, CLASS_WEIGHTED, OTHER_BATCHES, REMAINDER, ROUNDED_DATA, Row
 from tfmigrate.verify.probe.content import fingerprint_of, sketch_of, values_of
 from tfmigrate.verify.run.trace import Step, Trace
 
@@ -192,6 +192,33 @@ def test_class_weights_in_an_old_validation_split(
     start = replace(a.start, flavour=flavour, keras=keras, tensorflow=tensorflow)
     found = row(compare(replace(a, start=start, epochs=weighted), b, 1e-5), "validation loss")
     assert found.known == (CLASS_WEIGHTED if known else None)
+    assert not found.same
+
+
+@pytest.mark.parametrize(
+    ("source", "content", "later", "known"),
+    [
+        ("generator", None, True, True),
+        ("generator", "00ff", True, False),
+        ("arrays", None, True, False),
+        ("generator", None, False, False),
+    ],
+)
+def test_later_validations_of_an_iterator_take_other_batches(
+    tmp_path: Path, source: str, content: str | None, later: bool, known: bool
+) -> None:
+    old = Training()
+    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    assert a.start is not None
+    start = replace(a.start, flavour="tf.keras", keras="3.15.1", tensorflow="2.21.0")
+    fits = tuple(replace(fit, source=source, validation_samples=8, validation_content=content) for fit in a.fits)
+    factors = (1.0, 1.2) if later else (1.2, 1.0)
+    other = tuple(
+        replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * factors[min(number, 1)]})
+        for number, e in enumerate(b.epochs)
+    )
+    found = row(compare(replace(a, start=start, fits=fits), replace(b, epochs=other), 1e-5), "validation loss")
+    assert found.known == (OTHER_BATCHES if known else None)
     assert not found.same
 
 

@@ -35,6 +35,7 @@ BATCH_NORM = "batch norm statistics"
 REMAINDER = "remainder batch"
 LAST_BATCH = "validation of the last batch alone"
 CLASS_WEIGHTED = "validation weighted by class"
+OTHER_BATCHES = "validation on other batches of an iterator"
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ def known_differences(
         _moving_statistics(old, new, band),
         _last_batch_only(old, epochs, allowed),
         _class_weighted(old, epochs, allowed),
+        _other_batches(old, epochs, allowed),
     )
     return tuple(difference for difference in found if difference is not None)
 
@@ -235,6 +237,20 @@ def _class_weighted(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> K
         "only that of training. Relative difference"
     )
     return KnownDifference(CLASS_WEIGHTED, what, size)
+
+
+def _other_batches(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
+    """Where the first validation agrees, and later ones read on in an iterator from where reading ahead ended."""
+    on_iterator = any(fit.source == "generator" and fit.validation_samples for fit in old.fits)
+    on_iterator = on_iterator and all(fit.validation_content is None for fit in old.fits)
+    size, first = _validation_difference(epochs), _validation_difference(epochs[:1])
+    if not on_iterator or size is None or first is None or size <= band or first > band:
+        return None
+    what = (
+        "the first validation agrees; later ones take other batches of the iterator, because each system reads ahead "
+        "and starts anew in its own way. Relative difference"
+    )
+    return KnownDifference(OTHER_BATCHES, what, size)
 
 
 def known_of_validation(old: Trace) -> str | None:
@@ -521,7 +537,7 @@ def _excuse(facts: Facts, difference: float) -> str | None:
     remainder = next((known for known in facts.known if known.name == REMAINDER), None)
     if remainder is not None and difference <= _remainder_allowance(remainder):
         return REMAINDER
-    return _first_known(facts, BATCH_NORM, LAST_BATCH, CLASS_WEIGHTED)
+    return _first_known(facts, BATCH_NORM, LAST_BATCH, CLASS_WEIGHTED, OTHER_BATCHES)
 
 
 def _validation_difference(epochs: tuple[EpochPair, ...]) -> float | None:
