@@ -481,3 +481,10 @@ def test_nothing_is_said_of_too_few_batches_where_that_cannot_be(changes: tuple[
     said = said_of_the_batch(*changes)
     assert "global batch" in said
     assert "StopIteration" not in said
+
+
+@pytest.mark.parametrize(("labels", "refused"), [("labels", False), ("features", True), ("[[0.5], [1.0]]", True)])
+def test_a_metric_is_of_the_labels(labels: str, refused: bool) -> None:
+    metric = f"{{'mse': tf1.metrics.mean_squared_error({labels}, outputs)}}"
+    file = migrated(("loss=loss, train_op", f"loss=loss, eval_metric_ops={metric}, train_op"))
+    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM114"] * refused

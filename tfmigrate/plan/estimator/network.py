@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections.abc import Mapping
 
 import libcst as cst
@@ -11,6 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, named_arguments
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.estimator import things
 from tfmigrate.plan.estimator.layers import (
     ACTIVATIONS,
     CROSS_ENTROPIES,
@@ -22,268 +22,285 @@ from tfmigrate.plan.estimator.layers import (
     UNKNOWN_TO_KERAS,
     Layer,
 )
-from tfmigrate.plan.estimator.reader import PLAIN, SQUARES, TRAIN, Reader, Thing
+from tfmigrate.plan.estimator.reader import SQUARES, Reader
+from tfmigrate.plan.estimator.things import (
+    PLAIN,
+    TRAIN,
+    Each,
+    Export,
+    Labels,
+    Plain,
+    Reading,
+    Tensor,
+    Tensors,
+    Thing,
+    Training,
+)
 from tfmigrate.plan.written import Code, Written, listed
 
 
-class NetworkReader(Reader):
-    """Reads the calls that build the network; each is rewritten where it stands."""
+def _tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:
+    """A node that must be a tensor of a layer, or a feature. Raises Unconvertible."""
+    thing = reader.read(node)
+    if isinstance(thing, Reading):
+        raise reader.refuse(
+            codes.NO_KERAS_LAYER,
+            node,
+            "a layer is put on what is computed here; write it as the `activation=` of the layer before",
+        )
+    if not isinstance(thing, Tensor | Tensors):
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node)}` is not a layer's tensor")
+    return node
 
-    @abstractmethod
-    def _mean(self, node: cst.Call, inner: cst.BaseExpression) -> Thing:
-        """The loss that a mean is."""
 
-    def _tensor(self, node: cst.BaseExpression) -> cst.BaseExpression:
-        """A node that must be a tensor of a layer, or a feature. Raises Unconvertible."""
-        thing = self._read(node)
-        if thing.kind == "reading":
-            raise self._refuse(
-                codes.NO_KERAS_LAYER,
-                node,
-                "a layer is put on what is computed here; write it as the `activation=` of the layer before",
+def layer_function(reader: Reader, node: cst.Call, layer: Layer) -> Thing:
+    given = named_arguments(node, ("inputs", *layer.parameters))
+    if given is None or "inputs" not in given:
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, "the arguments of this layer cannot be read")
+    inputs = given.pop("inputs").value
+    _tensor(reader, inputs)
+    return _layer(reader, node, layer, given, given.get("training"), inputs)
+
+
+def layer_class(reader: Reader, node: cst.Call, made: cst.Call, layer: Layer) -> Thing:
+    """A layer called where it is made: `tf.layers.Dense(1)(x)`."""
+    given = _class_arguments(reader, made, layer)
+    training, inputs = _called(reader, node)
+    return _layer(reader, node, layer, given, training, inputs)
+
+
+def layer_object(reader: Reader, made: cst.Call, layer: Layer) -> Thing:
+    """A layer made to be called further down, under the name that it is given."""
+    reader.edit(Replace(made, _layer_code(reader, made, layer, _class_arguments(reader, made, layer))))
+    return things.Layer(made)
+
+
+def layer_call(reader: Reader, node: cst.Call, made: cst.Call) -> Thing:
+    """A call of a layer that was made before."""
+    layer = LAYER_CLASSES[(reader.symbol(made.func) or "").rpartition(".")[2]]
+    training, inputs = _called(reader, node)
+    if _is_idle(reader, node, layer, training):
+        reader.edit(Replace(node, (inputs,)))
+    else:
+        reader.edit(Replace(node, (node.func, "(", inputs, ")")))
+    if layer.keras == "BatchNormalization":
+        reader.normalised = node
+    return Tensor(node)
+
+
+def _class_arguments(reader: Reader, made: cst.Call, layer: Layer) -> dict[str, cst.Arg]:
+    given = named_arguments(made, tuple(p for p in layer.parameters if p != "training"))
+    if given is None:
+        raise reader.refuse(codes.NO_KERAS_LAYER, made, "the arguments of this layer cannot be read")
+    return given
+
+
+def _called(reader: Reader, node: cst.Call) -> tuple[cst.Arg | None, cst.BaseExpression]:
+    """`training=` and the input of a call of a layer."""
+    called = named_arguments(node, ("inputs", "training"))
+    if called is None or "inputs" not in called or not set(called) <= {"inputs", "training"}:
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, "the arguments of this layer cannot be read")
+    return called.get("training"), _tensor(reader, called["inputs"].value)
+
+
+def _layer(
+    reader: Reader,
+    node: cst.Call,
+    layer: Layer,
+    given: Mapping[str, cst.Arg],
+    training: cst.Arg | None,
+    inputs: cst.BaseExpression,
+) -> Thing:
+    if _is_idle(reader, node, layer, training):
+        reader.edit(Replace(node, (inputs,)))
+        return Tensor(node)
+    reader.edit(Replace(node, (*_layer_code(reader, node, layer, given), "(", inputs, ")")))
+    if layer.keras == "BatchNormalization":
+        reader.normalised = node
+    return Tensor(node)
+
+
+def _is_idle(reader: Reader, node: cst.Call, layer: Layer, training: cst.Arg | None) -> bool:
+    """Whether a dropout never drops: tf.layers does nothing in training unless it is told to."""
+    if not layer.training or _follows_mode(reader, node, training):
+        return False
+    if layer.keras != "Dropout":
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, "this batch normalization gets no `training` argument")
+    return True
+
+
+def _layer_code(reader: Reader, node: cst.Call, layer: Layer, given: Mapping[str, cst.Arg]) -> Code:
+    """The Keras layer, with the settings that stay as the nodes that they are."""
+    written: list[Code] = []
+    named = False
+    for name in layer.parameters:
+        arg = given.get(name)
+        if arg is None or name in layer.dropped:
+            named = True
+            continue
+        if is_none(arg.value):
+            named = True
+            continue
+        if name in UNKNOWN_TO_KERAS or name in REGULARIZERS:
+            why = (
+                "TensorFlow 1 adds no regularizer to the loss by itself, Keras does"
+                if name in REGULARIZERS
+                else f"Keras has no `{name}=`"
             )
-        if thing.kind not in ("tensor", "tensors"):
-            raise self._refuse(codes.NO_KERAS_LAYER, node, f"`{self._module.code(node)}` is not a layer's tensor")
-        return node
+            raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, why)
+        code = _setting(reader, name, arg.value)
+        plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
+        written.append(Written.of("" if plain else f"{name}=", arg.value if code is None else code).code)
+        named = named or not plain
+    unknown = set(given) - set(layer.parameters)
+    if unknown:
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, f"the argument {min(unknown)} is unknown")
+    if layer.keras == "Dropout" and "rate" not in given:
+        written.insert(0, ("0.5",))
+    return (f"{reader.tf}.keras.layers.{layer.keras}(", *listed(written), ")")
 
-    def _layer_function(self, node: cst.Call, layer: Layer) -> Thing:
-        given = named_arguments(node, ("inputs", *layer.parameters))
-        if given is None or "inputs" not in given:
-            raise self._refuse(codes.NO_KERAS_LAYER, node, "the arguments of this layer cannot be read")
-        inputs = given.pop("inputs").value
-        self._tensor(inputs)
-        return self._layer(node, layer, given, given.get("training"), inputs)
 
-    def _layer_class(self, node: cst.Call, made: cst.Call, layer: Layer) -> Thing:
-        """A layer called where it is made: `tf.layers.Dense(1)(x)`."""
-        given = self._class_arguments(made, layer)
-        training, inputs = self._called(node)
-        return self._layer(node, layer, given, training, inputs)
-
-    def _layer_object(self, made: cst.Call, layer: Layer) -> Thing:
-        """A layer made to be called further down, under the name that it is given."""
-        self._edit(Replace(made, self._layer_code(made, layer, self._class_arguments(made, layer))))
-        return Thing("layer", made)
-
-    def _layer_call(self, node: cst.Call, made: cst.Call) -> Thing:
-        """A call of a layer that was made before."""
-        layer = LAYER_CLASSES[(self._symbol(made.func) or "").rpartition(".")[2]]
-        training, inputs = self._called(node)
-        if self._is_idle(node, layer, training):
-            self._edit(Replace(node, (inputs,)))
-        else:
-            self._edit(Replace(node, (node.func, "(", inputs, ")")))
-        if layer.keras == "BatchNormalization":
-            self._normalised = node
-        return Thing("tensor", node)
-
-    def _class_arguments(self, made: cst.Call, layer: Layer) -> dict[str, cst.Arg]:
-        given = named_arguments(made, tuple(p for p in layer.parameters if p != "training"))
-        if given is None:
-            raise self._refuse(codes.NO_KERAS_LAYER, made, "the arguments of this layer cannot be read")
-        return given
-
-    def _called(self, node: cst.Call) -> tuple[cst.Arg | None, cst.BaseExpression]:
-        """`training=` and the input of a call of a layer."""
-        called = named_arguments(node, ("inputs", "training"))
-        if called is None or "inputs" not in called or not set(called) <= {"inputs", "training"}:
-            raise self._refuse(codes.NO_KERAS_LAYER, node, "the arguments of this layer cannot be read")
-        return called.get("training"), self._tensor(called["inputs"].value)
-
-    def _layer(
-        self,
-        node: cst.Call,
-        layer: Layer,
-        given: Mapping[str, cst.Arg],
-        training: cst.Arg | None,
-        inputs: cst.BaseExpression,
-    ) -> Thing:
-        if self._is_idle(node, layer, training):
-            self._edit(Replace(node, (inputs,)))
-            return Thing("tensor", node)
-        self._edit(Replace(node, (*self._layer_code(node, layer, given), "(", inputs, ")")))
-        if layer.keras == "BatchNormalization":
-            self._normalised = node
-        return Thing("tensor", node)
-
-    def _is_idle(self, node: cst.Call, layer: Layer, training: cst.Arg | None) -> bool:
-        """Whether a dropout never drops: tf.layers does nothing in training unless it is told to."""
-        if not layer.training or self._follows_mode(node, training):
-            return False
-        if layer.keras != "Dropout":
-            raise self._refuse(codes.NO_KERAS_LAYER, node, "this batch normalization gets no `training` argument")
+def _follows_mode(reader: Reader, node: cst.Call, training: cst.Arg | None) -> bool:
+    if training is None:
+        return False
+    thing = reader.read(training.value)
+    if thing == Training(frozenset({TRAIN})):
         return True
+    if isinstance(training.value, cst.Name) and training.value.value == "False":
+        return False
+    raise reader.refuse(codes.NO_KERAS_LAYER, training.value, "`training=` is something other than mode == TRAIN")
 
-    def _layer_code(self, node: cst.Call, layer: Layer, given: Mapping[str, cst.Arg]) -> Code:
-        """The Keras layer, with the settings that stay as the nodes that they are."""
-        written: list[Code] = []
-        named = False
-        for name in layer.parameters:
-            arg = given.get(name)
-            if arg is None or name in layer.dropped:
-                named = True
-                continue
-            if is_none(arg.value):
-                named = True
-                continue
-            if name in UNKNOWN_TO_KERAS or name in REGULARIZERS:
-                why = (
-                    "TensorFlow 1 adds no regularizer to the loss by itself, Keras does"
-                    if name in REGULARIZERS
-                    else f"Keras has no `{name}=`"
-                )
-                raise self._refuse(codes.NO_KERAS_LAYER, arg.value, why)
-            code = self._setting(name, arg.value)
-            plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
-            written.append(Written.of("" if plain else f"{name}=", arg.value if code is None else code).code)
-            named = named or not plain
-        unknown = set(given) - set(layer.parameters)
-        if unknown:
-            raise self._refuse(codes.NO_KERAS_LAYER, node, f"the argument {min(unknown)} is unknown")
-        if layer.keras == "Dropout" and "rate" not in given:
-            written.insert(0, ("0.5",))
-        return (f"{self._tf}.keras.layers.{layer.keras}(", *listed(written), ")")
 
-    def _follows_mode(self, node: cst.Call, training: cst.Arg | None) -> bool:
-        if training is None:
-            return False
-        thing = self._read(training.value)
-        if thing.kind == "training" and thing.modes == {TRAIN}:
-            return True
-        if isinstance(training.value, cst.Name) and training.value.value == "False":
-            return False
-        raise self._refuse(codes.NO_KERAS_LAYER, training.value, "`training=` is something other than mode == TRAIN")
+def _setting(reader: Reader, name: str, node: cst.BaseExpression) -> Written | None:
+    """Keras's word for a setting of a layer; None where it stays as it is."""
+    symbol = reader.symbol(node)
+    if name == "activation":
+        if symbol is not None and symbol in ACTIVATIONS:
+            return Written.of(f"{reader.quote}{ACTIVATIONS[symbol]}{reader.quote}")
+        if symbol is not None:
+            raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not an activation of Keras")
+    if name.endswith("initializer"):
+        call = node if isinstance(node, cst.Call) else None
+        symbol = reader.symbol(call.func) if call is not None else symbol
+        if symbol is not None and symbol in INITIALIZERS:
+            keras, defaults = INITIALIZERS[symbol]
+            args = call.args if call is not None else ()
+            given = {arg.keyword.value if arg.keyword else str(n): arg for n, arg in enumerate(args)}
+            positional = sum(arg.keyword is None for arg in args)
+            inside = [
+                Written.of(f"{key}=" if arg.keyword else "", arg.value)
+                for key, arg in given.items()
+                if key not in ("dtype", "uniform")
+            ]
+            inside += [
+                Written.of(f"{key}={code}")
+                for key, code in defaults.items()
+                if key not in given and POSITIONS[key] >= positional
+            ]
+            return Written.of(f"{reader.tf}.keras.initializers.{keras}(", Written.joined(inside, ", "), ")")
+        if symbol is not None and not symbol.startswith("keras.initializers."):
+            raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not a known initializer")
+    reader.needs_plain(node)
+    return None
 
-    def _setting(self, name: str, node: cst.BaseExpression) -> Written | None:
-        """Keras's word for a setting of a layer; None where it stays as it is."""
-        symbol = self._symbol(node)
-        if name == "activation":
-            if symbol is not None and symbol in ACTIVATIONS:
-                return Written.of(f"{self._quote}{ACTIVATIONS[symbol]}{self._quote}")
-            if symbol is not None:
-                raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not an activation of Keras")
-        if name.endswith("initializer"):
-            call = node if isinstance(node, cst.Call) else None
-            symbol = self._symbol(call.func) if call is not None else symbol
-            if symbol is not None and symbol in INITIALIZERS:
-                keras, defaults = INITIALIZERS[symbol]
-                args = call.args if call is not None else ()
-                given = {arg.keyword.value if arg.keyword else str(n): arg for n, arg in enumerate(args)}
-                positional = sum(arg.keyword is None for arg in args)
-                inside = [
-                    Written.of(f"{key}=" if arg.keyword else "", arg.value)
-                    for key, arg in given.items()
-                    if key not in ("dtype", "uniform")
-                ]
-                inside += [
-                    Written.of(f"{key}={code}")
-                    for key, code in defaults.items()
-                    if key not in given and POSITIONS[key] >= positional
-                ]
-                return Written.of(f"{self._tf}.keras.initializers.{keras}(", Written.joined(inside, ", "), ")")
-            if symbol is not None and not symbol.startswith("keras.initializers."):
-                raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not a known initializer")
-        self._needs_plain(node)
+
+def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
+    args = node.args
+    first = args[0].value if args and not args[0].star else None
+    if name in CROSS_ENTROPIES or name in SQUARES:
+        return Each(node)
+    if name.startswith("estimator.export."):
+        return Export()
+    if name.startswith("feature_column."):
+        raise reader.refuse(codes.CANNED_ESTIMATOR, node, "feature columns: Keras' preprocessing layers do their work")
+    if name in ("identity",) and first is not None:
+        thing = reader.read(first)
+        if isinstance(thing, Tensor):
+            reader.edit(Replace(node, (first,)))
+            return Tensor(node)
+        return thing
+    found = [reader.read(arg.value) for arg in args]
+    if all(isinstance(thing, Plain) for thing in found):
+        if name in ("get_variable", "Variable", "placeholder", "add_to_collection", "get_default_graph"):
+            raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no place in a Keras model")
+        return PLAIN
+    if first is None:
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras")
+    subject = found[0]
+    of_labels = all(isinstance(thing, Labels | Plain) for thing in found)
+    if of_labels and name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze",
+                                                 "expand_dims"):  # fmt: skip
+        return subject
+    if of_labels and name == "one_hot" and isinstance(subject, Labels):
+        given = named_arguments(node, ("indices", "depth"))
+        if given is not None and set(given) <= {"indices", "depth", "dtype", "name"}:
+            return Labels("onehot")
+    if of_labels and name == "argmax" and isinstance(subject, Labels):
+        return Labels(f"{_argmax(reader, node)} of {subject.form}")
+    if all(isinstance(thing, Tensor | Plain | Tensors) for thing in found):
+        found_tensor = _tensor_operation(reader, node, name, first, subject)
+        if found_tensor is not None:
+            return found_tensor
+    of_output = all(isinstance(thing, Tensor | Reading | Plain) for thing in found)
+    if of_output and isinstance(subject, Tensor | Reading) and _is_reading(name):
+        flat = name == "reshape" and len(args) == 2 and reader.module.code(args[1].value) in ("[-1]", "(-1,)")
+        form = "squeezed" if name == "squeeze" or flat else name
+        if name.removeprefix("math.") == "argmax":
+            form = _argmax(reader, node)
+        if isinstance(subject, Tensor):
+            return Reading(node, subject, form)
+        return Reading(node, subject.of, form if subject.form in ("", "squeezed") else f"{name} of {subject.form}")
+    raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no known counterpart among Keras layers")
+
+
+def _argmax(reader: Reader, node: cst.Call) -> str:
+    """ "argmax" where it runs over the classes; the default runs over the batch."""
+    given = named_arguments(node, ("input", "axis")) or {}
+    axis = given.get("axis", given.get("dimension"))
+    over = reader.module.code(axis.value) if axis is not None else "0"
+    return "argmax" if over in ("1", "-1") else f"argmax over axis {over}"
+
+
+def _tensor_operation(
+    reader: Reader, node: cst.Call, name: str, first: cst.BaseExpression, subject: Thing
+) -> Thing | None:
+    """An operation between layers as a layer; None where it is none."""
+    layers = f"{reader.tf}.keras.layers"
+    named = named_arguments(node, ("x", "y"))
+    if name in ACTIVATIONS and name not in READINGS and isinstance(subject, Tensor):
+        code = f"{layers}.Activation({reader.quote}{ACTIVATIONS[name]}{reader.quote})"
+        reader.edit(Replace(node, (code, "(", first, ")")))
+        return Tensor(node)
+    if name == "reshape":
+        given = named_arguments(node, ("tensor", "shape", "name")) or {}
+        shape = given.get("shape")
+        sizes = [e.value for e in shape.value.elements] if shape is not None and isinstance(
+            shape.value, cst.List | cst.Tuple) else []  # fmt: skip
+        if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in given:
+            inside = (*listed([(size,) for size in sizes[1:]]), "," if len(sizes) == 2 else "")
+            reader.edit(Replace(node, (f"{layers}.Reshape((", *inside, "))(", first, ")")))
+            return Tensor(node)
         return None
-
-    def _operation(self, node: cst.Call, name: str) -> Thing:
-        args = node.args
-        first = args[0].value if args and not args[0].star else None
-        if name == "reduce_mean" and first is not None and len(args) == 1:
-            return self._mean(node, first)
-        if name in CROSS_ENTROPIES or name in SQUARES:
-            return Thing("each", node)
-        if name.startswith("estimator.export."):
-            return Thing("export", node)
-        if name.startswith("feature_column."):
-            raise self._refuse(
-                codes.CANNED_ESTIMATOR, node, "feature columns: Keras' preprocessing layers do their work"
-            )
-        if name in ("identity",) and first is not None:
-            thing = self._read(first)
-            if thing.kind == "tensor":
-                self._edit(Replace(node, (first,)))
-                return Thing("tensor", node)
-            return thing
-        found = [self._read(arg.value) for arg in args]
-        kinds = {thing.kind for thing in found}
-        if kinds <= {"plain"}:
-            if name in ("get_variable", "Variable", "placeholder", "add_to_collection", "get_default_graph"):
-                raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no place in a Keras model")
-            return PLAIN
-        if first is None:
-            raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras")
-        subject = found[0]
-        if kinds <= {"labels", "plain"} and name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze",
-                                                     "expand_dims"):  # fmt: skip
-            return subject
-        if kinds <= {"labels", "plain"} and name == "one_hot" and subject.kind == "labels":
-            given = named_arguments(node, ("indices", "depth"))
-            if given is not None and set(given) <= {"indices", "depth", "dtype", "name"}:
-                return Thing("labels", node, form="onehot")
-        if kinds <= {"labels", "plain"} and name == "argmax" and subject.kind == "labels":
-            return Thing("labels", node, form=f"{self._argmax(node)} of {subject.form}")
-        if kinds <= {"tensor", "plain", "tensors"}:
-            found_tensor = self._tensor_operation(node, name, first, subject)
-            if found_tensor is not None:
-                return found_tensor
-        if kinds <= {"tensor", "reading", "plain"} and subject.kind in ("tensor", "reading") and _is_reading(name):
-            base = subject.of if subject.kind == "reading" else subject
-            assert base is not None
-            flat = name == "reshape" and len(args) == 2 and self._module.code(args[1].value) in ("[-1]", "(-1,)")
-            form = "squeezed" if name == "squeeze" or flat else name
-            if name.removeprefix("math.") == "argmax":
-                form = self._argmax(node)
-            if subject.form not in ("", "squeezed"):
-                form = f"{name} of {subject.form}"
-            return Thing("reading", node, of=base, form=form)
-        raise self._refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no known counterpart among Keras layers")
-
-    def _argmax(self, node: cst.Call) -> str:
-        """ "argmax" where it runs over the classes; the default runs over the batch."""
-        given = named_arguments(node, ("input", "axis")) or {}
-        axis = given.get("axis", given.get("dimension"))
-        over = self._module.code(axis.value) if axis is not None else "0"
-        return "argmax" if over in ("1", "-1") else f"argmax over axis {over}"
-
-    def _tensor_operation(self, node: cst.Call, name: str, first: cst.BaseExpression, subject: Thing) -> Thing | None:
-        """An operation between layers as a layer; None where it is none."""
-        layers = f"{self._tf}.keras.layers"
-        named = named_arguments(node, ("x", "y"))
-        if name in ACTIVATIONS and name not in READINGS and subject.kind == "tensor":
-            code = f"{layers}.Activation({self._quote}{ACTIVATIONS[name]}{self._quote})"
-            self._edit(Replace(node, (code, "(", first, ")")))
-            return Thing("tensor", node)
-        if name == "reshape":
-            given = named_arguments(node, ("tensor", "shape", "name")) or {}
-            shape = given.get("shape")
-            sizes = [e.value for e in shape.value.elements] if shape is not None and isinstance(
-                shape.value, cst.List | cst.Tuple) else []  # fmt: skip
-            if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in given:
-                inside = (*listed([(size,) for size in sizes[1:]]), "," if len(sizes) == 2 else "")
-                self._edit(Replace(node, (f"{layers}.Reshape((", *inside, "))(", first, ")")))
-                return Thing("tensor", node)
-            return None
-        if name == "reduce_mean" and subject.kind == "tensor":
-            given = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
-            axis = given.get("axis", given.get("reduction_indices"))
-            over = re.sub(r"\s", "", self._module.code(axis.value)).strip("()[]") if axis is not None else ""
-            # Keras refuses a tensor of another rank, so that no image is taken for something else.
-            form = {"1,2": "", "2,3": f"data_format={self._quote}channels_first{self._quote}"}.get(over)
-            if form is not None and set(given) <= {"input_tensor", "axis", "reduction_indices", "name"}:
-                self._edit(Replace(node, (f"{layers}.GlobalAveragePooling2D({form})(", first, ")")))
-                return Thing("tensor", node)
-        if name == "concat" and subject.kind == "tensors":
-            given = named_arguments(node, ("values", "axis", "name")) or {}
-            axis = given.get("axis")
-            if axis is not None and self._module.code(axis.value) != "0":
-                self._edit(Replace(node, (f"{layers}.Concatenate(axis=", axis.value, ")(", first, ")")))
-                return Thing("tensor", node)
-        if name in ("add", "multiply", "subtract") and named is not None and set(named) == {"x", "y"}:
-            operator = {"add": "+", "multiply": "*", "subtract": "-"}[name]
-            self._edit(Replace(node, ("(", named["x"].value, f" {operator} ", named["y"].value, ")")))
-            return Thing("tensor", node)
-        return None
+    if name == "reduce_mean" and isinstance(subject, Tensor):
+        given = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
+        axis = given.get("axis", given.get("reduction_indices"))
+        over = re.sub(r"\s", "", reader.module.code(axis.value)).strip("()[]") if axis is not None else ""
+        # Keras refuses a tensor of another rank, so that no image is taken for something else.
+        form = {"1,2": "", "2,3": f"data_format={reader.quote}channels_first{reader.quote}"}.get(over)
+        if form is not None and set(given) <= {"input_tensor", "axis", "reduction_indices", "name"}:
+            reader.edit(Replace(node, (f"{layers}.GlobalAveragePooling2D({form})(", first, ")")))
+            return Tensor(node)
+    if name == "concat" and isinstance(subject, Tensors):
+        given = named_arguments(node, ("values", "axis", "name")) or {}
+        axis = given.get("axis")
+        if axis is not None and reader.module.code(axis.value) != "0":
+            reader.edit(Replace(node, (f"{layers}.Concatenate(axis=", axis.value, ")(", first, ")")))
+            return Tensor(node)
+    if name in ("add", "multiply", "subtract") and named is not None and set(named) == {"x", "y"}:
+        operator = {"add": "+", "multiply": "*", "subtract": "-"}[name]
+        reader.edit(Replace(node, ("(", named["x"].value, f" {operator} ", named["y"].value, ")")))
+        return Tensor(node)
+    return None
 
 
 def _is_reading(name: str) -> bool:

@@ -1,0 +1,191 @@
+"""What an expression of a model function can stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.written import Written
+
+TRAIN, EVAL, PREDICT = "TRAIN", "EVAL", "PREDICT"
+MODES = frozenset({TRAIN, EVAL, PREDICT})
+MODE_NAMES = {TRAIN: TRAIN, EVAL: EVAL, PREDICT: PREDICT, "INFER": PREDICT}
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Python's own: numbers, texts, modules, lists of such."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """All the features."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    form: str = ""
+    """"onehot", or another operation that was done to them."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The mode that model_fn is called in."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """The dict of parameters."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """The RunConfig."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """A test of the mode."""
+
+    modes: frozenset[str]
+    """Those in which it holds."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer that is made to be called further down."""
+
+    made: cst.Call
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What a layer returns, or one of the features."""
+
+    node: cst.BaseExpression
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """A list of tensors."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is computed of the model's output, and is no part of the model."""
+
+    node: cst.BaseExpression
+    of: Tensor
+    form: str = ""
+    """"argmax", "squeezed" or another operation's name."""
+
+
+@dataclass(frozen=True)
+class Each:
+    """The losses of single samples."""
+
+    node: cst.Call
+
+
+@dataclass(frozen=True)
+class Loss:
+    code: Written
+    """The loss of Keras."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A schedule of the learning rate."""
+
+    keras: Written
+    """Its class in Keras."""
+    settings: tuple[tuple[str, Written], ...]
+    """The keywords of that class, each with its code."""
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    keras: Written
+    settings: tuple[tuple[str, Written | Rate], ...]
+
+
+@dataclass(frozen=True)
+class TrainOp:
+    """A step of the training. Of a list of them its loss is not known."""
+
+    optimizer: Optimizer | None
+    loss: Loss | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """The global step."""
+
+
+@dataclass(frozen=True)
+class Updates:
+    """The collection of operations that update moving averages."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    keras: Written
+
+
+@dataclass(frozen=True)
+class Items:
+    """A dict with some of these as its values."""
+
+    entries: tuple[tuple[str, Thing], ...]
+
+    def entry(self, name: str) -> Thing | None:
+        return next((thing for key, thing in self.entries if key == name), None)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An EstimatorSpec."""
+
+    predictions: tuple[cst.BaseExpression, Thing] | None
+    loss: Thing | None
+    train_op: Thing | None
+    metrics: Thing | None
+
+
+@dataclass(frozen=True)
+class Export:
+    """What is exported of the model beside its output."""
+
+
+@dataclass(frozen=True)
+class Several:
+    """A name that stands for other things in other modes."""
+
+    by_mode: tuple[tuple[str, Thing], ...]
+
+
+Thing = (
+    Plain | Features | Labels | Mode | Params | Config | Training | Layer | Tensor | Tensors | Reading | Each | Loss
+    | Rate | Optimizer | TrainOp | Step | Updates | Metric | Items | Spec | Export | Several
+)  # fmt: skip
+PLAIN = Plain()
+STAYS = (Plain, Tensor, Tensors, Layer)
+"""Whose statements stay in the function that builds the Keras model."""
+
+
+def within(thing: Thing, modes: frozenset[str]) -> Thing:
+    """What a thing is in these modes."""
+    if not isinstance(thing, Several):
+        return thing
+    found = list({id(one): one for mode, one in thing.by_mode if mode in modes}.values())
+    return found[0] if len(found) == 1 else thing
+
+
+def outputs_of(thing: Thing) -> Iterator[Tensor]:
+    """The tensor that a value is, or is computed from."""
+    if isinstance(thing, Reading):
+        yield thing.of
+    elif isinstance(thing, Tensor):
+        yield thing
