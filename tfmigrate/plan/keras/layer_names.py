@@ -11,7 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
@@ -22,7 +22,7 @@ _MODELS = frozenset({"keras.models.Model", "keras.models.Sequential", "keras.Mod
 
 def check(context: Context) -> Iterator[CallChange]:
     """Slashes of names become underscores; get_layer() finds a layer by either."""
-    slashes = _Slashes(context)
+    slashes = context.migration.once(_Slashes)
     for call in context.facts.module.calls:
         func = call.func
         if isinstance(func, cst.Attribute) and func.attr.value == "get_layer":
@@ -78,8 +78,8 @@ def _plain(name: cst.BaseExpression, context: Context) -> Code:
 class _Slashes:
     """Which expressions may be text with a slash in it, as far as it is followed through the program."""
 
-    def __init__(self, context: Context) -> None:
-        self._modules = tuple(context.modules.values())
+    def __init__(self, migration: Migration) -> None:
+        self._modules = tuple(migration.facts.modules.values())
         self._known: dict[cst.CSTNode, bool] = {}
 
     def may_be_in(self, node: cst.CSTNode) -> bool:
