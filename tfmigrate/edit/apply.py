@@ -123,6 +123,8 @@ class _Editor(cst.CSTTransformer):
         if isinstance(original, cst.SimpleStatementLine):
             self._pieces[original] = self._remarked(original, self._line(original, updated))  # type: ignore[arg-type]
         elif isinstance(original, cst.BaseCompoundStatement):
+            if isinstance(original, cst.FunctionDef) and not self._removed.isdisjoint(original.decorators):
+                updated = self._undecorated(original, updated)  # type: ignore[arg-type]
             self._pieces[original] = self._compound(original, updated)
         if original in self._calls:
             updated = self._arguments(self._calls[original], updated)  # type: ignore[index, arg-type]
@@ -232,6 +234,21 @@ class _Editor(cst.CSTTransformer):
         return cst.Arg(node, keyword, equal, comma=comma, star=source.star)
 
     # ---- statements ----
+
+    def _undecorated(self, original: cst.FunctionDef, updated: cst.FunctionDef) -> cst.FunctionDef:
+        """Without the decorators that go; comments at them stay, above what follows."""
+        decorators: list[cst.Decorator] = []
+        comments: list[cst.EmptyLine] = []
+        for old, new in zip(original.decorators, updated.decorators, strict=True):
+            if old in self._removed:
+                comments += [line for line in new.leading_lines if line.comment is not None]
+                if (comment := new.trailing_whitespace.comment) is not None:
+                    comments.append(cst.EmptyLine(comment=comment))
+            else:
+                decorators.append(new.with_changes(leading_lines=[*comments, *new.leading_lines]))
+                comments = []
+        below = [*comments, *updated.lines_after_decorators]
+        return updated.with_changes(decorators=decorators, lines_after_decorators=below)
 
     def _line(self, original: cst.SimpleStatementLine, updated: cst.SimpleStatementLine) -> _Pieces:
         body: list[cst.BaseSmallStatement] = []

@@ -58,9 +58,9 @@ class Insert:
 
 @dataclass(frozen=True)
 class Remove:
-    """Take a small statement out; a line or a suite left empty goes with it. Or one name of an import."""
+    """Take out a small statement, a line or suite left empty with it; or one name of an import, or a decorator."""
 
-    node: cst.BaseSmallStatement | cst.ImportAlias
+    node: cst.BaseSmallStatement | cst.ImportAlias | cst.Decorator
 
 
 @dataclass(frozen=True)

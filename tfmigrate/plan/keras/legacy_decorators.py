@@ -1,0 +1,25 @@
+"""`@interfaces.legacy_get_updates_support` on methods of one's own: keras.legacy is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Remove
+from tfmigrate.plan.names.context import Context
+from tfmigrate.understand import names
+
+_DECORATORS = "keras.legacy.interfaces.legacy_"
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """The decorators go: all that they did was to take the arguments of Keras 1, too."""
+    facts = context.facts
+    for function in facts.module.nodes:
+        for decorator in function.decorators if isinstance(function, cst.FunctionDef) else ():
+            if names.canonical(facts.symbols.get(decorator.decorator, "")).startswith(_DECORATORS):
+                message = "keras.legacy is gone; the decorator translated arguments of Keras 1, and goes"
+                yield CallChange(codes.LEGACY_DECORATORS, decorator.decorator, message, Remove(decorator))
