@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -64,7 +64,7 @@ class Lab:
         self, worlds: Sequence[tuple[World, Initial]], limits: Limits | None = None, jobs: int | None = None
     ) -> list[Run]:
         if worlds:
-            self.tell("running " + ", ".join(f"{w.role} ({w.runtime.label})" for w, _ in worlds))
+            self.tell(f"running {_named(world for world, _ in worlds)}")
         folders = [self.folder / f"{self.count + i} {_file_name(w.role)}" for i, (w, _) in enumerate(worlds)]
         self.count += len(folders)
         self.wanted += [world.role for world, _ in worlds if world.role not in self.wanted]
@@ -141,6 +141,14 @@ class Lab:
             for file in (run.stdout_path, run.stderr_path, run.trace.folder / "trace.jsonl"):
                 if file.exists():
                     shutil.copy(file, kept / file.name)
+
+
+def _named(worlds: Iterable[World]) -> str:
+    """`genuine, genuine, 1 thread (Python 3.7.16, TensorFlow 1.15.0, keras 2.3.1); migrated on Keras 3 (...)`"""
+    roles: dict[str, list[str]] = {}
+    for world in worlds:
+        roles.setdefault(world.runtime.label, []).append(world.role)
+    return "; ".join(f"{', '.join(names)} ({label})" for label, names in roles.items())
 
 
 def _python(run: Run) -> str:
