@@ -15,6 +15,8 @@ from tfmigrate.result import Cell, FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
 _COLOURS = {"rewrite": "green", "refuse": "red", "warn": "yellow", "suppressed": "dim"}
+_UNBROKEN = "\ue000"
+"""Stands for a space at which rich breaks no line; it knows none of Unicode's."""
 _LINES = 5
 """Lines of the program that are shown of one finding."""
 
@@ -41,9 +43,10 @@ def render(result: Result, settings: Settings, colour: bool | None = None, with_
 def _print(console: Console, file: FileResult, group: Sequence[Finding]) -> None:
     """What is to be said once, and below it each place with its line of the program."""
     hue = _COLOURS[group[0].action]
-    code, what = (group[0].code, f"bold {hue}"), (f"[{outcome(group[0])}]", hue)
+    code, what = (group[0].code, f"bold {hue}"), (f"[{outcome(group[0])}]".replace(" ", _UNBROKEN), hue)
     told = Text.assemble(code, f" {one_line(group[0].message)} ", what)
     for index, row in enumerate(told.wrap(console, console.width - 4)):
+        row.plain = row.plain.replace(_UNBROKEN, " ")
         console.print(Text("    " if index else "  ") + row)
     lines: dict[tuple[Cell | None, int], list[Finding]] = {}
     for finding in group:

@@ -321,7 +321,7 @@ def residuals(report: Report, shape: Shape) -> Figure:
     _label(figure, axes, labels, shape)
     axes.set_xlabel("call that predicts" if report.predicts else "optimizer step")
     axes.set_ylabel(f"relative {report.compared} difference")
-    axes.set_title("What is left between them", loc="left", fontweight="bold")
+    axes.set_title("Difference between old and new", loc="left", fontweight="bold")
     _clean(axes)
     return figure
 
