@@ -27,7 +27,7 @@ def migrated(imports: str) -> FileResult:
 def test_an_import_statement_is_one_finding() -> None:
     file = migrated("from keras.layers import Dense, Dropout, BatchNormalization, LeakyReLU\n")
     told = [(one.line, one.message) for one in file.findings if one.code == "TFM203"]
-    assert told == [(1, "keras is tensorflow.keras")]
+    assert told == [(1, "keras becomes tensorflow.keras")]
 
 
 def test_what_moved_otherwise_is_named_in_the_finding_of_its_statement() -> None:
@@ -42,7 +42,7 @@ def test_what_moved_otherwise_is_named_in_the_finding_of_its_statement() -> None
 def test_a_rule_that_says_the_same_of_many_places_is_one_line_of_the_report() -> None:
     file = migrated("from keras.layers import Dense, Dropout\nfrom keras.models import Sequential\n")
     lines = [line for line in text.render(Result((file,), 1), Settings()).splitlines() if "TFM203" in line]
-    assert lines == ["program.py:1:1: TFM203 keras is tensorflow.keras [can be rewritten] (also at 2:1)"]
+    assert lines == ["program.py:1:1: TFM203 keras becomes tensorflow.keras [can be rewritten] (also at 2:1)"]
 
 
 def test_imports_of_three_modules_that_are_one_now_become_one() -> None:

@@ -262,4 +262,4 @@ def test_an_object_whose_model_is_not_set_in_sight_is_refused() -> None:
 def test_no_compile_is_said_to_stand_in_the_scope_of_a_model_that_predicts() -> None:
     file = one("    model = multi_gpu_model(net(), gpus=2)\n    print(model.predict(rows))\n")
     (said,) = [finding.message for finding in file.findings if finding.code == "TFM001"]
-    assert said.endswith("the model built at line 28 stands in its scope")
+    assert said.endswith("the model built at line 28 goes into its scope")

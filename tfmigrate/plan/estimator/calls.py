@@ -158,7 +158,7 @@ class CallPlanner(Migration):
         else:
             result = None if _is_statement(use) else receiver
             self._first(use, [self._fit(use, receiver, text, few=few)], result, inputs, receiver)
-        self._say(codes.ESTIMATOR_CALLS, module, use.call, "train() is fit(), with as many steps")
+        self._say(codes.ESTIMATOR_CALLS, module, use.call, "train() becomes fit() with the same number of steps")
         return given["input_fn"].value, use
 
     def _counts_once(self, arg: cst.Arg | None, use: Use, trainings: list[Use]) -> None:
@@ -204,7 +204,7 @@ class CallPlanner(Migration):
             codes.ESTIMATOR_CALLS,
             module,
             use.call,
-            "train_and_evaluate() is fit(), then evaluate(); the Estimator also evaluated at checkpoints, on a timer",
+            "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, on a timer",
         )
         return trained["input_fn"].value, use
 

@@ -111,7 +111,7 @@ def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
     calls = {use.call: (use.method, code) for use, code in own}
     changes = []
     for call, (method, code) in calls.items():
-        message = f"the callback {name} divides the rate that callbacks set by `1 + decay * step`, as `decay=` did"
+        message = f"the callback {name} divides the rate by `1 + decay * step`, as `decay=` did"
         given = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
         new = (f"{name}(", *code.code, ")")
         edit = _with_callback(call, given.value if given is not None else None, new, draft.facts)

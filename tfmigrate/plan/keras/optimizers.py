@@ -351,7 +351,7 @@ def _without_decay(
         yield CallChange(codes.OPTIMIZER_DECAY, call, "`decay=0` no longer exists and did nothing")
         return
     if divided:
-        message = "`decay` is ignored by Keras 3: a callback of fit() divides the rate, which stays one that can be set"
+        message = "Keras 3 ignores `decay`: a callback lowers the rate instead, which others can still set"
         yield CallChange(codes.OPTIMIZER_DECAY, call, message)
         return
     rate = next((a for a in arguments if a.keyword in ("learning_rate", "lr")), None)

@@ -202,7 +202,7 @@ def _moves_told(moved: Iterable[tuple[str, str]], moves: Moves) -> Iterator[tupl
         else:
             others[moves.rule_of(old) or codes.MOVED_MODULES].append(f"{old} is {new}")
     if standalone:
-        yield codes.STANDALONE_KERAS, "keras is tensorflow.keras"
+        yield codes.STANDALONE_KERAS, "keras becomes tensorflow.keras"
     for code, parts in others.items():
         yield code, ", ".join(parts)
 

@@ -52,7 +52,7 @@ def story_of(wrap: Wrap, draft: Draft, facts: ProgramFacts) -> str:
     gpus = f"gpus={module.code(wrap.gpus)}" if wrap.gpus is not None else "all visible GPUs"
     models = models_of(wrap.template)
     compiled = any(use.method == "compile" and concerns(use, models, (wrap,)) for use in facts.uses)
-    scoped = f"the model {built} {'and its compile() stand' if compiled else 'stands'} in its scope"
+    scoped = f"the model {built} {'and its compile() go' if compiled else 'goes'} into its scope"
     if draft.settings.over_workers:
         return (
             f"multi_gpu_model ({gpus}) becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs "
