@@ -204,7 +204,7 @@ class CallPlanner(Migration):
             codes.ESTIMATOR_CALLS,
             module,
             use.call,
-            "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, on a timer",
+            "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, by time",
         )
         return trained["input_fn"].value, use
 
