@@ -36,6 +36,14 @@ def migrated(lines: str, head: str = HEAD) -> tuple[str, list[str]]:
         ("EarlyStopping(monitor=other + '_acc')", "EarlyStopping(monitor=other + '_accuracy')"),
         ("name = 'val_acc'\nEarlyStopping(monitor=name)", "name = 'val_accuracy'\nEarlyStopping(monitor=name)"),
         ("EarlyStopping('val_acc' if x else 'acc')", "EarlyStopping('val_accuracy' if x else 'accuracy')"),
+        (
+            "a = 'val_acc'\nb = a\nc = b\nd = c\ne = d\nf = e\nEarlyStopping(monitor=f)",
+            "a = 'val_accuracy'\nb = a\nc = b\nd = c\ne = d\nf = e\nEarlyStopping(monitor=f)",
+        ),
+        (
+            "a = 'val_acc' if x else b\nb = a\nEarlyStopping(monitor=a)",
+            "a = 'val_accuracy' if x else b\nb = a\nEarlyStopping(monitor=a)",
+        ),
     ],
 )
 def test_a_name_put_together_is_the_one_of_today(lines: str, after: str) -> None:

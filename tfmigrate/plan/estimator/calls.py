@@ -29,283 +29,302 @@ EVAL_STEPS = "100"
 LOGGING_HOOKS = frozenset({"train.LoggingTensorHook", "train.StepCounterHook"})
 
 
-class CallPlanner(Migration):
-    """Plans them one by one."""
-
-    def _use(
-        self,
-        use: Use,
-        built: Build,
-        inputs: Inputs,
-        evaluates: bool,
-        title: str,
-        trainings: list[Use],
-        home: Module,
-    ) -> tuple[cst.BaseExpression, Use] | None:
-        """Plan one call; of one that trains, returns its input_fn, which tells the shape of the features."""
-        module = use.site.frame.module
-        if use.method == "train":
-            return self._train(use, inputs, trainings)
-        if use.method == "train_and_evaluate":
-            return self._train_and_evaluate(use, built, inputs, evaluates, trainings)
-        assert isinstance(use.call.func, cst.Attribute)
-        receiver = self._receiver(use, use.call.func.value)
-        if use.method == "evaluate":
-            given = self._named(use.call, EVALUATE, module)
-            self._only(given, ("input_fn", "steps", "name", "hooks"), module)
-            self._hooks(given.get("hooks"), module, use.site.frame)
-            role = "eval" if evaluates else "alone"
-            data = inputs.dataset(given["input_fn"].value, use, role, "steps" in given, receiver)
-            text = _taken(data, given.get("steps"))
-            few = inputs.may_be_empty(use, role)
-            if (few or self._wants_step(use)) and self._target_or_first(use):
-                lines, result = self._metrics(use, receiver, text, built, few=few)
-                named = None if result is None else Written.of(result)
-                self._first(use, lines, named, inputs, receiver)
-            else:
-                arguments = (_given(text), Argument("True", "return_dict"))
-                self.edits.append((module, Arguments(use.call, arguments)))
-                if self._wants_step(use):
-                    key, step = self._step(use, receiver)
-                    added = Written.of(use.call, f" | {{{key}: ", step, "}")
-                    self.edits.append((module, Replace(use.call, added.code)))
-                self._in_scope(use, inputs, receiver)
-            self._say(codes.ESTIMATOR_CALLS, module, use.call, "evaluate() takes the dataset and returns a dict")
-            return None
-        if use.method == "predict":
-            given = self._named(use.call, PREDICT, module)
-            self._only(given, ("input_fn", "hooks", "yield_single_examples"), module)
-            self._hooks(given.get("hooks"), module, use.site.frame)
-            whole = given.get("yield_single_examples")
-            if whole is not None and not is_true(whole.value):
-                message = "predict() gives whole batches here; the function written for it gives one sample at a time"
-                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, whole.value, message, module)
-            if built.readings is None:
-                message = "the predictions are computed from more than the model's one output"
-                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-            if module is not home:
-                message = f"predictions are read here, and made in {home.path}"
-                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-            text = inputs.dataset(given["input_fn"].value, use, "predict", False, receiver)
-            readings = Insert(built.function, built.readings)
-            if (home, readings) not in self.edits:
-                self.edits.append((home, readings))
-            code = Written.of(f"{title}(", receiver, ".predict(", text, "))")
-            self.edits.append((module, Replace(use.call, code.code)))
-            self._in_scope(use, inputs, receiver)
-            self._say(
-                codes.ESTIMATOR_CALLS, module, use.call, "predict() takes the dataset; one sample is read at a time"
-            )
-            return None
-        message = f"{use.method}() of an Estimator has no known counterpart in Keras"
-        raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-
-    def _receiver(self, use: Use, node: cst.BaseExpression) -> Written:
-        receiver = Written.at(node)
-        if self.renamed is not None and use.site.frame.module is self._module and receiver.text == self.renamed[0]:
-            return Written.of(self.renamed[1])
-        return receiver
-
-    def _only(self, given: Mapping[str, cst.Arg], allowed: tuple[str, ...], module: Module) -> None:
-        for name, arg in given.items():
-            if name not in allowed and not is_none(arg.value) and not _is_empty(arg.value):
-                code = codes.ESTIMATOR_HOOK if name in ("hooks", "saving_listeners", "exporters") else (
-                    codes.ESTIMATOR_NOT_FOLLOWED)  # fmt: skip
-                raise self._refuse(code, arg.value, f"`{name}=` has no known counterpart in Keras", module)
-
-    def _hooks(self, arg: cst.Arg | None, module: Module, frame: Frame) -> None:
-        """Hooks that only log go; their statements too."""
-        if arg is None or is_none(arg.value):
-            return
-        node = arg.value
-        made = node
-        if isinstance(node, cst.Name):
-            made = self._assigned(node, module, frame) or node
-        if not isinstance(made, cst.List | cst.Tuple):
-            raise self._refuse(codes.ESTIMATOR_HOOK, node, "these hooks cannot be followed", module)
-        for element in made.elements:
-            hook = element.value
-            inner = self._assigned(hook, module, frame) if isinstance(hook, cst.Name) else hook
-            name = self._tf_name(module, inner.func) if isinstance(inner, cst.Call) else None
-            if name not in LOGGING_HOOKS:
-                raise self._refuse(
-                    codes.ESTIMATOR_HOOK,
-                    hook,
-                    f"the hook `{module.code(hook)}` has no known counterpart among Keras callbacks",
-                    module,
-                )
-            message = "this hook is dropped: Keras' progress bar shows the loss at every step"
-            self._say(codes.ESTIMATOR_LEFT_OUT, module, hook, message, "warn")
-
-    def _tf_name(self, module: Module, node: cst.BaseExpression) -> str | None:
-        name = self.facts.modules[module].symbols.get(node)
-        return names.plain(name).removeprefix("tensorflow.") if name is not None else None
-
-    def _train(self, use: Use, inputs: Inputs, trainings: list[Use]) -> tuple[cst.BaseExpression, Use]:
-        module, frame = use.site.frame.module, use.site.frame
-        assert isinstance(use.call.func, cst.Attribute)
-        given = self._named(use.call, TRAIN, module)
-        self._only(given, ("input_fn", "steps", "max_steps", "hooks"), module)
-        self._hooks(given.get("hooks"), module, frame)
-        receiver = self._receiver(use, use.call.func.value)
-        self._counts_once(given.get("max_steps"), use, trainings)
-        data = inputs.dataset(given["input_fn"].value, use, "train", True, receiver)
-        text = _taken(data, given.get("steps", given.get("max_steps")))
-        few = inputs.may_be_empty(use, "train")
-        if _is_statement(use) and not few:
-            self.edits.append((module, Arguments(use.call, (_given(text),), method="fit")))
-            self._in_scope(use, inputs, receiver)
-        else:
-            result = None if _is_statement(use) else receiver
-            self._first(use, [self._fit(use, receiver, text, few=few)], result, inputs, receiver)
-        self._say(codes.ESTIMATOR_CALLS, module, use.call, "train() becomes fit() with the same number of steps")
-        return given["input_fn"].value, use
-
-    def _counts_once(self, arg: cst.Arg | None, use: Use, trainings: list[Use]) -> None:
-        """max_steps counts from the first step ever; where there was none before, it is the number of steps."""
-        if arg is None or is_none(arg.value):
-            return
-        module = use.site.frame.module
-        again = any(isinstance(owner, cst.For | cst.While) for site in use.site.chain()
-                    for owner in site.frame.module.ancestors(site.unit))  # fmt: skip
-        if len(trainings) > 1 or again:
-            message = "max_steps counts the steps of earlier calls too; say `steps=` instead"
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, message, module)
-
-    def _train_and_evaluate(
-        self, use: Use, built: Build, inputs: Inputs, evaluates: bool, trainings: list[Use]
-    ) -> tuple[cst.BaseExpression, Use]:
-        module, frame = use.site.frame.module, use.site.frame
-        given = self._named(use.call, ("estimator", "train_spec", "eval_spec"), module)
-        if set(given) != {"estimator", "train_spec", "eval_spec"}:
-            message = "train_and_evaluate() is given other arguments than an Estimator and two specs"
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-        train = self._spec(given["train_spec"].value, "TrainSpec", use)
-        evaluation = self._spec(given["eval_spec"].value, "EvalSpec", use)
-        trained = self._named(train.node, TRAIN_SPEC, module)
-        evaluated = self._named(evaluation.node, EVAL_SPEC, module)
-        self._only(trained, ("input_fn", "max_steps", "hooks"), module)
-        self._only(evaluated, ("input_fn", "steps", "name", "hooks", "start_delay_secs", "throttle_secs"), module)
-        self._hooks(trained.get("hooks"), module, frame)
-        self._hooks(evaluated.get("hooks"), module, frame)
-        self._counts_once(trained.get("max_steps"), use, trainings)
-        receiver = self._receiver(use, given["estimator"].value)
-        text = _taken(inputs.dataset(trained["input_fn"].value, use, "train", True, receiver), trained.get("max_steps"))
+def plan_call(
+    migration: Migration,
+    use: Use,
+    built: Build,
+    inputs: Inputs,
+    evaluates: bool,
+    title: str,
+    trainings: list[Use],
+    home: Module,
+) -> tuple[cst.BaseExpression, Use] | None:
+    """Plan one call; of one that trains, returns its input_fn, which tells the shape of the features."""
+    module = use.site.frame.module
+    if use.method == "train":
+        return _train(migration, use, inputs, trainings)
+    if use.method == "train_and_evaluate":
+        return _train_and_evaluate(migration, use, built, inputs, evaluates, trainings)
+    assert isinstance(use.call.func, cst.Attribute)
+    receiver = _receiver(migration, use, use.call.func.value)
+    if use.method == "evaluate":
+        given = migration.named(use.call, EVALUATE, module)
+        _only(migration, given, ("input_fn", "steps", "name", "hooks"), module)
+        _hooks(migration, given.get("hooks"), module, use.site.frame)
         role = "eval" if evaluates else "alone"
-        steps = evaluated.get("steps")
-        limited = steps is None or not is_none(steps.value)
-        test = inputs.dataset(evaluated["input_fn"].value, use, role, limited, receiver)
-        test = Written.of(test, f".take({EVAL_STEPS})") if steps is None else _taken(test, steps)
-        fit = self._fit(use, receiver, text, few=inputs.may_be_empty(use, "train"))
-        lines, name = self._metrics(use, receiver, test, built, few=inputs.may_be_empty(use, role), bind=False)
-        result = None if name is None else Written.of(f"({name}, [])")
-        self._first(use, [fit, *lines], result, inputs, receiver)
-        self._say(
-            codes.ESTIMATOR_CALLS,
-            module,
-            use.call,
-            "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, by time",
-        )
-        return trained["input_fn"].value, use
-
-    def _first(self, use: Use, lines: list[Written], result: Written | None, inputs: Inputs, receiver: Written) -> None:
-        """Plan lines that come before a statement, with `result` in the place of the call; None: the statement goes."""
-        module, unit = use.site.frame.module, use.site.unit
-        small = only_statement(unit)
-        if small is None or not self._target_or_first(use):
-            message = f"{use.method}() stands in an expression that does more than take its result"
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-        code = Written.joined(lines, "\n").code
-        self.edits.append((module, Insert(unit, code, (unit,), scoped=inputs.needs_scope(use))))
-        self._in_scope(use, inputs, receiver)
-        if result is None or result.text == _target(use):
-            self.edits.append((module, Remove(small)))
+        data = inputs.dataset(given["input_fn"].value, use, role, "steps" in given, receiver)
+        text = _taken(data, given.get("steps"))
+        few = inputs.may_be_empty(use, role)
+        if (few or _wants_step(migration, use)) and _target_or_first(use):
+            lines, result = _metrics(migration, use, receiver, text, built, few=few)
+            named = None if result is None else Written.of(result)
+            _first(migration, use, lines, named, inputs, receiver)
         else:
-            self.edits.append((module, Replace(use.call, result.code)))
+            arguments = (_given(text), Argument("True", "return_dict"))
+            migration.edits.append((module, Arguments(use.call, arguments)))
+            if _wants_step(migration, use):
+                key, step = _step(migration, use, receiver)
+                added = Written.of(use.call, f" | {{{key}: ", step, "}")
+                migration.edits.append((module, Replace(use.call, added.code)))
+            _in_scope(migration, use, inputs, receiver)
+        migration.say(codes.ESTIMATOR_CALLS, module, use.call, "evaluate() takes the dataset and returns a dict")
+        return None
+    if use.method == "predict":
+        given = migration.named(use.call, PREDICT, module)
+        _only(migration, given, ("input_fn", "hooks", "yield_single_examples"), module)
+        _hooks(migration, given.get("hooks"), module, use.site.frame)
+        whole = given.get("yield_single_examples")
+        if whole is not None and not is_true(whole.value):
+            message = "predict() gives whole batches here; the function written for it gives one sample at a time"
+            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, whole.value, message, module)
+        if built.readings is None:
+            message = "the predictions are computed from more than the model's one output"
+            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+        if module is not home:
+            message = f"predictions are read here, and made in {home.path}"
+            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+        text = inputs.dataset(given["input_fn"].value, use, "predict", False, receiver)
+        readings = Insert(built.function, built.readings)
+        if (home, readings) not in migration.edits:
+            migration.edits.append((home, readings))
+        code = Written.of(f"{title}(", receiver, ".predict(", text, "))")
+        migration.edits.append((module, Replace(use.call, code.code)))
+        _in_scope(migration, use, inputs, receiver)
+        migration.say(
+            codes.ESTIMATOR_CALLS, module, use.call, "predict() takes the dataset; one sample is read at a time"
+        )
+        return None
+    message = f"{use.method}() of an Estimator has no known counterpart in Keras"
+    raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
 
-    def _fit(self, use: Use, receiver: Written, dataset: Written, *, few: bool) -> Written:
-        """The code that trains; `few`: as the Estimator, not at all where there are more replicas than batches."""
-        if not few:
-            return Written.of(receiver, ".fit(", dataset, ")")
-        name, indent = self._fresh(use, "train_data"), use.site.frame.module.tree.default_indent
-        head = f"if {name}.cardinality() != 0:  # with fewer batches than replicas no step is trained"
-        return Written.of(f"{name} = ", dataset, f"\n{head}\n{indent}", receiver, f".fit({name})")
 
-    def _metrics(
-        self, use: Use, receiver: Written, dataset: Written, built: Build, *, few: bool, bind: bool = True
-    ) -> tuple[list[Written], str | None]:
-        """Lines that make the dict which an Estimator's evaluate() returns, and the name that it has then: the one
-        that the call is assigned to, unless `bind` says otherwise; None where nothing reads it.
+def _receiver(migration: Migration, use: Use, node: cst.BaseExpression) -> Written:
+    receiver = Written.at(node)
+    if (
+        migration.renamed is not None
+        and use.site.frame.module is migration.module
+        and receiver.text == migration.renamed[0]
+    ):
+        return Written.of(migration.renamed[1])
+    return receiver
 
-        `few`: it was all zeros where there were more replicas than batches.
-        """
-        module = use.site.frame.module
-        name = None if _is_statement(use) else (_target(use) if bind else None) or self._fresh(use, "results")
-        bound = f"{name} = " if name is not None else ""
-        lines = [Written.of(bound, receiver, ".evaluate(", dataset, ", return_dict=True)")]
-        if few:
-            data, indent = self._fresh(use, "eval_data"), module.tree.default_indent
-            lines = [Written.of(f"{data} = ", dataset)]
-            if name is not None:
-                keys = ", ".join(quoted(key, self.drafts[module].quote) for key in ("loss", *built.metrics))
-                zeros = f"{name} = dict.fromkeys([{keys}], 0.0)  # no batch: zeros, as TensorFlow 2.9 reports"
-                lines.append(Written.of(zeros))
-            test = Written.of(bound, receiver, f".evaluate({data}, return_dict=True)")
-            lines.append(Written.of(f"if {data}.cardinality() != 0:\n{indent}", test))
-        if name is not None and (not bind or self._wants_step(use)):
-            key, step = self._step(use, receiver)
-            lines.append(Written.of(f"{name}[{key}] = ", step))
-        return lines, name
 
-    def _fresh(self, use: Use, wanted: str) -> str:
-        draft = self.drafts[use.site.frame.module]
-        return draft.scopes.fresh(wanted, draft.scope_of(use.site.frame))
+def _only(migration: Migration, given: Mapping[str, cst.Arg], allowed: tuple[str, ...], module: Module) -> None:
+    for name, arg in given.items():
+        if name not in allowed and not is_none(arg.value) and not _is_empty(arg.value):
+            code = codes.ESTIMATOR_HOOK if name in ("hooks", "saving_listeners", "exporters") else (
+                codes.ESTIMATOR_NOT_FOLLOWED)  # fmt: skip
+            raise migration.refuse(code, arg.value, f"`{name}=` has no known counterpart in Keras", module)
 
-    def _step(self, use: Use, receiver: Written) -> tuple[str, Written]:
-        """The key of the number of steps that were trained, and the code for it."""
-        quote = self.drafts[use.site.frame.module].quote
-        return quoted("global_step", quote), Written.of(receiver, ".optimizer.iterations.numpy()")
 
-    @staticmethod
-    def _target_or_first(use: Use) -> bool:
-        """Whether lines may be put before the statement of a call, for the call is the first that it does."""
-        small = only_statement(use.site.unit)
-        alone = isinstance(use.site.unit, cst.SimpleStatementLine)
-        return alone and small is not None and _is_evaluated_first(small, use.call)
+def _hooks(migration: Migration, arg: cst.Arg | None, module: Module, frame: Frame) -> None:
+    """Hooks that only log go; their statements too."""
+    if arg is None or is_none(arg.value):
+        return
+    node = arg.value
+    made = node
+    if isinstance(node, cst.Name):
+        made = migration.assigned(node, module, frame) or node
+    if not isinstance(made, cst.List | cst.Tuple):
+        raise migration.refuse(codes.ESTIMATOR_HOOK, node, "these hooks cannot be followed", module)
+    for element in made.elements:
+        hook = element.value
+        inner = migration.assigned(hook, module, frame) if isinstance(hook, cst.Name) else hook
+        name = _tf_name(migration, module, inner.func) if isinstance(inner, cst.Call) else None
+        if name not in LOGGING_HOOKS:
+            raise migration.refuse(
+                codes.ESTIMATOR_HOOK,
+                hook,
+                f"the hook `{module.code(hook)}` has no known counterpart among Keras callbacks",
+                module,
+            )
+        message = "this hook is dropped: Keras' progress bar shows the loss at every step"
+        migration.say(codes.ESTIMATOR_LEFT_OUT, module, hook, message, "warn")
 
-    def _wants_step(self, use: Use) -> bool:
-        """Whether the number of steps may be read of what evaluate() returned."""
-        module, unit = use.site.frame.module, use.site.unit
-        if _is_statement(use):
-            return False
-        name = _target(use)
-        if name is not None and (module, name) not in self.facts.exported:
-            draft = self.drafts[module]
-            mentions = draft.scopes.of_variable(name, draft.scope_of(use.site.frame))
-            keys = dict(_keys_read(module.tree))
-            return any(not mention.binds and keys.get(mention.node) in (None, "global_step") for mention in mentions)
-        return dict(_keys_read(unit)).get(use.call) in (None, "global_step")
 
-    def _spec(self, node: cst.BaseExpression, name: str, use: Use) -> EstimatorPart:
-        module = use.site.frame.module
-        value = self._value(module, node)
-        if not isinstance(value, EstimatorPart) or value.name != name or value.site.frame is not use.site.frame:
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is not made beside it", module)
-        if isinstance(node, cst.Name):
-            if self._assigned(node, module, use.site.frame) is not value.node:
-                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is used elsewhere too", module)
-        return value
+def _tf_name(migration: Migration, module: Module, node: cst.BaseExpression) -> str | None:
+    name = migration.facts.modules[module].symbols.get(node)
+    return names.plain(name).removeprefix("tensorflow.") if name is not None else None
 
-    def _in_scope(self, use: Use, inputs: Inputs, receiver: Written) -> None:
-        """A call whose input function asks for the strategy stands in its scope."""
-        if inputs.needs_scope(use):
-            context = Written.of(self._context(use, receiver), ".scope()")
-            self.scoped.append((use.site.frame.module, use.site.unit, context))
 
-    def _context(self, use: Use, receiver: Written) -> Written:
-        if use.site.frame is self._frame:
-            return Written.of(self.strategy)
-        return Written.of(receiver, ".distribute_strategy")
+def _train(migration: Migration, use: Use, inputs: Inputs, trainings: list[Use]) -> tuple[cst.BaseExpression, Use]:
+    module, frame = use.site.frame.module, use.site.frame
+    assert isinstance(use.call.func, cst.Attribute)
+    given = migration.named(use.call, TRAIN, module)
+    _only(migration, given, ("input_fn", "steps", "max_steps", "hooks"), module)
+    _hooks(migration, given.get("hooks"), module, frame)
+    receiver = _receiver(migration, use, use.call.func.value)
+    _counts_once(migration, given.get("max_steps"), use, trainings)
+    data = inputs.dataset(given["input_fn"].value, use, "train", True, receiver)
+    text = _taken(data, given.get("steps", given.get("max_steps")))
+    few = inputs.may_be_empty(use, "train")
+    if _is_statement(use) and not few:
+        migration.edits.append((module, Arguments(use.call, (_given(text),), method="fit")))
+        _in_scope(migration, use, inputs, receiver)
+    else:
+        result = None if _is_statement(use) else receiver
+        _first(migration, use, [_fit(migration, use, receiver, text, few=few)], result, inputs, receiver)
+    migration.say(codes.ESTIMATOR_CALLS, module, use.call, "train() becomes fit() with the same number of steps")
+    return given["input_fn"].value, use
+
+
+def _counts_once(migration: Migration, arg: cst.Arg | None, use: Use, trainings: list[Use]) -> None:
+    """max_steps counts from the first step ever; where there was none before, it is the number of steps."""
+    if arg is None or is_none(arg.value):
+        return
+    module = use.site.frame.module
+    again = any(isinstance(owner, cst.For | cst.While) for site in use.site.chain()
+                for owner in site.frame.module.ancestors(site.unit))  # fmt: skip
+    if len(trainings) > 1 or again:
+        message = "max_steps counts the steps of earlier calls too; say `steps=` instead"
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, message, module)
+
+
+def _train_and_evaluate(
+    migration: Migration, use: Use, built: Build, inputs: Inputs, evaluates: bool, trainings: list[Use]
+) -> tuple[cst.BaseExpression, Use]:
+    module, frame = use.site.frame.module, use.site.frame
+    given = migration.named(use.call, ("estimator", "train_spec", "eval_spec"), module)
+    if set(given) != {"estimator", "train_spec", "eval_spec"}:
+        message = "train_and_evaluate() is given other arguments than an Estimator and two specs"
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+    train = _spec(migration, given["train_spec"].value, "TrainSpec", use)
+    evaluation = _spec(migration, given["eval_spec"].value, "EvalSpec", use)
+    trained = migration.named(train.node, TRAIN_SPEC, module)
+    evaluated = migration.named(evaluation.node, EVAL_SPEC, module)
+    _only(migration, trained, ("input_fn", "max_steps", "hooks"), module)
+    _only(migration, evaluated, ("input_fn", "steps", "name", "hooks", "start_delay_secs", "throttle_secs"), module)
+    _hooks(migration, trained.get("hooks"), module, frame)
+    _hooks(migration, evaluated.get("hooks"), module, frame)
+    _counts_once(migration, trained.get("max_steps"), use, trainings)
+    receiver = _receiver(migration, use, given["estimator"].value)
+    text = _taken(inputs.dataset(trained["input_fn"].value, use, "train", True, receiver), trained.get("max_steps"))
+    role = "eval" if evaluates else "alone"
+    steps = evaluated.get("steps")
+    limited = steps is None or not is_none(steps.value)
+    test = inputs.dataset(evaluated["input_fn"].value, use, role, limited, receiver)
+    test = Written.of(test, f".take({EVAL_STEPS})") if steps is None else _taken(test, steps)
+    fit = _fit(migration, use, receiver, text, few=inputs.may_be_empty(use, "train"))
+    lines, name = _metrics(migration, use, receiver, test, built, few=inputs.may_be_empty(use, role), bind=False)
+    result = None if name is None else Written.of(f"({name}, [])")
+    _first(migration, use, [fit, *lines], result, inputs, receiver)
+    migration.say(
+        codes.ESTIMATOR_CALLS,
+        module,
+        use.call,
+        "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, by time",
+    )
+    return trained["input_fn"].value, use
+
+
+def _first(
+    migration: Migration, use: Use, lines: list[Written], result: Written | None, inputs: Inputs, receiver: Written
+) -> None:
+    """Plan lines that come before a statement, with `result` in the place of the call; None: the statement goes."""
+    module, unit = use.site.frame.module, use.site.unit
+    small = only_statement(unit)
+    if small is None or not _target_or_first(use):
+        message = f"{use.method}() stands in an expression that does more than take its result"
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+    code = Written.joined(lines, "\n").code
+    migration.edits.append((module, Insert(unit, code, (unit,), scoped=inputs.needs_scope(use))))
+    _in_scope(migration, use, inputs, receiver)
+    if result is None or result.text == _target(use):
+        migration.edits.append((module, Remove(small)))
+    else:
+        migration.edits.append((module, Replace(use.call, result.code)))
+
+
+def _fit(migration: Migration, use: Use, receiver: Written, dataset: Written, *, few: bool) -> Written:
+    """The code that trains; `few`: as the Estimator, not at all where there are more replicas than batches."""
+    if not few:
+        return Written.of(receiver, ".fit(", dataset, ")")
+    name, indent = _fresh(migration, use, "train_data"), use.site.frame.module.tree.default_indent
+    head = f"if {name}.cardinality() != 0:  # with fewer batches than replicas no step is trained"
+    return Written.of(f"{name} = ", dataset, f"\n{head}\n{indent}", receiver, f".fit({name})")
+
+
+def _metrics(
+    migration: Migration, use: Use, receiver: Written, dataset: Written, built: Build, *, few: bool, bind: bool = True
+) -> tuple[list[Written], str | None]:
+    """Lines that make the dict which an Estimator's evaluate() returns, and the name that it has then: the one
+    that the call is assigned to, unless `bind` says otherwise; None where nothing reads it.
+
+    `few`: it was all zeros where there were more replicas than batches.
+    """
+    module = use.site.frame.module
+    name = None if _is_statement(use) else (_target(use) if bind else None) or _fresh(migration, use, "results")
+    bound = f"{name} = " if name is not None else ""
+    lines = [Written.of(bound, receiver, ".evaluate(", dataset, ", return_dict=True)")]
+    if few:
+        data, indent = _fresh(migration, use, "eval_data"), module.tree.default_indent
+        lines = [Written.of(f"{data} = ", dataset)]
+        if name is not None:
+            keys = ", ".join(quoted(key, migration.drafts[module].quote) for key in ("loss", *built.metrics))
+            zeros = f"{name} = dict.fromkeys([{keys}], 0.0)  # no batch: zeros, as TensorFlow 2.9 reports"
+            lines.append(Written.of(zeros))
+        test = Written.of(bound, receiver, f".evaluate({data}, return_dict=True)")
+        lines.append(Written.of(f"if {data}.cardinality() != 0:\n{indent}", test))
+    if name is not None and (not bind or _wants_step(migration, use)):
+        key, step = _step(migration, use, receiver)
+        lines.append(Written.of(f"{name}[{key}] = ", step))
+    return lines, name
+
+
+def _fresh(migration: Migration, use: Use, wanted: str) -> str:
+    draft = migration.drafts[use.site.frame.module]
+    return draft.scopes.fresh(wanted, draft.scope_of(use.site.frame))
+
+
+def _step(migration: Migration, use: Use, receiver: Written) -> tuple[str, Written]:
+    """The key of the number of steps that were trained, and the code for it."""
+    quote = migration.drafts[use.site.frame.module].quote
+    return quoted("global_step", quote), Written.of(receiver, ".optimizer.iterations.numpy()")
+
+
+def _target_or_first(use: Use) -> bool:
+    """Whether lines may be put before the statement of a call, for the call is the first that it does."""
+    small = only_statement(use.site.unit)
+    alone = isinstance(use.site.unit, cst.SimpleStatementLine)
+    return alone and small is not None and _is_evaluated_first(small, use.call)
+
+
+def _wants_step(migration: Migration, use: Use) -> bool:
+    """Whether the number of steps may be read of what evaluate() returned."""
+    module, unit = use.site.frame.module, use.site.unit
+    if _is_statement(use):
+        return False
+    name = _target(use)
+    if name is not None and (module, name) not in migration.facts.exported:
+        draft = migration.drafts[module]
+        mentions = draft.scopes.of_variable(name, draft.scope_of(use.site.frame))
+        keys = dict(_keys_read(module.tree))
+        return any(not mention.binds and keys.get(mention.node) in (None, "global_step") for mention in mentions)
+    return dict(_keys_read(unit)).get(use.call) in (None, "global_step")
+
+
+def _spec(migration: Migration, node: cst.BaseExpression, name: str, use: Use) -> EstimatorPart:
+    module = use.site.frame.module
+    value = migration.value(module, node)
+    if not isinstance(value, EstimatorPart) or value.name != name or value.site.frame is not use.site.frame:
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is not made beside it", module)
+    if isinstance(node, cst.Name):
+        if migration.assigned(node, module, use.site.frame) is not value.node:
+            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is used elsewhere too", module)
+    return value
+
+
+def _in_scope(migration: Migration, use: Use, inputs: Inputs, receiver: Written) -> None:
+    """A call whose input function asks for the strategy stands in its scope."""
+    if inputs.needs_scope(use):
+        context = Written.of(_context(migration, use, receiver), ".scope()")
+        migration.scoped.append((use.site.frame.module, use.site.unit, context))
+
+
+def _context(migration: Migration, use: Use, receiver: Written) -> Written:
+    if use.site.frame is migration.frame:
+        return Written.of(migration.strategy)
+    return Written.of(receiver, ".distribute_strategy")
 
 
 def _taken(data: Written, steps: cst.Arg | None) -> Written:

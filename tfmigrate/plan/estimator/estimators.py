@@ -15,13 +15,13 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import has_stars, is_none, keywords
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove, Replace, Scope
-from tfmigrate.plan.estimator.calls import CallPlanner
+from tfmigrate.plan.estimator.calls import plan_call
 from tfmigrate.plan.estimator.inputs import Inputs
-from tfmigrate.plan.estimator.migration import ESTIMATOR
+from tfmigrate.plan.estimator.migration import ESTIMATOR, Migration
 from tfmigrate.plan.estimator.model import build
 from tfmigrate.plan.estimator.names import modernised, only_compat_import
 from tfmigrate.plan.estimator.reader import Build, Unconvertible
-from tfmigrate.plan.estimator.strategy import StrategyReader
+from tfmigrate.plan.estimator.strategy import name_where_made, strategy_of
 from tfmigrate.plan.names.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.plan.written import Code, Written, listed
@@ -169,22 +169,22 @@ def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None
                 draft.say(codes.ESTIMATOR_NOT_FOLLOWED, part.node, message, "refuse")
 
 
-class _Whole(StrategyReader, CallPlanner):
+class _Whole(Migration):
     """Plans an Estimator whole, or not at all."""
 
     def run(self) -> set[Module]:
         """Plan it; returns the modules that change."""
-        draft, call = self._draft, self._call
+        draft, call = self.draft, self.call
         if not draft.settings.wants(codes.ESTIMATOR):
             return set()
         try:
-            strategy = self._strategy()
+            strategy = strategy_of(self)
             if strategy is None:
                 _say_alone(draft, call)
                 return set()
             self._plan(strategy)
         except Unconvertible as problem:
-            if self.drafts[self._module].wanted(codes.ESTIMATOR, call):
+            if self.drafts[self.module].wanted(codes.ESTIMATOR, call):
                 message = f"this Estimator stays: {problem.message}"
                 self.drafts[problem.module].say(problem.code, problem.node, message, "refuse")
             return set()
@@ -206,60 +206,60 @@ class _Whole(StrategyReader, CallPlanner):
         for module, edit in self.edits:
             if edit not in self.drafts[module].edits:
                 self.drafts[module].edits.append(edit)
-        trainings = tuple(use for use in self._uses() if use.method in TRAINS)
-        self.gone.append(OfEstimator(strategy, trainings, self._line))
+        trainings = tuple(use for use in self.uses() if use.method in TRAINS)
+        self.gone.append(OfEstimator(strategy, trainings, self.line))
         return {module for module, _ in self.edits}
 
     def _plan(self, strategy: StrategyObject) -> None:
-        config = self._config()
+        config = self.config()
         assert config is not None
-        given = self._named(self._call, ESTIMATOR, self._module)
+        given = self.named(self.call, ESTIMATOR, self.module)
         if "warm_start_from" in given:
-            raise self._refuse(
+            raise self.refuse(
                 codes.ESTIMATOR_NOT_FOLLOWED, given["warm_start_from"].value, "it starts from a checkpoint"
             )
         if "model_fn" not in given:
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "it has no model_fn")
-        uses = self._uses()
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "it has no model_fn")
+        uses = self.uses()
         trainings = [use for use in uses if use.method in TRAINS]
         if not trainings:
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "no call that trains it was found")
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "no call that trains it was found")
         self._trained_before_it_is_read(uses, trainings)
         self._escapes({use.call for use in uses})
-        scope = self.strategy = self._scope_of(config, strategy)
-        function = self._value(self._module, given["model_fn"].value)
+        scope = self.strategy = name_where_made(self, config, strategy)
+        function = self.value(self.module, given["model_fn"].value)
         if not isinstance(function, FunctionValue) or not isinstance(function.node, cst.FunctionDef) or function.owner:
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, given["model_fn"].value, "its model_fn cannot be followed")
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, given["model_fn"].value, "its model_fn cannot be followed")
         home = self.drafts[function.module]
         title = home.scopes.fresh("predictions_of", home.scopes.module)
         built = build(self.facts, function.module, function.node, home.tf, home.quote, title)
         self._used_once(built)
         self.edits.extend(built.edits)
-        self._say(
+        self.say(
             codes.MODEL_FUNCTION,
             function.module,
             function.node,
             f"{function.node.name.value} returns a compiled Keras model",
         )
         for node, message in built.notes:
-            self._say(codes.ESTIMATOR_LEFT_OUT, function.module, node, message, "warn")
-        inputs = Inputs(self.facts, self.drafts, strategy, scope, self._frame, optional=self._optional)
+            self.say(codes.ESTIMATOR_LEFT_OUT, function.module, node, message, "warn")
+        inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, optional=self.optional)
         self._rename()
         evaluates = "eval_distribute" in keywords(config.node) and not is_none(
             keywords(config.node)["eval_distribute"].value
         )
-        planned = [self._use(use, built, inputs, evaluates, title, trainings, function.module) for use in uses]
+        planned = [plan_call(self, use, built, inputs, evaluates, title, trainings, function.module) for use in uses]
         first = next(one for one in planned if one is not None)
         self._construct(given, built, inputs, first, scope, config)
         self.edits.extend(inputs.edits())
         for module, node, message in inputs.notes():
-            self._say(codes.REPLICA_BATCH, module, node, message)
+            self.say(codes.REPLICA_BATCH, module, node, message)
         self._settings(config, given)
         count = f"{len(built.functions)} function(s)" if len(built.functions) > 1 else "its model function"
-        self._say(
+        self.say(
             codes.ESTIMATOR,
-            self._module,
-            self._call,
+            self.module,
+            self.call,
             f"the Estimator becomes a Keras model, made by {count} under the MirroredStrategy",
         )
 
@@ -269,7 +269,7 @@ class _Whole(StrategyReader, CallPlanner):
         for use in uses:
             if use not in trainings and not any(own <= _conditions(use) for own in conditions):
                 message = f"{use.method}() also runs where train() did not, and read a checkpoint then"
-                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
+                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
 
     def _escapes(self, handled: set[cst.Call]) -> None:
         """Refuse where the Estimator goes to something that is not followed."""
@@ -280,7 +280,7 @@ class _Whole(StrategyReader, CallPlanner):
                         continue
                     for arg in node.args:
                         if any(option in self.parts for option in facts.options(arg.value)):
-                            raise self._refuse(
+                            raise self.refuse(
                                 codes.ESTIMATOR_NOT_FOLLOWED, node, "it is passed on to something not followed", module
                             )
         for module, facts in self.facts.modules.items():
@@ -289,7 +289,7 @@ class _Whole(StrategyReader, CallPlanner):
                 if isinstance(node, cst.Attribute) and node not in called:
                     if any(option in self.parts for option in facts.options(node.value)):
                         message = f"`{module.code(node)}` has no counterpart on a Keras model"
-                        raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+                        raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
 
     def _used_once(self, built: Build) -> None:
         """A function that is rewritten may have no other caller."""
@@ -303,20 +303,20 @@ class _Whole(StrategyReader, CallPlanner):
                         value = facts.values.get(part)
                         if isinstance(value, FunctionValue) and value.node in nodes.values():
                             message = f"{module.code(part)} is used here too, as a function of TensorFlow 1"
-                            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+                            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
 
     def _rename(self) -> None:
         """`estimator = ...` is a model from now on, by name too, where every mention of the name is known."""
-        line = self._unit
+        line = self.unit
         if not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign):
             return
         target = line.body[0].targets[0].target
-        if not isinstance(target, cst.Name) or line.body[0].value is not self._call:
+        if not isinstance(target, cst.Name) or line.body[0].value is not self.call:
             return
-        draft = self._draft
-        scope = draft.scope_of(self._frame)
+        draft = self.draft
+        scope = draft.scope_of(self.frame)
         mentions = draft.scopes.of_variable(target.value, scope)
-        exported = (self._module, target.value) in self.facts.exported
+        exported = (self.module, target.value) in self.facts.exported
         if exported or sum(mention.binds for mention in mentions) != 1:
             return
         new = draft.scopes.fresh("model", scope)
@@ -324,7 +324,7 @@ class _Whole(StrategyReader, CallPlanner):
             return
         for mention in mentions:
             if isinstance(mention.node, cst.Name):
-                self.edits.append((self._module, Replace(mention.node, new)))
+                self.edits.append((self.module, Replace(mention.node, new)))
         self.renamed = (target.value, new)
 
     def _construct(
@@ -337,9 +337,9 @@ class _Whole(StrategyReader, CallPlanner):
         config: EstimatorPart,
     ) -> None:
         node, use = first
-        dataset = inputs.before(node, use.site, self._frame, self._unit)
+        dataset = inputs.before(node, use.site, self.frame, self.unit)
         if dataset is None:
-            raise self._refuse(
+            raise self.refuse(
                 codes.ESTIMATOR_NOT_FOLLOWED,
                 node,
                 "what the model is trained on, and so its features' shape, is not known where the Estimator is made",
@@ -348,16 +348,16 @@ class _Whole(StrategyReader, CallPlanner):
         arguments: list[Code] = [(*dataset.code, ".element_spec[0]")]
         if "params" in built.parameters:
             if "params" not in given:
-                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, self._call, "model_fn takes params, and gets none")
+                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "model_fn takes params, and gets none")
             arguments.append((given["params"].value,))
         code = (given["model_fn"].value, "(", *listed(arguments), ")")
-        self.edits.append((self._module, Replace(self._call, code)))
-        self.scoped.append((self._module, self._unit, Written.of(f"{scope}.scope()")))
+        self.edits.append((self.module, Replace(self.call, code)))
+        self.scoped.append((self.module, self.unit, Written.of(f"{scope}.scope()")))
         self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
         arg = given["config"].value
         if isinstance(arg, cst.Name):
-            if self._assigned(arg, self._module, self._frame) is not config.node:
-                raise self._refuse(
+            if self.assigned(arg, self.module, self.frame) is not config.node:
+                raise self.refuse(
                     codes.ESTIMATOR_NOT_FOLLOWED,
                     arg,
                     "its RunConfig is not made by a plain assignment, or is used elsewhere",
@@ -367,17 +367,17 @@ class _Whole(StrategyReader, CallPlanner):
         module = config.site.frame.module
         for name, arg in (*keywords(config.node).items(), *given.items()):
             if name in CHECKPOINT_SETTINGS and not is_none(arg.value):
-                where = module if arg in config.node.args else self._module
+                where = module if arg in config.node.args else self.module
                 message = (
                     f"`{name}=`: the Estimator wrote and restored checkpoints by itself; add the callback "
                     "BackupAndRestore or ModelCheckpoint where that is wanted"
                 )
-                self._say(codes.ESTIMATOR_LEFT_OUT, where, arg.value, message, "warn")
+                self.say(codes.ESTIMATOR_LEFT_OUT, where, arg.value, message, "warn")
             elif name == "tf_random_seed":
                 message = "`tf_random_seed=`: call tf.keras.utils.set_random_seed() instead"
-                self._say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
+                self.say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
             elif arg in config.node.args and name not in SILENT_SETTINGS | {"train_distribute", "eval_distribute"}:
-                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"`{name}=` of its RunConfig", module)
+                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"`{name}=` of its RunConfig", module)
 
 
 def _conditions(use: Use) -> frozenset[tuple[cst.CSTNode, cst.CSTNode]]:

@@ -49,47 +49,47 @@ class Migration:
     """Units that stand in a scope, and in which."""
     gone: list[OfEstimator] = field(default_factory=list)
     """Its strategy, once it is planned whole."""
-    _optional: bool = False
+    optional: bool = False
     """Whether it trained on one device under some condition."""
-    _line: tuple[str, Insert] | None = None
+    line: tuple[str, Insert] | None = None
     """The name of a strategy that had none, and the line that makes it."""
 
     @property
-    def _call(self) -> cst.Call:
+    def call(self) -> cst.Call:
         return self.parts[0].node
 
     @property
-    def _module(self) -> Module:
+    def module(self) -> Module:
         return self.parts[0].site.frame.module
 
     @property
-    def _frame(self) -> Frame:
+    def frame(self) -> Frame:
         return self.parts[0].site.frame
 
     @property
-    def _unit(self) -> Unit:
+    def unit(self) -> Unit:
         return self.parts[0].site.unit
 
     @property
-    def _draft(self) -> Draft:
-        return self.drafts[self._module]
+    def draft(self) -> Draft:
+        return self.drafts[self.module]
 
-    def _refuse(self, code: str, node: cst.CSTNode, message: str, module: Module | None = None) -> Unconvertible:
-        return Unconvertible(code, module or self._module, node, message)
+    def refuse(self, code: str, node: cst.CSTNode, message: str, module: Module | None = None) -> Unconvertible:
+        return Unconvertible(code, module or self.module, node, message)
 
-    def _say(self, code: str, module: Module, node: cst.CSTNode, message: str, action: Action = "rewrite") -> None:
+    def say(self, code: str, module: Module, node: cst.CSTNode, message: str, action: Action = "rewrite") -> None:
         self.said.append(Said(code, module, node, message, action))
 
-    def _value(self, module: Module, node: cst.BaseExpression) -> Value | None:
+    def value(self, module: Module, node: cst.BaseExpression) -> Value | None:
         return self.facts.modules[module].values.get(node)
 
-    def _named(self, call: cst.Call, parameters: tuple[str, ...], module: Module) -> dict[str, cst.Arg]:
+    def named(self, call: cst.Call, parameters: tuple[str, ...], module: Module) -> dict[str, cst.Arg]:
         given = named_arguments(call, parameters)
         if given is None or has_stars(call):
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, call, "its arguments cannot be read", module)
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, call, "its arguments cannot be read", module)
         return given
 
-    def _assigned(self, name: cst.Name, module: Module, frame: Frame) -> cst.BaseExpression | None:
+    def assigned(self, name: cst.Name, module: Module, frame: Frame) -> cst.BaseExpression | None:
         """What a name stands for that is bound once and read here alone; its statement goes."""
         draft = self.drafts[module]
         mentions = draft.scopes.of_variable(name.value, draft.scope_of(frame))
@@ -102,26 +102,26 @@ class Migration:
         self.edits.append((module, Remove(small)))
         return small.value
 
-    def _config(self) -> EstimatorPart | None:
+    def config(self) -> EstimatorPart | None:
         """The RunConfig of the Estimator; None where it has none."""
-        given = self._named(self._call, ESTIMATOR, self._module)
+        given = self.named(self.call, ESTIMATOR, self.module)
         arg = given.get("config")
         if arg is None or is_none(arg.value):
             return None
-        value = self._value(self._module, arg.value)
+        value = self.value(self.module, arg.value)
         found = options(value) if value is not None else frozenset()
         configs = [option for option in found if isinstance(option, EstimatorPart) and option.name == "RunConfig"]
         if len(configs) != 1 or len(found) != 1:
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig cannot be followed")
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig cannot be followed")
         return configs[0]
 
-    def _uses(self) -> list[Use]:
+    def uses(self) -> list[Use]:
         found = []
         for use in self.facts.estimator_uses:
             mine = [option for option in options(use.receiver) if option in self.parts]
             if mine:
                 if len(options(use.receiver)) != len(mine):
-                    raise self._refuse(
+                    raise self.refuse(
                         codes.ESTIMATOR_NOT_FOLLOWED, use.call, "this may be another Estimator", use.site.frame.module
                     )
                 found.append(use)

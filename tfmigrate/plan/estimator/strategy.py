@@ -19,132 +19,133 @@ COUNTS = ("num_gpus", "num_gpus_per_worker")
 """How tf.contrib's MirroredStrategy was told to take the first so many GPUs."""
 
 
-class StrategyReader(Migration):
-    """Follows it, and has it made as TensorFlow 2 makes it."""
+def strategy_of(migration: Migration) -> StrategyObject | None:
+    """The strategy that it trains under; None where it trains on one device."""
+    config = migration.config()
+    if config is None:
+        return None
+    module = config.site.frame.module
+    given = keywords(config.node)
+    if has_stars(config.node):
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, config.node, "its RunConfig cannot be read", module)
+    if "train_distribute" not in given or is_none(given["train_distribute"].value):
+        if "experimental_distribute" in given:
+            node = given["experimental_distribute"].value
+            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "a DistributeConfig is not followed", module)
+        return None
+    return _mirrored(migration, config, given["train_distribute"].value)
 
-    def _strategy(self) -> StrategyObject | None:
-        """The strategy that it trains under; None where it trains on one device."""
-        config = self._config()
-        if config is None:
-            return None
-        module = config.site.frame.module
-        given = keywords(config.node)
-        if has_stars(config.node):
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, config.node, "its RunConfig cannot be read", module)
-        if "train_distribute" not in given or is_none(given["train_distribute"].value):
-            if "experimental_distribute" in given:
-                node = given["experimental_distribute"].value
-                raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "a DistributeConfig is not followed", module)
-            return None
-        return self._mirrored(config, given["train_distribute"].value)
 
-    def _mirrored(self, config: EstimatorPart, node: cst.BaseExpression) -> StrategyObject:
-        module = config.site.frame.module
-        known = [self._value(module, arm) for arm in _arms_of(node)]
-        found = frozenset(option for value in known if value is not None for option in options(value))
-        strategies = [option for option in found if isinstance(option, StrategyObject)]
-        if len(strategies) == 1 and strategies[0].name == "MirroredStrategy":
-            if found == set(strategies):
-                return strategies[0]
-            if found == {strategies[0], Literal(None)} and self._none_is_default(config, node, strategies[0]):
-                self._optional = True
-                return strategies[0]
-        message = "its strategy is not, or not always, a MirroredStrategy"
-        if len(found) == len(strategies) == 1:
-            message = f"it trains under a {strategies[0].name}, and only MirroredStrategy is followed"
-        raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpression) -> StrategyObject:
+    module = config.site.frame.module
+    known = [migration.value(module, arm) for arm in _arms_of(node)]
+    found = frozenset(option for value in known if value is not None for option in options(value))
+    strategies = [option for option in found if isinstance(option, StrategyObject)]
+    if len(strategies) == 1 and strategies[0].name == "MirroredStrategy":
+        if found == set(strategies):
+            return strategies[0]
+        if found == {strategies[0], Literal(None)} and _none_is_default(migration, config, node, strategies[0]):
+            migration.optional = True
+            return strategies[0]
+    message = "its strategy is not, or not always, a MirroredStrategy"
+    if len(found) == len(strategies) == 1:
+        message = f"it trains under a {strategies[0].name}, and only MirroredStrategy is followed"
+    raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
 
-    def _none_is_default(self, config: EstimatorPart, node: cst.BaseExpression, strategy: StrategyObject) -> bool:
-        """Where a RunConfig may be given None instead of the strategy, the default strategy stands for that: one
-        device, as None was. Plans it; False where something else reads that None."""
-        module = config.site.frame.module
-        draft = self.drafts[module]
-        if strategy.site.frame is not config.site.frame:
+
+def _none_is_default(
+    migration: Migration, config: EstimatorPart, node: cst.BaseExpression, strategy: StrategyObject
+) -> bool:
+    """Where a RunConfig may be given None instead of the strategy, the default strategy stands for that: one
+    device, as None was. Plans it; False where something else reads that None."""
+    module = config.site.frame.module
+    draft = migration.drafts[module]
+    if strategy.site.frame is not config.site.frame:
+        return False
+    values = [node]
+    if isinstance(node, cst.Name):
+        given = set(walk(config.node))
+        mentions = draft.scopes.of_variable(node.value, draft.scope_of(config.site.frame))
+        if not all(mention.binds or mention.node in given for mention in mentions):
             return False
-        values = [node]
-        if isinstance(node, cst.Name):
-            given = set(walk(config.node))
-            mentions = draft.scopes.of_variable(node.value, draft.scope_of(config.site.frame))
-            if not all(mention.binds or mention.node in given for mention in mentions):
-                return False
-            made = [sole_assignment(mention) for mention in mentions if mention.binds]
-            values = [assignment.value for assignment in made if assignment is not None]
-            if len(values) != len(made):
-                return False
-        for value in values:
-            arms = _arms_of(value)
-            if not all(is_none(arm) or arm is strategy.node for arm in arms):
-                return False
+        made = [sole_assignment(mention) for mention in mentions if mention.binds]
+        values = [assignment.value for assignment in made if assignment is not None]
+        if len(values) != len(made):
+            return False
+    for value in values:
+        arms = _arms_of(value)
+        if not all(is_none(arm) or arm is strategy.node for arm in arms):
+            return False
+        default = f"{draft.tf}.distribute.get_strategy()"
+        migration.edits.extend((module, Replace(arm, default)) for arm in arms if is_none(arm))
+    return True
+
+
+def name_where_made(migration: Migration, config: EstimatorPart, strategy: StrategyObject) -> str:
+    """The name of the strategy where the Estimator is made; a strategy without a name gets one."""
+    made = _own_strategy(migration, strategy)
+    node = keywords(config.node)["train_distribute"].value
+    frame = config.site.frame
+    if isinstance(node, cst.Name):
+        carrier = Carrier(migration.drafts)
+        if frame is migration.frame:
+            return node.value
+        carried = carrier.carried(node, config.site, migration.frame, migration.unit)
+        if carried is not None and carried.text.isidentifier():
+            return carried.text
+    if strategy.node in _arms_of(node) and frame is migration.frame:
+        draft = migration.draft
+        name = draft.scopes.fresh("strategy", draft.scope_of(frame))
+        if isinstance(node, cst.IfExp):
             default = f"{draft.tf}.distribute.get_strategy()"
-            self.edits.extend((module, Replace(arm, default)) for arm in arms if is_none(arm))
-        return True
+            body, orelse = (made if arm is strategy.node else default for arm in (node.body, node.orelse))
+            made = Written.of(body, " if ", node.test, " else ", orelse)
+        migration.line = name, Insert(migration.unit, (f"{name} = ", *made.code))
+        migration.edits.append((migration.module, migration.line[1]))
+        return name
+    raise migration.refuse(
+        codes.ESTIMATOR_NOT_FOLLOWED,
+        node,
+        "its strategy has no name where the Estimator is made",
+        config.site.frame.module,
+    )
 
-    def _scope_of(self, config: EstimatorPart, strategy: StrategyObject) -> str:
-        """The name of the strategy where the Estimator is made; a strategy without a name gets one."""
-        made = self._own_strategy(strategy)
-        node = keywords(config.node)["train_distribute"].value
-        frame = config.site.frame
-        if isinstance(node, cst.Name):
-            carrier = Carrier(self.drafts)
-            if frame is self._frame:
-                return node.value
-            carried = carrier.carried(node, config.site, self._frame, self._unit)
-            if carried is not None and carried.text.isidentifier():
-                return carried.text
-        if strategy.node in _arms_of(node) and frame is self._frame:
-            draft = self._draft
-            name = draft.scopes.fresh("strategy", draft.scope_of(frame))
-            if isinstance(node, cst.IfExp):
-                default = f"{draft.tf}.distribute.get_strategy()"
-                body, orelse = (made if arm is strategy.node else default for arm in (node.body, node.orelse))
-                made = Written.of(body, " if ", node.test, " else ", orelse)
-            self._line = name, Insert(self._unit, (f"{name} = ", *made.code))
-            self.edits.append((self._module, self._line[1]))
-            return name
-        raise self._refuse(
-            codes.ESTIMATOR_NOT_FOLLOWED,
-            node,
-            "its strategy has no name where the Estimator is made",
-            config.site.frame.module,
-        )
 
-    def _own_strategy(self, strategy: StrategyObject) -> Written:
-        """The call that makes the strategy, as TensorFlow 2 has it; planned where the one that is there differs."""
-        module = strategy.site.frame.module
-        draft, symbols = self.drafts[module], self.facts.modules[module].symbols
-        contrib = "contrib" in symbols.get(strategy.node.func, "")
-        parameters = ("devices", *COUNTS, "cross_device_ops") if contrib else ("devices", "cross_device_ops")
-        given = named_arguments(strategy.node, parameters)
-        if given is None or has_stars(strategy.node):
-            raise self._refuse(codes.ESTIMATOR_NOT_FOLLOWED, strategy.node, "its arguments cannot be read", module)
-        arguments: list[Argument] = []
-        for name, arg in given.items():
-            old = any("contrib" in symbols.get(part, "") for part in walk(arg.value))
-            if is_none(arg.value):
-                continue
-            if name in COUNTS and not old and module.code(arg.value) != "0":
-                gpus = first_gpus(Written.at(arg.value), draft.quote)
-                arguments.append(Argument(arg.value, "devices", code=gpus.code))
-            elif name in ("devices", "cross_device_ops") and not old:
-                arguments.append(Argument(arg.value, name, code=(arg.value,)))
-            else:
-                raise self._refuse(
-                    codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"MirroredStrategy has no `{name}=` of that kind any more",
-                    module,
-                )  # fmt: skip
-        name = f"{draft.tf}.distribute.MirroredStrategy"
-        counted = bool(given.keys() - {"devices", "cross_device_ops"})
-        if counted:
-            self.edits.append((module, Arguments(strategy.node, tuple(arguments), function=name if contrib else None)))
-        elif contrib:
-            self.edits.append((module, Replace(strategy.node.func, name)))
-        if not counted:
-            passed = (
-                Written.of(f"{arg.keyword.value}=" if arg.keyword else "", arg.value) for arg in strategy.node.args
-            )
-            return Written.of(f"{name}(", Written.joined(passed, ", "), ")")
-        named = (Written((f"{one.keyword}=" + shown(one.code)), (f"{one.keyword}=", *one.code)) for one in arguments)
-        return Written.of(f"{name}(", Written.joined(named, ", "), ")")
+def _own_strategy(migration: Migration, strategy: StrategyObject) -> Written:
+    """The call that makes the strategy, as TensorFlow 2 has it; planned where the one that is there differs."""
+    module = strategy.site.frame.module
+    draft, symbols = migration.drafts[module], migration.facts.modules[module].symbols
+    contrib = "contrib" in symbols.get(strategy.node.func, "")
+    parameters = ("devices", *COUNTS, "cross_device_ops") if contrib else ("devices", "cross_device_ops")
+    given = named_arguments(strategy.node, parameters)
+    if given is None or has_stars(strategy.node):
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, strategy.node, "its arguments cannot be read", module)
+    arguments: list[Argument] = []
+    for name, arg in given.items():
+        old = any("contrib" in symbols.get(part, "") for part in walk(arg.value))
+        if is_none(arg.value):
+            continue
+        if name in COUNTS and not old and module.code(arg.value) != "0":
+            gpus = first_gpus(Written.at(arg.value), draft.quote)
+            arguments.append(Argument(arg.value, "devices", code=gpus.code))
+        elif name in ("devices", "cross_device_ops") and not old:
+            arguments.append(Argument(arg.value, name, code=(arg.value,)))
+        else:
+            raise migration.refuse(
+                codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"MirroredStrategy has no `{name}=` of that kind any more",
+                module,
+            )  # fmt: skip
+    name = f"{draft.tf}.distribute.MirroredStrategy"
+    counted = bool(given.keys() - {"devices", "cross_device_ops"})
+    if counted:
+        migration.edits.append((module, Arguments(strategy.node, tuple(arguments), function=name if contrib else None)))
+    elif contrib:
+        migration.edits.append((module, Replace(strategy.node.func, name)))
+    if not counted:
+        passed = (Written.of(f"{arg.keyword.value}=" if arg.keyword else "", arg.value) for arg in strategy.node.args)
+        return Written.of(f"{name}(", Written.joined(passed, ", "), ")")
+    named = (Written((f"{one.keyword}=" + shown(one.code)), (f"{one.keyword}=", *one.code)) for one in arguments)
+    return Written.of(f"{name}(", Written.joined(named, ", "), ")")
 
 
 def _arms_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 import libcst as cst
 
@@ -17,7 +17,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import bound_once
+from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, Items, Literal, Value, options
 from tfmigrate.walk import walk
@@ -199,10 +199,6 @@ def _is_history(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Attribute) and node.attr.value == "history"
 
 
-_DEPTH = 4
-"""So many names that stand for another one are looked through."""
-
-
 class _Keys:
     """String literals that are certainly keys of a training log, and the paths of checkpoints."""
 
@@ -272,38 +268,39 @@ class _Keys:
             return node.value == "logs" or (bool(self._kept) and self._variable(node) in self._kept)
         return _is_history(node)
 
-    def _add(self, node: cst.BaseExpression, depth: int = 0) -> None:
+    def _add(self, node: cst.BaseExpression, seen: Set[cst.CSTNode] = frozenset()) -> None:
+        node = settled(node, self._scopes)
         if isinstance(node, cst.SimpleString):
             if node not in self.found:
                 self.found.append(node)
-        elif isinstance(node, cst.IfExp):
-            self._add(node.body, depth)
-            self._add(node.orelse, depth)
+        elif isinstance(node, cst.IfExp) and node not in seen:
+            self._add(node.body, {node, *seen})
+            self._add(node.orelse, {node, *seen})
         elif isinstance(node, cst.BinaryOperation) or (isinstance(node, cst.Call) and _is_format(node)):
             if node not in self.joined and any(isinstance(part, cst.SimpleString) for part in walk(node)):
                 self.joined.append(node)
-        elif isinstance(node, cst.Name) and depth < _DEPTH:
-            value = bound_once(node, self._scopes)
-            if value is not None:
-                self._add(value, depth + 1)
 
-    def text(self, node: cst.BaseExpression, depth: int = 0) -> str | None:
-        """What an expression of literals, and of names bound once to them, comes to; None where it is not known."""
+    def text(self, node: cst.BaseExpression, seen: Set[cst.CSTNode] = frozenset()) -> str | None:
+        """What an expression of literals, and of names bound once to them, comes to; None where it is not known.
+
+        `seen`: what is made of it, which may be made of itself.
+        """
+        node = settled(node, self._scopes)
         if isinstance(node, cst.SimpleString):
             return text_of(node)
-        if isinstance(node, cst.Name) and depth < _DEPTH:
-            value = bound_once(node, self._scopes)
-            return self.text(value, depth + 1) if value is not None else None
+        if node in seen:
+            return None
+        seen = {node, *seen}
         if isinstance(node, cst.BinaryOperation):
-            left, right = self.text(node.left, depth), self.text(node.right, depth)
+            left, right = self.text(node.left, seen), self.text(node.right, seen)
             if left is not None and right is not None:
                 if isinstance(node.operator, cst.Add):
                     return left + right
                 if isinstance(node.operator, cst.Modulo) and left.count("%") == left.count("%s") == 1:
                     return left.replace("%s", right)
         if isinstance(node, cst.Call) and _is_format(node) and isinstance(node.func, cst.Attribute):
-            parts = [self.text(arg.value, depth) if arg.keyword is None else None for arg in node.args]
-            pattern = self.text(node.func.value, depth)
+            parts = [self.text(arg.value, seen) if arg.keyword is None else None for arg in node.args]
+            pattern = self.text(node.func.value, seen)
             if pattern is not None and pattern.count("{") == pattern.count("{}") == len(parts) and None not in parts:
                 return pattern.format(*parts)
         return None
