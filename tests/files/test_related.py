@@ -139,3 +139,15 @@ def test_what_a_file_that_trains_imports_is_read_because_it_may_say_what_the_dat
 
     known = {path: files[path] for path in ("train.py", "build.py")}
     assert sorted(related.with_imported(known, find)) == ["build.py", "data.py", "settings.py", "train.py"]
+
+
+def test_a_module_that_names_numpy_is_read_however_far_it_is_imported() -> None:
+    files = {
+        "train.py": b"import keras\nfrom tools import load\n",
+        "tools.py": b"from more import rows\nfrom words import names\n",
+        "more.py": b"import numpy as np\nrows = np.arange(8).astype(np.int)\n",
+        "words.py": b"names = ()\n",
+    }
+    known = {"train.py": files["train.py"]}
+    find = lambda wanted: {path: data for path, data in files.items() if path in wanted}  # noqa: E731
+    assert sorted(related.with_imported(known, find)) == ["more.py", "tools.py", "train.py"]

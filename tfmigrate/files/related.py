@@ -21,6 +21,8 @@ _STATEMENT = re.compile(rb"^(?=[^\s#)\]}])", re.M)
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([^\n#;]+))", re.M
 )
+_MENDED = (*(library.encode() for library in LIBRARIES), b"numpy", b"scipy")
+_TRAINS = re.compile(rb"\.(?:fit|fit_generator|train_on_batch)\(")
 
 Search = Callable[[Sequence[bytes]], Mapping[str, bytes]]
 """Needles -> the files (path -> bytes) that hold at least one of them."""
@@ -59,7 +61,7 @@ def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
     """The known files, and those they import, directly or through others, that have to do with Keras.
 
     A file has when it names Keras or TensorFlow, or imports one that has; or when one that trains imports it, because
-    it may say what the data is.
+    it may say what the data is. So has one that names NumPy or SciPy: the program stops there at names that are gone.
     """
     reached: dict[str, bytes] = {}
     fresh = dict(known)
@@ -68,14 +70,14 @@ def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
         wanted = targets - known.keys() - reached.keys()
         fresh = dict(find(wanted)) if wanted else {}
         reached.update(fresh)
-    useful = {path for path, data in reached.items() if any(library.encode() in data for library in LIBRARIES)}
+    useful = {path for path, data in reached.items() if any(library in data for library in _MENDED)}
     while True:
         more = {path for path in reached.keys() - useful if useful.intersection(imported_paths(path, reached[path]))}
         if not more:
             break
         useful |= more
     for path, data in known.items():
-        if b".fit(" in data:
+        if _TRAINS.search(data):
             useful.update(imported_paths(path, data))
     return {**known, **{path: reached[path] for path in reached if path in useful}}
 
