@@ -45,7 +45,8 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "plan/estimator": (*RULES, "plan/names", "plan/workers", "result"),
     "plan/on_strategy": (*RULES, "plan/data", "plan/keras", "plan/names", "plan/strategy", "rules"),
     "plan/keras": (
-        *RULES, "file_names", "places", "plan/data", "plan/helpers", "plan/names", "plan/strategy", "rules", "settings",
+        *RULES, "file_names", "old_keras", "plan/data", "plan/helpers", "plan/names", "plan/strategy", "rules",
+        "settings",
     ),
     "plan/comments": (*RULES, "plan/strategy"),
     "plan/workers": (*RULES, "plan/helpers", "plan/data", "plan/strategy"),
@@ -63,9 +64,9 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "guard": ("consistency", "result", "walk"),
     # Verification.
     "verify/report": ("junit", "printable", "verify/judge"),
-    "verify/judge": ("errors", "files", "printable", "verify/run"),
+    "verify/judge": ("errors", "files", "old_keras", "printable", "rules", "verify/run"),
     "verify/on": ("__init__", "errors", "verify/run"),
-    "verify/run": ("errors", "files", "places", "printable"),
+    "verify/run": ("errors", "files", "old_keras", "printable", "rules"),
     "verify/probe": (),
     # What everybody may know.
     "brackets": (),
@@ -80,8 +81,8 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "limits": ("numbering",),
     "needles": ("errors",),
     "numbering": (),
+    "old_keras": (),
     "patterns": (),
-    "places": (),
     "printable": (),
     "result": (),
     "skips": ("result", "understand"),

@@ -132,6 +132,13 @@ def all_rules() -> tuple[Rule, ...]:
     return tuple(rules)
 
 
+@cache
+def old_defaults() -> tuple[Default, ...]:
+    """What the optimizers of standalone Keras took where a script says nothing. Raises RuleError."""
+    rule = next(rule for rule in all_rules() if rule.name == "optimizer-defaults")
+    return tuple(row for row in rule.defaults if row.flavour == "keras")
+
+
 def by_code() -> dict[str, Rule]:
     """Every rule under its code. Raises RuleError."""
     return {rule.code: rule for rule in all_rules()}

@@ -488,3 +488,11 @@ def test_a_metric_is_of_the_labels(labels: str, refused: bool) -> None:
     metric = f"{{'mse': tf1.metrics.mean_squared_error({labels}, outputs)}}"
     file = migrated(("loss=loss, train_op", f"loss=loss, eval_metric_ops={metric}, train_op"))
     assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM114"] * refused
+
+
+def test_a_named_lambda_that_makes_the_dataset_itself_has_the_batch_of_all_replicas() -> None:
+    data = "tf.data.Dataset.from_tensor_slices(([[1.0], [2.0]], [[0.5], [1.0]]))"
+    changes = (f"def input_fn():\n    return {data}.batch(8)\n", f"input_fn = lambda: {data}.repeat().batch(8)\n")
+    file = migrated(changes)
+    assert f"input_fn = lambda: {data}.repeat().batch(8 * strategy.num_replicas_in_sync)\n" in file.after
+    assert [finding.action for finding in file.findings if finding.code == "TFM012"] == ["rewrite"]

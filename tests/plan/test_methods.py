@@ -33,6 +33,7 @@ def test_it_is_rewritten(body: str, after: str) -> None:
         ("model.predict_classes(x)\n", "TFM214"),
         ("name = 'folder'\nmodel.save(name)\n", "TFM216"),
         ("from keras.models import load_model\nload_model(filepath='folder/')\n", "TFM216"),
+        ("from keras.models import load_model\nload_model('folder/')\n", "TFM216"),
         ("from keras.models import save_model\nsave_model(model, 'x/%d' % 3)\n", "TFM216"),
         ("layer = LSTM(2, recurrent_activation='sigmoid', stateful=True)\n", "TFM404"),
         ("K.set_image_dim_ordering(ordering)\n", "TFM501"),

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tfmigrate import places
+from tfmigrate import old_keras
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -130,6 +130,6 @@ def test_the_places_of_today_are_those_of_this_keras() -> None:
     from tensorflow.keras import optimizers
 
     classes = {cls.lower(): getattr(optimizers, cls) for cls in dir(optimizers)}
-    for name, parameters in places.TODAY.items():
+    for name, parameters in old_keras.TODAY.items():
         taken = list(inspect.signature(classes[name].__init__).parameters)[1:]
         assert taken[: len(parameters)] == list(parameters), name

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from tfmigrate import places
+from tfmigrate import old_keras
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import (
@@ -199,10 +199,10 @@ def _moved_places(
     if codes.MOVED_PLACES not in tables.wanted or not taken:
         return
     optimizer = known.rsplit(".", 1)[-1]
-    today = places.TODAY[optimizer.lower()]
+    today = old_keras.TODAY[optimizer.lower()]
     if len(taken) > 1:
         place = positions.disputed(taken)[0]
-        package, since = _PACKAGE[flavour], ".".join(map(str, places.CHANGED[flavour]))
+        package, since = _PACKAGE[flavour], ".".join(map(str, old_keras.CHANGED[flavour]))
         message = (
             f"the {_ORDINALS[place]} argument of {optimizer} was `{taken[0][place]}` before {package} {since} and is "
             f"`{taken[1][place]}` from there on, and the version this was written for is unknown: pass --from "

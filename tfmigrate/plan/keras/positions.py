@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import libcst as cst
 
-from tfmigrate.places import CHANGED, FIRST, SINCE, SWITCHES
+from tfmigrate.old_keras import CHANGED, FIRST, SINCE, SWITCHES
 from tfmigrate.plan.edits import Argument
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
+from tfmigrate.old_keras import LOSS_WORDS, SHORT_LOSSES
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
@@ -17,29 +18,10 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.values import Literal
 
-LOSSES: Mapping[str, str] = {
-    "kullback_leibler_divergence": "kl_divergence",
-    "logcosh": "log_cosh",
-    "huber_loss": "huber",
-    "cosine_proximity": "cosine_similarity",
-}
-"""Both Keras 2 of today and Keras 3 know the new ones."""
 METRICS: Mapping[str, str] = {"kullback_leibler_divergence": "KLDivergence", "logcosh": "LogCoshError"}
 """The classes that compute them; Keras 3 knows no word, or gives the metric another name."""
 TURNED = frozenset({"cosine_proximity", "cosine"})
 """Whose sign was one or the other: as a loss of tf.keras (1.15: positive), as a metric of Keras 2.2 (negative)."""
-
-
-ALIASES: Mapping[str, str] = {
-    "mse": "mean_squared_error",
-    "mae": "mean_absolute_error",
-    "mape": "mean_absolute_percentage_error",
-    "msle": "mean_squared_logarithmic_error",
-    "bce": "binary_crossentropy",
-    "kld": "kl_divergence",
-}
-"""Losses by their short names, in small or capital letters: Keras 3 writes them into HDF5 files and does not know them
-there (3.15.1; each of them measured, and none of the metrics of these names)."""
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -49,22 +31,23 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def loss_aliases(facts: Facts) -> Iterator[CallChange]:
-    """`compile(loss='mse')` of a model that is saved to HDF5, from which Keras 3 could not load it."""
+    """`compile(loss='mse')` of a model that is saved to HDF5: Keras 3 writes the short name there and does not know it
+    when it loads the model (3.15.1; each of them measured, and none of the metrics of these names)."""
     for use in keras_calls(facts, "compile"):
         given = named_arguments(use.call, COMPILE) or {}
         for node in _written(given["loss"].value) if "loss" in given else ():
             word = text_of(node)
-            if word is not None and word.lower() in ALIASES and isinstance(node, cst.SimpleString):
-                new = ALIASES[word.lower()]
+            if word is not None and word.lower() in SHORT_LOSSES and isinstance(node, cst.SimpleString):
+                new = SHORT_LOSSES[word.lower()]
                 message = f"Keras 3 cannot load a model with the loss {word!r} from an HDF5 file: written as {new!r}"
                 edit = Replace(node, f"{node.prefix}{node.quote}{new}{node.quote}")
                 yield CallChange(codes.LOSS_ALIAS, node, message, edit)
             elif word is None:
                 for option in sorted({str(one.value) for one in facts.options(node) if isinstance(one, Literal)}):
-                    if option.lower() in ALIASES:
+                    if option.lower() in SHORT_LOSSES:
                         message = (
                             f"the loss may be {option!r}, with which Keras 3 cannot load the model from an HDF5 file: "
-                            f"write {ALIASES[option.lower()]!r}"
+                            f"write {SHORT_LOSSES[option.lower()]!r}"
                         )
                         yield CallChange(codes.LOSS_ALIAS, node, message, action="warn")
 
@@ -84,8 +67,10 @@ def _losses(use: Use, argument: cst.BaseExpression, facts: Facts) -> Iterator[Ca
         word = text_of(node)
         if word is None:
             for option in sorted({str(one.value) for one in facts.options(node) if isinstance(one, Literal)}):
-                if option in LOSSES:
-                    message = f"the loss may be {option!r}, which Keras 3 does not know: it is {LOSSES[option]!r} now"
+                if option in LOSS_WORDS:
+                    message = (
+                        f"the loss may be {option!r}, which Keras 3 does not know: it is {LOSS_WORDS[option]!r} now"
+                    )
                     yield CallChange(codes.OLD_WORDS, node, message, action="warn")
         elif word in TURNED and flavour_of(use, facts) != "keras":
             message = (
@@ -93,9 +78,9 @@ def _losses(use: Use, argument: cst.BaseExpression, facts: Facts) -> Iterator[Ca
                 "'cosine_similarity' is -1 where both agree"
             )
             yield CallChange(codes.OLD_WORDS, node, message, action="warn")
-        elif word in LOSSES and isinstance(node, cst.SimpleString):
-            message = f"the loss {word!r} is called {LOSSES[word]!r} now"
-            yield CallChange(codes.OLD_WORDS, node, message, Replace(node, node.value.replace(word, LOSSES[word])))
+        elif word in LOSS_WORDS and isinstance(node, cst.SimpleString):
+            message = f"the loss {word!r} is called {LOSS_WORDS[word]!r} now"
+            yield CallChange(codes.OLD_WORDS, node, message, Replace(node, node.value.replace(word, LOSS_WORDS[word])))
 
 
 def _metrics(argument: cst.BaseExpression, tf: str) -> Iterator[CallChange]:

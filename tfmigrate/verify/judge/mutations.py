@@ -10,7 +10,7 @@ from pathlib import Path
 import libcst as cst
 import libcst.matchers as m
 
-from tfmigrate.verify.judge.causes.optimizer import OLD_DEFAULTS
+from tfmigrate.verify.judge.causes.optimizer import changed_defaults
 
 
 def _is_compile(call: cst.Call) -> bool:
@@ -140,7 +140,7 @@ def default_unwritten(module: cst.Module, replicas: int) -> cst.Module:
         for index, arg in enumerate(call.args):
             if arg.keyword is None or not isinstance(name, str):
                 continue
-            default = OLD_DEFAULTS.get((name.lower(), arg.keyword.value))
+            default = changed_defaults().get((name.lower(), arg.keyword.value))
             moved = name == "RMSprop" and arg.keyword.value == "epsilon"
             if (default and _literal(arg.value) == default[0]) or (moved and _literal(arg.value) == 1e-14):
                 return _without(call, index)

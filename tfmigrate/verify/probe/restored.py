@@ -56,7 +56,7 @@ def install(tf, found, machine, config, evenly=False):
         restore_embedding_gradients(flavour)
     if flavour.is_keras3:
         restore_embedding_shapes(flavour)
-        restore_words(flavour)
+        restore_words(flavour, config.get("words") or {})
     restore_callbacks(flavour)
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)
@@ -428,17 +428,11 @@ def restore_hard_sigmoid(tf, flavour):
     restore_layer_defaults(flavour, GATES)
 
 
-WORDS = {
-    "kullback_leibler_divergence": "kl_divergence", "logcosh": "log_cosh", "huber_loss": "huber",
-    "cosine_proximity": "cosine_similarity",
-}
-
-
-def restore_words(flavour):
+def restore_words(flavour, words):
     """Losses and metrics by words that Keras 3 does not know; it looks for them in these two dicts alone."""
     for kind in ("losses", "metrics"):
         known = importlib.import_module("keras.src." + kind).ALL_OBJECTS_DICT
-        for old, new in WORDS.items():
+        for old, new in words.items():
             known.setdefault(old, called(getattr(flavour.root.losses, new), old))
 
 

@@ -19,7 +19,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tfmigrate.places import FIRST, SINCE
+from tfmigrate.old_keras import CHANGED_RECURRENT, FIRST, LOSS_WORDS, SINCE
+from tfmigrate.rules import old_defaults
 from tfmigrate.verify.run import cgroups, packages, sandbox
 from tfmigrate.verify.run import trace as traces
 from tfmigrate.verify.run.child import Child
@@ -37,15 +38,6 @@ NAMED = 10
 """Files that a note names."""
 RUNNING = "running"
 """In a trace's folder while its run goes on: the probe of another run waits for what is not written yet."""
-OLD_KERAS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "Adadelta": {"learning_rate": 1.0},
-    "Adagrad": {"learning_rate": 0.01, "initial_accumulator_value": 0.0},
-    "Adamax": {"learning_rate": 0.002},
-    "Nadam": {"learning_rate": 0.002},
-    "GRU": {"reset_after": False},
-}
-"""Standalone Keras 2.3.1, as its constructors have them (keras/optimizers.py, keras/layers/recurrent.py). Those of
-tf.keras are today's. What epsilon is where it stands now, the probe knows."""
 
 
 def run(
@@ -230,13 +222,23 @@ def _config(
         "aligned": world.aligned,
         "shares_evenly": world.shares_evenly,
         "seed": world.seed,
-        "defaults": OLD_KERAS_DEFAULTS if world.standalone and world.kind == "restored" else {},
+        "defaults": _defaults() if world.standalone and world.kind == "restored" else {},
+        "words": LOSS_WORDS,
         "places": _places(world) if world.kind == "restored" else {},
         "old_optimizers": world.old_optimizers,
         "whole_batches": world.whole_batches,
         "nudged": world.nudged,
         "standalone": world.standalone,
     }
+
+
+def _defaults() -> dict[str, dict[str, Any]]:
+    """Those of standalone Keras 2.3.1, class to argument to value; tf.keras's are today's. What epsilon is where it
+    stands now, the probe knows."""
+    found: dict[str, dict[str, Any]] = {name: dict(values) for name, values in CHANGED_RECURRENT.items()}
+    for row in old_defaults():
+        found.setdefault(row.of.rpartition(".")[2], {})[row.argument] = row.old
+    return found
 
 
 def _places(world: World) -> dict[str, Sequence[Sequence[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tfmigrate.old_keras import LOSS_WORDS, SHORT_LOSSES
 from tfmigrate.verify.judge import weights
 from tfmigrate.verify.judge.causes.evidence import (
     Divergence,
@@ -52,15 +53,6 @@ def regularizers(e: Evidence) -> Divergence | None:
 
 MODEL_FUNCTION = "model_fn's"
 """What the probe calls the loss of an Estimator, which has no name."""
-SHORT_LOSSES = {
-    "mse": "meansquarederror",
-    "mae": "meanabsoluteerror",
-    "mape": "meanabsolutepercentageerror",
-    "msle": "meansquaredlogarithmicerror",
-    "kld": "kullbackleiblerdivergence",
-    "kldivergence": "kullbackleiblerdivergence",
-    "cosineproximity": "cosinesimilarity",
-}
 
 
 def loss_function(e: Evidence) -> Divergence | None:
@@ -75,8 +67,14 @@ def loss_function(e: Evidence) -> Divergence | None:
 
 def _loss_name(loss: str) -> str:
     """`MeanSquaredError`, `mean_squared_error` and `mse` are one."""
-    plain = "".join(c for c in loss.lower() if c.isalnum())
-    return SHORT_LOSSES.get(plain, plain)
+    return _TODAY.get(_plain(loss), _plain(loss))
+
+
+def _plain(loss: str) -> str:
+    return "".join(c for c in loss.lower() if c.isalnum())
+
+
+_TODAY = {_plain(old): _plain(new) for old, new in (*LOSS_WORDS.items(), *SHORT_LOSSES.items())}
 
 
 def loss_scale(e: Evidence) -> Divergence | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tfmigrate.rules import old_defaults
 from tfmigrate.verify.judge.align import steps_of_both
 from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_loss, times, where, without_callbacks
 from tfmigrate.verify.judge.optimizers import (
@@ -17,14 +18,10 @@ from tfmigrate.verify.judge.optimizers import (
 )
 from tfmigrate.verify.run.trace import minor
 
-OLD_DEFAULTS = {
-    ("adadelta", "learning_rate"): (1.0, 0.001),
-    ("adagrad", "learning_rate"): (0.01, 0.001),
-    ("adamax", "learning_rate"): (0.002, 0.001),
-    ("nadam", "learning_rate"): (0.002, 0.001),
-    ("adagrad", "initial_accumulator_value"): (0.0, 0.1),
-}
-"""Defaults of standalone Keras up to 2.3 and of tf.keras (docs/semantics.md)."""
+
+def changed_defaults() -> dict[tuple[str, str], tuple[object, object]]:
+    """(optimizer in lower case, argument) -> the default of standalone Keras, and today's."""
+    return {(row.of.rpartition(".")[2].lower(), row.argument): (row.old, row.new) for row in old_defaults()}
 
 
 def update_rule(e: Evidence) -> Divergence | None:
@@ -55,7 +52,7 @@ def learning_rate(e: Evidence) -> Divergence | None:
 
 
 def _change(optimizer: str, key: str, old: object, new: object) -> str:
-    if OLD_DEFAULTS.get((optimizer, key)) == (_plain(old), _plain(new)):
+    if changed_defaults().get((optimizer, key)) == (_plain(old), _plain(new)):
         reason = ": changed default"
     elif isinstance(old, int | float) and isinstance(new, int | float) and old:
         reason = times(new / old)

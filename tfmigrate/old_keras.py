@@ -1,10 +1,33 @@
-"""What the optimizers of Keras took in which place, class in lower case to parameters; the rate was called `lr`."""
+"""Old Keras, as its sources have it: what rules, the judge of verify and its probe must know alike.
+
+Defaults that changed are rows of the rules' pages, which `rules.old_defaults()` reads for verify.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+LOSS_WORDS: Mapping[str, str] = {
+    "kullback_leibler_divergence": "kl_divergence",
+    "logcosh": "log_cosh",
+    "huber_loss": "huber",
+    "cosine_proximity": "cosine_similarity",
+}
+"""Losses by words that Keras 3 does not know; both Keras 2 of today and Keras 3 know the new ones."""
+SHORT_LOSSES: Mapping[str, str] = {
+    "mse": "mean_squared_error",
+    "mae": "mean_absolute_error",
+    "mape": "mean_absolute_percentage_error",
+    "msle": "mean_squared_logarithmic_error",
+    "bce": "binary_crossentropy",
+    "kld": "kl_divergence",
+}
+"""Losses by their short names, in small or capital letters."""
+CHANGED_RECURRENT: Mapping[str, Mapping[str, bool]] = {"GRU": {"reset_after": False}}
+"""Standalone Keras 2.3.1 (keras/layers/recurrent.py)."""
+
 Parameters = Mapping[str, tuple[str, ...]]
+"""What optimizers took in which place, class in lower case to parameters; the rate was called `lr`."""
 
 FIRST: Parameters = {
     "sgd": ("learning_rate", "momentum", "decay", "nesterov"),
