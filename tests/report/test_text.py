@@ -13,7 +13,6 @@ from tfmigrate.settings import Settings
 def test_one_line_a_finding_then_the_counts(result: Result) -> None:
     assert text.render(result, Settings()).splitlines() == [
         "a b.py:2:5: TFM001 the wrap goes: 100% sure, see above [can be rewritten]",
-        "a b.py:3:1: TFM001 someone said so [suppressed]",
         "broken.py: error: line 3: syntax error: invalid syntax; mend it",
         "far.py:1:1: TFM101 unknown callers [refused]",
         "far.py:9:2: TFM401 look [warning]",

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.text import Text
 
 from tfmigrate.printable import visible
-from tfmigrate.report.text import alike, counts, failure, one_line, outcome, path, place
+from tfmigrate.report.text import alike, counts, failure, one_line, outcome, path, place, reported
 from tfmigrate.result import Cell, FileResult, Finding, Result
 from tfmigrate.settings import Settings
 
-_COLOURS = {"rewrite": "green", "refuse": "red", "warn": "yellow", "suppressed": "dim"}
+_COLOURS = {"rewrite": "green", "refuse": "red", "warn": "yellow"}
 _UNBROKEN = "\ue000"
 """Stands for a space at which rich breaks no line; it knows none of Unicode's."""
 _LINES = 5
@@ -28,11 +28,13 @@ def render(result: Result, settings: Settings, colour: bool | None = None, with_
     plain = None if colour is None else not colour
     console = Console(file=stream, force_terminal=not plain, no_color=plain, width=width, highlight=False)
     for file in result.files:
+        if not file.error and not reported(file):
+            continue
         console.print(Text(path(file), "bold"))
         if file.error:
             hue = "bold red" if file.status == "error" else "yellow"
             console.print(Text.assemble("  ", (f"{failure(file)} ", hue), one_line(file.error)))
-        for group in alike(file.findings):
+        for group in alike(reported(file)):
             _print(console, file, group)
         console.print()
     if with_counts:

@@ -16,8 +16,13 @@ def render(result: Result, settings: Settings, with_counts: bool = True) -> str:
     for file in result.files:
         if file.error:
             lines.append(f"{path(file)}: {failure(file)}: {one_line(file.error)}")
-        lines += [f"{path(file)}:{told(first)}{also(others)}" for first, *others in alike(file.findings)]
+        lines += [f"{path(file)}:{told(first)}{also(others)}" for first, *others in alike(reported(file))]
     return "".join(f"{line}\n" for line in (*lines, *([counts(result)] if with_counts else ())))
+
+
+def reported(file: FileResult) -> list[Finding]:
+    """The findings that people are shown: suppressed ones are counted alone."""
+    return [finding for finding in file.findings if finding.action != "suppressed"]
 
 
 def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
