@@ -281,7 +281,7 @@ def test_github_escapes_what_would_end_a_command(result: Result) -> None:
     assert lines[0] == (
         "::warning file=a b.py,line=2,col=5,title=TFM001::the wrap goes: 100%25 sure,%0Asee above [can be rewritten]"
     )
-    assert [line.split(" ")[0] for line in lines[:5]] == ["::warning", "::notice", "::error", "::error", "::warning"]
+    assert [line.split(" ")[0] for line in lines[:4]] == ["::warning", "::error", "::error", "::warning"]
     odd = Result((FileResult("a,b:c.py", "refused", (Finding(1, 1, "TFM101", "m", "refuse"),)),), 1)
     assert github.render(odd, Settings()).startswith("::error file=a%2Cb%3Ac.py,line=1,")
 

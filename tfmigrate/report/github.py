@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfmigrate.printable import visible
 from tfmigrate.report.severity import Severity, severity
-from tfmigrate.report.text import counts, outcome
+from tfmigrate.report.text import counts, outcome, reported
 from tfmigrate.result import Result
 from tfmigrate.settings import Settings
 
@@ -19,7 +19,7 @@ def render(result: Result, settings: Settings) -> str:
         if file.error:
             command = "error" if file.status == "error" else "notice"
             lines.append(f"::{command} file={path},title=tfmigrate::{_data(file.error)}")
-        for finding in file.findings:
+        for finding in reported(file):
             where, message = f"line={finding.line},col={finding.column}", finding.message
             if finding.cell:
                 where = f"line={finding.cell.file_line}"  # GitHub shows the JSON.
