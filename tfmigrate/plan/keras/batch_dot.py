@@ -3,29 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
+from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
+from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.walk import walk
 
+_HELPER = "batch_dot"
+_CHANGED = (
+    "up to Keras 2.2 and TensorFlow 1.15 batch_dot() of tensors with four dimensions was a matrix product for each of "
+    "the leading ones, (2, 6, 3, 4) and (2, 6, 4, 5) gave (2, 6, 3, 5); it is (2, 6, 3, 6, 5) now"
+)
+
 
 def check(context: Context) -> Iterator[CallChange]:
-    """A call whose axes say that a tensor has four dimensions at least is reported."""
-    facts = context.facts
-    for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.backend.batch_dot":
-            continue
-        axes = (named_arguments(call, ("x", "y", "axes")) or {}).get("axes")
-        numbers = [part.evaluated_value for part in walk(axes.value) if isinstance(part, cst.Integer)] if axes else []
-        if any(number > 2 for number in numbers):
-            message = (
-                "up to Keras 2.2 and TensorFlow 1.15 batch_dot() of tensors with four dimensions was a matrix product "
-                "for each of the leading ones, (2, 6, 3, 4) and (2, 6, 4, 5) gave (2, 6, 3, 5); it is (2, 6, 3, 6, 5) "
-                "now: tf.matmul(x, y), with transpose_a or transpose_b, is the old one"
-            )
-            yield CallChange(codes.BATCH_DOT, call, message, action="warn")
+    """A function keeps the old one in a module that was written for it, and in which a call's axes tell of four
+    dimensions; where nothing says which one is meant, such a call is reported."""
+    facts, scopes = context.facts, context.draft.scopes
+    calls = [call for call in facts.module.calls if names.canonical(_name(call, context)) == "keras.backend.batch_dot"]
+    telling = [call for call in calls if any(number > 2 for number in _axes(call))]
+    if not telling:
+        return
+    if not all(_is_old(context.settings, names.flavour(_name(call, context))) for call in telling):
+        message = f"{_CHANGED}: tf.matmul(x, y), with transpose_a or transpose_b, is the old one"
+        yield from (CallChange(codes.BATCH_DOT, call, message, action="warn") for call in telling)
+        return
+    name = scopes.fresh(_HELPER, scopes.module)
+    helper = partial(definition, "old_batch_dot", {_HELPER: name, "tf": context.tf}, facts.module.tree.default_indent)
+    changes = [
+        CallChange(codes.BATCH_DOT, call, f"{_CHANGED}: {name}() is the old one", Replace(call.func, name))
+        for call in calls
+    ]
+    yield from with_function(facts.module, helper, calls, changes)
+
+
+def _name(call: cst.Call, context: Context) -> str:
+    return context.facts.symbols.get(call.func, "")
+
+
+def _axes(call: cst.Call) -> list[int]:
+    axes = (named_arguments(call, ("x", "y", "axes")) or {}).get("axes")
+    return [part.evaluated_value for part in walk(axes.value) if isinstance(part, cst.Integer)] if axes else []
+
+
+def _is_old(settings: Settings, flavour: str) -> bool:
+    """Whether the code is known to be written for the old meaning."""
+    package, first = ("keras", (2, 3)) if flavour == "keras" else ("tensorflow", (2,))
+    version = settings.written_for(package)
+    return version is not None and version < first
