@@ -115,12 +115,6 @@ def test_the_decay_comes_along_to_a_fit_in_another_function_or_file() -> None:
             f"{COMPILED}parallel_model.train_on_batch(x, y)\nK.set_value(parallel_model.optimizer.lr, 0.1)\n",
             "sets it",
         ),
-        # Another optimizer of the same model, which decays in another way.
-        (
-            f"{COMPILED}parallel_model.fit(batches, callbacks=[ReduceLROnPlateau()])\n"
-            "parallel_model.compile(SGD(lr=0.1), 'mse')\nparallel_model.fit(batches)\n",
-            "ReduceLROnPlateau",
-        ),
         (f"{COMPILED}parallel_model.fit(batches, **given)\n", "unknown"),
         (COMPILED, "no fit()"),
     ],
@@ -131,6 +125,50 @@ def test_where_no_callback_can_be_given_it_is_said_what_is_left(program: str, to
     assert [told in message for message in left(file)] == [True]
     (again,) = migrated(main=file.after)
     assert [told in message for message in left(again)] == [True]
+
+
+CHOSEN = """
+def optimizer_of(kind, rate):
+    if kind == "sgd":
+        return SGD(lr=rate, decay=rate / 10)
+    return Adam(lr=rate)
+
+
+parallel_model.compile(optimizer_of(kind, 0.1), "mse")
+parallel_model.fit(batches, callbacks=[ReduceLROnPlateau()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "kept", "fits"),
+    [
+        (f"{HEAD}{CHOSEN}", "return keep_decay(SGD(learning_rate=rate), rate / 10)", 1),
+        (
+            f"{COMPILED}parallel_model.fit(batches, callbacks=[ReduceLROnPlateau()])\n"
+            "parallel_model.compile(SGD(lr=0.1), 'mse')\nparallel_model.fit(batches)\n",
+            "keep_decay(SGD(learning_rate=0.1), 1e-3)",
+            2,
+        ),
+    ],
+)
+def test_where_a_model_may_have_another_optimizer_each_keeps_its_decay(program: str, kept: str, fits: int) -> None:
+    (file,) = migrated(main=program)
+    assert kept in file.after
+    assert file.after.count("OptimizerDecay()]") == fits
+    assert "def keep_decay(optimizer, decay):" in file.after
+    assert "decay=" not in file.after
+    assert not left(file)
+    (again,) = migrated(main=file.after)
+    assert not again.changed
+
+
+def test_an_optimizer_of_two_models_keeps_none() -> None:
+    program = f"{HEAD}other = Sequential([Dense(1, input_shape=(4,))])\n{CHOSEN}"
+    both = "best = optimizer_of(kind, 0.1)\nother.compile(best, 'mse')\nparallel_model.compile(best"
+    program = program.replace("parallel_model.compile(optimizer_of(kind, 0.1)", both)
+    (file,) = migrated(main=program)
+    assert "keep_decay" not in file.after
+    assert left(file)
 
 
 def test_a_suppressed_decay_stays_and_no_callback_comes() -> None:

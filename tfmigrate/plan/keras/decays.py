@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -26,6 +26,8 @@ from tfmigrate.understand.values import Instance, Items, Literal, Opaque, Site, 
 
 _PARAMETERS: Mapping[str, tuple[str, ...]] = {"fit": FIT, "fit_generator": FIT_GENERATOR}
 _HELPER = "LearningRateDecay"
+_KEEPER = "keep_decay"
+_ASKER = "OptimizerDecay"
 _SCHEDULES = "keras.optimizers.schedules."
 
 
@@ -37,6 +39,10 @@ class Decays:
     """The optimizers that keep their rate as a number, which a callback divides; the others get a schedule."""
     trainings: Mapping[cst.Call, Written] = field(default_factory=dict)
     """The calls that train with these, and the code for the decay that holds there."""
+    kept: frozenset[cst.Call] = frozenset()
+    """The optimizers that keep their rate, and their decay beside it: a fit() may train with this one or another."""
+    asking: frozenset[cst.Call] = frozenset()
+    """The calls that train with these, whose callback asks the optimizer for its decay."""
     stuck: Mapping[cst.Call, str] = field(default_factory=dict)
     """The optimizers that get a schedule though something sets their rate, or may: what that is."""
 
@@ -70,8 +76,30 @@ def decays_of(migration: Migration) -> Decays:
     while clash := _clash(divided):
         stuck[clash] = training.sets_rate_of(clash) or training.may_set_rate_of(clash) or ""
         del divided[clash]
+    kept: set[cst.Call] = set()
+    asking: set[cst.Call] = set()
+    while more := [call for call in (*stuck, *divided) if _joins(call, call in stuck, asking, training, migration)]:
+        for call in more:
+            stuck.pop(call, None)
+            divided.pop(call, None)
+            kept.add(call)
+            asking.update(use.call for use in training.uses(call))
     trainings = {fit: code for found in divided.values() for fit, code in found.items()}
-    return Decays(frozenset(divided), trainings, stuck)
+    return Decays(frozenset(divided), trainings, frozenset(kept), frozenset(asking), stuck)
+
+
+def _joins(call: cst.Call, stuck: bool, asking: Set[cst.Call], training: _Training, migration: Migration) -> bool:
+    """Whether an optimizer can keep its decay beside its rate: all that trains with it can be given a callback, and no
+    other model has it. One that needs no such thing does so where it shares a fit() with one that does."""
+    uses = training.uses(call)
+    if not uses or training.shared(call):
+        return False
+    return (stuck or any(use.call in asking for use in uses)) and all(
+        use.method in _PARAMETERS
+        and use.site.frame.module in migration.leaving
+        and not (has_stars(use.call) and "callbacks" not in keywords(use.call))
+        for use in uses
+    )
 
 
 def _clash(divided: Mapping[cst.Call, Mapping[cst.Call, Written]]) -> cst.Call | None:
@@ -100,6 +128,7 @@ def _is_suppressed(call: cst.Call, draft: Draft) -> bool:
 def check(context: Context) -> Iterator[CallChange]:
     decays = context.migration.once(decays_of)
     yield from decaying_callbacks(context.draft, decays)
+    yield from _kept_decays(context.draft, decays)
     yield from rates_of_schedules(context.facts, context.migration.facts, decays)
 
 
@@ -118,6 +147,30 @@ def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
     helper = partial(definition, "decaying", {"tf": draft.tf, _HELPER: name}, module.tree.default_indent)
     yield from with_function(module, helper, calls, changes)
+
+
+def _kept_decays(draft: Draft, decays: Decays) -> Iterator[CallChange]:
+    """The optimizers of this module that keep their decay, and the callback in each fit() that asks for it."""
+    module, indent = draft.module, draft.module.tree.default_indent
+    keeper, asker = (draft.scopes.fresh(name, draft.scopes.module) for name in (_KEEPER, _ASKER))
+    changes = []
+    for call in (one for one in module.calls if one in decays.kept):
+        message = f"the rate stays a number, which callbacks set; the optimizer keeps its decay for {_ASKER}"
+        wrapped = Replace(call, (f"{keeper}(", call, ", ", keywords(call)["decay"].value, ")"))
+        changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, wrapped))
+    code = partial(definition, "keep_decay", {_KEEPER: keeper}, indent)
+    yield from with_function(module, code, [change.node for change in changes], changes)
+    calls = {use.call: use.method for use in draft.facts.uses if use.call in decays.asking}
+    changes = []
+    for call, method in calls.items():
+        message = (
+            f"the callback {asker} divides the rate that callbacks set, by the decay of the optimizer that is taken"
+        )
+        given = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
+        edit = _with_callback(call, given.value if given is not None else None, (f"{asker}()",), draft.facts)
+        changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
+    code = partial(definition, "optimizer_decay", {"tf": draft.tf, _ASKER: asker}, indent)
+    yield from with_function(module, code, calls, changes)
 
 
 def _with_callback(
@@ -201,6 +254,10 @@ class _Training:
         """The calls that train the models of an optimizer."""
         models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
         return [use for use in self._facts.uses if use.method in TRAINING and use.models & models]
+
+    def shared(self, call: cst.Call) -> bool:
+        """Whether an optimizer is one of several models, each of which gets its own."""
+        return len({model for use, _ in self._compiles.get(call, ()) for model in use.models}) > 1
 
     def others(self, call: cst.Call) -> bool:
         """Whether the models of an optimizer are compiled with another one too, or one that is unknown."""

@@ -37,7 +37,7 @@ from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_o
 
 def check(context: Context) -> Iterator[CallChange]:
     facts, decays = context.facts, context.migration.once(decays_of)
-    yield from optimizer_calls(facts, context.settings, context.tables, context.tf, decays.divided)
+    yield from optimizer_calls(facts, context.settings, context.tables, context.tf, decays.divided | decays.kept)
     yield from string_optimizers(facts, context.settings, context.tables, context.tf)
 
 
@@ -46,7 +46,7 @@ def optimizer_calls(
 ) -> Iterator[CallChange]:
     """`Adam(lr=...)`, `decay=`, and old default values that must be written out.
 
-    `divided`: the optimizers whose `decay=` becomes a callback.
+    `divided`: the optimizers whose `decay=` a callback does.
     """
     for call in facts.module.calls:
         classes = _optimizer_classes(facts, call)
