@@ -215,6 +215,15 @@ def test_a_constant_that_is_not_there(field: ModuleType, tmp_path: Path) -> None
         give(path, {"EPOCHS": "1"})
 
 
+def test_constants_that_are_set_together(field: ModuleType, tmp_path: Path) -> None:
+    from constants import give  # type: ignore[import-not-found]
+
+    path = tmp_path / "a.py"
+    path.write_text("rows, columns = 320, 240\nrows, columns = size()\n")
+    give(path, {"rows": "32", "columns": "24"})
+    assert path.read_text() == "rows, columns = 32, 24\nrows, columns = size()\n"
+
+
 def test_a_cause_is_short_and_names_no_folder_of_this_machine(field: ModuleType, table: Path) -> None:
     import page  # type: ignore[import-not-found]
     import table as reader

@@ -119,6 +119,7 @@ def test_what_the_copy_shares(train: str) -> None:
     assert actions(migrate(trainer(train=train)), "TFM026") == ["rewrite"]
 
 
+WITH_WATCH = "parallel.fit(batches, callbacks=[Watch()])"
 WATCH = """\
 class Watch(callbacks.Callback):
     def {}(self, *args):
@@ -131,10 +132,10 @@ class Watch(callbacks.Callback):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"first": WATCH.format("on_batch_end")},
-        {"first": WATCH.format("on_train_batch_begin")},
-        {"first": WATCH.format("on_test_end")},
-        {"first": WATCH.format("on_train_end")},
+        {"first": WATCH.format("on_batch_end"), "train": WITH_WATCH},
+        {"first": WATCH.format("on_train_batch_begin"), "train": WITH_WATCH},
+        {"first": WATCH.format("on_test_end"), "train": WITH_WATCH},
+        {"first": WATCH.format("on_train_end"), "train": WITH_WATCH},
         {"train": "parallel.fit(batches, callbacks=[callbacks.LambdaCallback(on_batch_end=self.look)])"},
         {"train": "parallel.fit(batches, callbacks=[callbacks.ModelCheckpoint('m', save_freq=100)])"},
         {"train": "parallel.fit(batches, None, 32, 1, 1, [])"},
@@ -152,6 +153,163 @@ def test_where_the_two_would_differ_it_is_refused(changes: dict[str, str]) -> No
     assert "refuse" in {finding.action for finding in file.findings}
     first = next(finding for finding in file.findings if finding.action == "refuse")
     assert "No copy can be trained instead: " in first.message or "**" in str(changes)
+
+
+def test_where_the_callbacks_are_unknown_any_of_the_program_may_be_one() -> None:
+    changes = {"first": WATCH.format("on_batch_end"), "train": "parallel.fit(batches, **self.options)"}
+    check_refused(trainer(**changes), "TFM103")
+
+
+@pytest.mark.parametrize("given", ["", ", callbacks=[callbacks.EarlyStopping()]", ", callbacks=None"])
+def test_a_callback_that_this_training_is_not_given_does_not_matter(given: str) -> None:
+    changes = {"first": WATCH.format("on_batch_end"), "train": f"parallel.fit(batches{given})"}
+    check_migrated(trainer(**changes))
+
+
+HANDED_IN = """\
+def train(model, batches, gpus=1):
+    if gpus > 1:
+        model = multi_gpu_model(model, gpus)
+    model.compile("sgd", "hinge")
+    model.fit(batches)
+"""
+
+
+def test_a_model_that_callers_out_of_sight_hand_in_is_copied() -> None:
+    file = check_migrated(HEAD + HANDED_IN)
+    assert actions(file, "TFM026") == ["rewrite"]
+    assert file.after.endswith(
+        """\
+    if gpus > 1:
+        with strategy.scope():
+            model = replicated(model)
+    with strategy.scope():
+        model.compile("sgd", "hinge")
+    model.fit(batches)
+"""
+    )
+
+
+def test_one_that_they_compile_is_not() -> None:
+    check_refused(HEAD + HANDED_IN.replace('    model.compile("sgd", "hinge")\n', ""), "TFM102")
+
+
+def test_an_optimizer_out_of_reach_of_the_scope_is_made_again_in_it() -> None:
+    text = HEAD + HANDED_IN.replace("gpus=1", "gpus=1, optimizer=SGD(0.1)").replace('"sgd"', "optimizer")
+    text = text.replace(
+        "from tensorflow.keras.utils", "from tensorflow.keras.optimizers import SGD\nfrom tensorflow.keras.utils"
+    )
+    after = check_migrated(text).after
+    made = "type(optimizer).from_config(optimizer.get_config())"
+    # A caller out of sight may pass the name of one.
+    assert f"optimizer if isinstance(optimizer, str) else {made}" in " ".join(after.split())
+    main = """\
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from train import train
+
+train(Sequential([Dense(1, input_shape=(4,))]), batches, 2)
+"""
+    in_sight = check_migrated(text, main=main).after
+    assert made in in_sight
+    assert "isinstance(optimizer, str)" not in in_sight
+
+
+WRAPPER = """\
+class OnGpus(Model):
+    def __init__(self, model, gpus):
+        parallel = multi_gpu_model(model, gpus)
+        self.__dict__.update(parallel.__dict__)
+        self.template = model
+
+    def __getattribute__(self, name):
+        if "load" in name or "save" in name:
+            return getattr(self.template, name)
+        return super(OnGpus, self).__getattribute__(name)
+
+
+"""
+
+
+def test_a_wrapper_class_goes_when_each_of_its_uses_is_followed_or_copied() -> None:
+    one = HANDED_IN.replace("multi_gpu_model(", "OnGpus(")
+    two = (
+        one.replace("def train", "def train_again")
+        + "\n\ntrain_again(Sequential([Dense(1, input_shape=(4,))]), [], 2)\n"
+    )
+    for functions in (one, f"{one}\n\n{two}"):
+        file = check_migrated(HEAD + WRAPPER + functions)
+        assert "OnGpus" not in file.after
+        assert actions(file, "TFM026") == ["rewrite"]
+
+
+def test_a_method_that_wraps_comes_after_those_that_make_the_model() -> None:
+    text = HEAD + (
+        """\
+class Base:
+    def __init__(self, settings):
+        self.settings = settings
+        self.model = None
+
+    def on_gpus(self, gpus):
+        if not self.model:
+            raise RuntimeError("build it first")
+        if gpus >= 2:
+            self.model = multi_gpu_model(self.model, gpus=gpus)
+        self.finish()
+
+    def fit(self, x, y):
+        if not self.model:
+            self.build(x)
+        self.model.fit(x, y, batch_size=8)
+
+    def build(self, x):
+        if not self.model:
+            self.settings.width = x.shape[1]
+        self.prepare()
+        self.finish()
+
+
+class Small(Base):
+    def prepare(self):
+        self.model = Sequential([Dense(1, input_shape=(self.settings.width,))])
+
+    def finish(self):
+        self.model.compile("sgd", "hinge")
+"""
+    )
+    assert "self.model = replicated(self.model)" in check_migrated(text).after
+
+
+NET = """\
+class Net:
+    def __init__(self):
+        self.model = None
+
+    def build(self):
+        self.model = Sequential([Dense(1, input_shape=(4,))])
+
+    def compile(self):
+        self.model.compile("sgd", "hinge")
+
+
+def on_gpus(net{}, gpus):
+    net.model = multi_gpu_model(net.model, gpus)
+    net.compile()
+    return net
+"""
+
+
+def test_the_class_that_a_parameter_is_annotated_with_says_what_model_it_holds() -> None:
+    file = check_migrated(HEAD + NET.format(": Net"))
+    assert "        net.model = replicated(net.model)\n        net.compile()\n" in file.after
+    check_refused(HEAD + NET.format(""), "TFM102")
+    check_refused(HEAD + NET.format(": dict"), "TFM102")
+
+
+def test_the_annotation_may_be_a_base_class() -> None:
+    derived = NET.format(": Base").replace("class Net:", "class Base:\n    pass\n\n\nclass Net(Base):")
+    assert "net.model = replicated(net.model)" in check_migrated(HEAD + derived).after
 
 
 def test_a_model_class_of_the_program_cannot_be_copied() -> None:

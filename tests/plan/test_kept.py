@@ -189,14 +189,15 @@ def test_the_attribute_of_a_parameter_that_nobody_passes_is_refused_for_its_call
     spread = """
         def spread(task, gpus):
             task.net = multi_gpu_model(task.net, gpus)
-            task.net.compile("sgd", "mse")
     """
     ((code, message),) = refusals(one(dedent(spread)))
     assert code == "TFM102"
     assert message == (
         "the model is `task.net`, and no known call passes anything for `task`: migrate the files that call "
-        "spread() together with this one"
+        "spread() together with this one. No copy can be trained instead: no compile() of the parallel model was found"
     )
+    compiled = f'{dedent(spread)}    task.net.compile("sgd", "mse")\n'
+    assert "task.net = replicated(task.net)" in one(compiled).after
 
 
 def test_a_method_that_is_told_to_spread_what_another_one_builds_for_one_gpu() -> None:

@@ -16,16 +16,17 @@ from keras.utils import multi_gpu_model
 
 """
 
+NO_COMPILE = ". No copy can be trained instead: no compile() of the parallel model was found"
 REFUSED = {
     "a parameter names the function whose callers are wanted": (
         "def spread(net, gpus):\n    return multi_gpu_model(net, gpus)\n",
         "the model is the parameter `net`, and no known call passes one: migrate the files that call spread() "
-        "together with this one, or let them build the model in a strategy's scope",
+        f"together with this one, or let them build the model in a strategy's scope{NO_COMPILE}",
     ),
     "an object is made by calling its class": (
         "class Trainer:\n    def __init__(self, net):\n        self.net = multi_gpu_model(net, 2)\n",
         "the model is the parameter `net`, and no known call passes one: migrate the files that call Trainer() "
-        "together with this one, or let them build the model in a strategy's scope",
+        f"together with this one, or let them build the model in a strategy's scope{NO_COMPILE}",
     ),
     "a name that nothing defines": (
         "parallel = multi_gpu_model(tower, 2)\n",
@@ -39,9 +40,10 @@ REFUSED = {
         "def net(optimizer=SGD(0.1)):\n    model = Sequential([Dense(1)])\n    return model, optimizer\n\n\n"
         "class Trainer:\n    def __init__(self):\n        self.net, self.optimizer = net()\n\n"
         "    def train(self, gpus):\n        parallel = multi_gpu_model(self.net, gpus)\n"
-        '        parallel.compile(self.optimizer, "mse")\n',
+        '        parallel.compile(self.optimizer, "mse")\n        parallel.set_weights(self.best)\n',
         "its optimizer or a part of its model is made elsewhere, and no caller of both was found: line 8 of "
-        "train.py and line 15 of train.py, in __init__()",
+        "train.py and line 15 of train.py, in __init__(). No copy can be trained instead: after set_weights() at line "
+        "20 of train.py it would not have the weights of the model",
     ),
 }
 

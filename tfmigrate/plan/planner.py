@@ -27,7 +27,7 @@ from tfmigrate.plan.on_strategy.rescope import plan_rescoping
 from tfmigrate.plan.on_strategy.strategy_methods import plan_strategy_methods
 from tfmigrate.plan.strategy.batch_statistics import say_batch_statistics
 from tfmigrate.plan.strategy.callback_templates import write_templates_in_callbacks
-from tfmigrate.plan.strategy.copied import can_be_copied, copy_models, why_not_copied
+from tfmigrate.plan.strategy.copied import can_be_copied, copy_models, remake_optimizers, why_not_copied
 from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
@@ -108,13 +108,13 @@ def _settled(
     copying: set[cst.Call] = set()
     followed = list(followed)
     while True:
-        refused.update(_kept_by_their_class(facts, refused))
         for wrap in _copied_instead(refused, copying, facts, drafts):
             if wrap.call in refused:
                 late[wrap.call] = refused.pop(wrap.call)
                 copying.add(wrap.call)
             callers.pop(wrap, None)
             followed.extend([] if wrap in followed else [wrap])
+        refused.update(_kept_by_their_class(facts, refused))
         left = (wrap for wrap in followed if wrap.call not in refused)
         owners, ownerless = owners_of(left, facts, drafts, callers, inside, keeping, copying)
         refused.update((call, late[call] if call in copying else why) for call, why in ownerless.items())
@@ -208,8 +208,9 @@ def _migrate(
         write_templates_in_callbacks(facts, drafts, refused)
     copied = [wrap for one in placements for group in one.owner.groups if group.copied for wrap in group.wraps]
     copy_models(copied, facts, drafts)
+    remake_optimizers([group for one in placements for group in one.owner.groups if group.copied], drafts)
     staying = {wrap.wrapper_class for wrap in facts.wraps if wrap.call in refused}
-    wrapper_classes = dict.fromkeys(wrap.wrapper_class for wrap in wraps if wrap.wrapper_class is not None)
+    wrapper_classes = dict.fromkeys(one.wrapper_class for one in (*wraps, *copied) if one.wrapper_class is not None)
     _drop_wrapper_classes([wrapper_class for wrapper_class in wrapper_classes if wrapper_class not in staying], drafts)
     saving: set[Module] = set()
     for placement in placements:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
 
 import libcst as cst
@@ -115,30 +115,55 @@ def walk_methods(walker: Walker, cls: ClassValue, mentioned: Container[str]) -> 
 
 
 def _makers_first(methods: Sequence[FunctionValue]) -> Iterator[FunctionValue]:
-    """`__init__`, then the others, each after those that set what it reads, unless they need each other."""
+    """`__init__`, then the others, each after those that set what it reads, unless they need each other.
+
+    Of those that need each other the ones come first that make what they read themselves, and of these the outermost:
+    `fit()` calls `build()`, and `wrap()` replaces the model that one of them must have made.
+    """
     names = {name_of(method): method for method in methods}
-    made = {method: set(method.attributes_set) for method in methods}
     called = {method: [names[name] for name in method.attributes if name in names] for method in methods}
-    grown = True
-    while grown:  # What a method calls on its object, it does.
-        sizes = [len(one) for one in made.values()]
-        for method, inner in called.items():
-            made[method].update(*(made[one] for one in inner))
-        grown = sizes != [len(one) for one in made.values()]
-    makers: dict[str, set[FunctionValue]] = {}
-    for method, attributes in made.items():
-        for name in attributes:
-            makers.setdefault(name, set()).add(method)
-    none: set[FunctionValue] = set()
-    needing = {one: none.union(*(makers.get(name, none) for name in one.attributes)) - {one} for one in methods}
-    waiting = {one: none.union(*(makers.get(n, none) for n in one.attributes - made[one])) - {one} for one in methods}
+    made = _with_those_of(called, {method: set(method.attributes_set) for method in methods})
+    begun = _with_those_of(called, {method: set(method.attributes_made) for method in methods})
+    needing = _needs(made, {one: one.attributes for one in methods})
+    reading = _needs(begun, {one: one.attributes_read_first - begun[one] for one in methods})
+    waiting = _needs(made, {one: one.attributes - made[one] for one in methods})
     left = dict.fromkeys(sorted(methods, key=lambda one: name_of(one) != "__init__"))
     while left:
         first = next(iter(left))
-        free = (one for needs in (needing, waiting) for one in left if needs[one].isdisjoint(left))
-        chosen = first if name_of(first) == "__init__" else next(free, first)
+        free = next((one for one in left if needing[one].isdisjoint(left)), None)
+        if free is None:
+            ready = [one for one in left if reading[one].isdisjoint(left)]
+            inner = {helper for one in ready for helper in called[one] if helper is not one}
+            free = next((one for one in ready if one not in inner), None)
+        free = free or next((one for one in left if waiting[one].isdisjoint(left)), first)
+        chosen = first if name_of(first) == "__init__" else free
         del left[chosen]
         yield chosen
+
+
+_Attributes = Mapping[FunctionValue, Set[str]]
+
+
+def _with_those_of(called: Mapping[FunctionValue, Sequence[FunctionValue]], own: _Attributes) -> _Attributes:
+    """The attributes of each method with those of the methods that it calls on its object."""
+    found = {method: set(attributes) for method, attributes in own.items()}
+    grown = True
+    while grown:
+        sizes = [len(one) for one in found.values()]
+        for method, inner in called.items():
+            found[method].update(*(found[one] for one in inner))
+        grown = sizes != [len(one) for one in found.values()]
+    return found
+
+
+def _needs(made: _Attributes, read: _Attributes) -> dict[FunctionValue, set[FunctionValue]]:
+    """The other methods that make an attribute which a method reads."""
+    return {
+        method: {
+            maker for maker, attributes in made.items() if maker is not method and not names.isdisjoint(attributes)
+        }
+        for method, names in read.items()
+    }
 
 
 def note_walked(state: State, cls: ClassValue, method: FunctionValue) -> None:

@@ -120,9 +120,27 @@ def unknown_arguments(walker: Walker, function: FunctionValue) -> Arguments:
     values: list[Value] = []
     for parameter in positional(function.node.params):
         default = _default(walker, parameter.default, function) if parameter.default is not None else NOTHING
-        unknown = Parameter(frame, parameter.name.value)
+        unknown = _annotated(walker, parameter, function) or Parameter(frame, parameter.name.value)
         values.append(join(default, unknown) if is_keras(default) else unknown)
     return tuple((None, value) for value in values)
+
+
+def _annotated(walker: Walker, parameter: cst.Param, function: FunctionValue) -> Value | None:
+    """The objects of the class of the program, and of those derived from it, that a parameter is annotated with."""
+    cls = annotation(walker, parameter, function)
+    instances = walker.state.instances
+    found = [instances[one] for one in instances if cls is not None and cls in one.ancestors()]
+    return join(*found) if found else None
+
+
+def annotation(walker: Walker, parameter: cst.Param, function: FunctionValue) -> ClassValue | None:
+    """The class of the program that a parameter is annotated with."""
+    node = parameter.annotation.annotation if parameter.annotation is not None else None
+    if not isinstance(node, cst.Name | cst.Attribute):
+        return None
+    with walker.state.elsewhere(frame=function.closure):
+        value = walker.evaluate(node)
+    return value if isinstance(value, ClassValue) else None
 
 
 def _bind_parameters(walker: Walker, function: FunctionValue, arguments: Arguments, frame: Frame) -> None:

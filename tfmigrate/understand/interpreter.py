@@ -11,6 +11,7 @@ branches, assignments, imports, functions, classes, calls, attributes, container
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import libcst as cst
@@ -20,7 +21,15 @@ from tfmigrate.understand.assignments import assign
 from tfmigrate.understand.attributes import attribute
 from tfmigrate.understand.calls import call
 from tfmigrate.understand.classes import define_class, walk_methods
-from tfmigrate.understand.functions import define, enter, name_of, unknown_arguments, walk_lambda
+from tfmigrate.understand.functions import (
+    annotation,
+    define,
+    enter,
+    name_of,
+    positional,
+    unknown_arguments,
+    walk_lambda,
+)
 from tfmigrate.understand.imports import import_modules, import_names, through_star
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.numbers import calculated
@@ -69,7 +78,8 @@ class Interpreter:
         for module in state.program.modules:
             self.load(module)
         mentioned = _mentioned_names(state.program.modules)
-        self._walk_functions([function for function in state.functions if name_of(function) not in mentioned])
+        uncalled = [function for function in state.functions if name_of(function) not in mentioned]
+        self._walk_functions([function for function in uncalled if not self._takes_objects(function)])
         bases = {base for cls in state.classes for base in cls.bases}
         wrapper_classes = [cls for cls in state.classes if wrapper_parameters(self, cls) is not None]
         for cls in sorted(state.classes, key=lambda cls: cls in bases):
@@ -78,7 +88,12 @@ class Interpreter:
         self._walk_functions(state.functions)
         for cls in wrapper_classes:  # Last, because the calls of one say which models it wraps.
             walk_methods(self, cls, mentioned)
+        _drop_wraps_of_nothing(state.program_facts)
         return state.program_facts
+
+    def _takes_objects(self, function: FunctionValue) -> bool:
+        """Whether a parameter is annotated with a class of the program, whose methods say what its objects hold."""
+        return any(annotation(self, parameter, function) is not None for parameter in positional(function.node.params))
 
     def load(self, module: Module) -> None:
         """Run a module's top level, once."""
@@ -91,7 +106,9 @@ class Interpreter:
     def _walk_functions(self, functions: Sequence[FunctionValue]) -> None:
         for function in functions:
             if function.node not in self.state.entered and function.owner is None:
-                enter(self, function, unknown_arguments(self, function), None, None)
+                # What it does to objects whose class alone is known may be done to others, or never.
+                with self.state.perhaps() if self._takes_objects(function) else nullcontext():
+                    enter(self, function, unknown_arguments(self, function), None, None)
 
     # ---- statements ----
 
@@ -331,3 +348,13 @@ def _mentioned_names(modules: Sequence[Module]) -> set[str]:
     nodes = [node for module in modules for node in module.nodes]
     defined = {node.name for node in nodes if isinstance(node, cst.FunctionDef)}
     return {node.value for node in nodes if isinstance(node, cst.Name) and node not in defined}
+
+
+def _drop_wraps_of_nothing(facts: ProgramFacts) -> None:
+    """Of a call that wraps a model those activations do not count in which none has been made: Keras refuses None.
+
+    They are those of a base class, whose subclasses build.
+    """
+    made = {wrap.call for wrap in facts.wraps if wrap.template != NOTHING}
+    for wraps in (facts.wraps, *(module.wraps for module in facts.modules.values())):
+        wraps[:] = [wrap for wrap in wraps if wrap.template != NOTHING or wrap.call not in made]

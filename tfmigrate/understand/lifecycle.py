@@ -123,11 +123,18 @@ class Use:
     @cached_property
     def parts(self) -> Sites:
         """Where the optimizer and the metric objects passed to compile() were made."""
-        found: set[Site] = set()
+        found = set(self.optimizer_parts)
         for _, value in self.arguments:
             found.update(_made(value, ("optimizer", "metric")))
+        return frozenset(found)
+
+    @cached_property
+    def optimizer_parts(self) -> Sites:
+        """Where the optimizer passed to compile() was made."""
+        found: set[Site] = set()
         optimizer = self.argument(0, "optimizer")
         for option in options(optimizer) if optimizer is not None else ():
+            found.update(_made(option, ("optimizer",)))
             if isinstance(option, Opaque):
                 found.update(option.sites)
             if isinstance(option, Instance) and option.site is not None:

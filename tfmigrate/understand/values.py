@@ -165,11 +165,49 @@ class FunctionValue:
         parts = (part for part in walk(self.node.body) if isinstance(part, cst.AssignTarget | cst.AnnAssign))
         return frozenset(name for part in parts for name in self._attributes(part.target))
 
+    @property
+    def attributes_read_first(self) -> frozenset[str]:
+        """Those that it reads, or calls, above the first line that assigns to them."""
+        return self._first_mentions[0]
+
+    @property
+    def attributes_made(self) -> frozenset[str]:
+        """Those that it assigns to without having read them."""
+        return self._first_mentions[1]
+
+    @cached_property
+    def _first_mentions(self) -> tuple[frozenset[str], frozenset[str]]:
+        read: set[str] = set()
+        made: set[str] = set()
+        for part, assigned in _in_order_of_evaluation(self.node.body):
+            if isinstance(part, cst.Attribute):
+                (made if assigned else read).update(set(self._attributes_of(part)) - made - read)
+        return frozenset(read), frozenset(made)
+
     def _attributes(self, node: cst.CSTNode) -> Iterator[str]:
-        receiver = [param.name.value for param in (*self.node.params.posonly_params, *self.node.params.params)][:1]
         for part in walk(node):
-            if isinstance(part, cst.Attribute) and isinstance(part.value, cst.Name) and part.value.value in receiver:
-                yield part.attr.value
+            if isinstance(part, cst.Attribute):
+                yield from self._attributes_of(part)
+
+    def _attributes_of(self, node: cst.Attribute) -> Iterator[str]:
+        receiver = [param.name.value for param in (*self.node.params.posonly_params, *self.node.params.params)][:1]
+        if isinstance(node.value, cst.Name) and node.value.value in receiver:
+            yield node.attr.value
+
+
+def _in_order_of_evaluation(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, bool]]:
+    """All in a node, what is assigned before what it is assigned to; each with whether it is assigned to."""
+    if isinstance(node, cst.Assign | cst.AnnAssign):
+        if node.value is not None:
+            yield from _in_order_of_evaluation(node.value)
+        for target in [one.target for one in node.targets] if isinstance(node, cst.Assign) else [node.target]:
+            for one in [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]:
+                yield one, True
+                yield from _in_order_of_evaluation(one)
+    else:
+        yield node, False
+        for child in children(node):
+            yield from _in_order_of_evaluation(child)
 
 
 def _is_object(base: Value) -> bool:

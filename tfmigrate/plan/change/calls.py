@@ -9,6 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.edits import Argument, Arguments, Edit
 from tfmigrate.plan.written import Code
+from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bound
 
 FIT = (
@@ -144,3 +145,10 @@ def is_true(node: cst.BaseExpression) -> bool:
 def is_flag(node: cst.BaseExpression) -> bool:
     """Whether True or False is written out."""
     return is_true(node) or is_false(node)
+
+
+def given_optimizer(call: cst.Call) -> cst.BaseExpression | None:
+    """What compile() is given as its optimizer, where that is a name or an attribute."""
+    argument = keywords(call).get("optimizer") or next(iter(call.args), None)
+    plain = argument is not None and not argument.star and (argument.keyword is None or "optimizer" in keywords(call))
+    return argument.value if argument is not None and plain and dotted(argument.value) else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.change.calls import given_optimizer, keywords
 from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Rank, Replace
@@ -45,7 +45,7 @@ def plan_own_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft])
     copies: dict[cst.BaseExpression, _Copy] = {}
     for shared in shared_optimizers(compiles, drafts):
         draft = drafts[shared.use.site.frame.module]
-        given = _given(shared.use.call)
+        given = given_optimizer(shared.use.call)
         if given is None:
             draft.say(codes.SHARED_OPTIMIZER, shared.use.call, f"{shared.why}; {shared.mend}", "warn")
         else:
@@ -75,13 +75,6 @@ def plan_own_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft])
 
 def _name(draft: Draft) -> str:
     return draft.scopes.fresh(_HELPER, draft.scopes.module)
-
-
-def _given(call: cst.Call) -> cst.BaseExpression | None:
-    """What compile() is given as its optimizer, where that is a name or an attribute."""
-    argument = keywords(call).get("optimizer") or next(iter(call.args), None)
-    plain = argument is not None and not argument.star and (argument.keyword is None or "optimizer" in keywords(call))
-    return argument.value if argument is not None and plain and dotted(argument.value) else None
 
 
 def _counts(shared: Shared, draft: Draft) -> bool:

@@ -6,24 +6,35 @@ how many GPUs it is for. A copy is made in the scope, as the parallel model was 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import keywords, text_of
+from tfmigrate.plan.change.calls import given_optimizer, keywords, text_of
 from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Argument, Arguments, Insert, Rank
+from tfmigrate.plan.edits import Argument, Arguments, Insert, Rank, Replace
 from tfmigrate.plan.helpers import definition
-from tfmigrate.plan.strategy.model_group import Refusal
+from tfmigrate.plan.strategy.model_group import Group, Refusal, remade_optimizers
 from tfmigrate.plan.strategy.trail import trail_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
-from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import NOTHING, Instance, Literal, Made, ModelObject, Parallel, Value, options
+from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.values import (
+    NOTHING,
+    Instance,
+    Items,
+    Literal,
+    Made,
+    ModelObject,
+    Opaque,
+    Parallel,
+    Value,
+    options,
+)
 
 _HELPER = "replicated"
-_LATE = frozenset({codes.GPUS_TOO_LATE, codes.MADE_ELSEWHERE})
+_LATE = frozenset({codes.GPUS_TOO_LATE, codes.MADE_ELSEWHERE, codes.UNKNOWN_CALLERS})
 _SHARING = TRAINING | {"compile", "evaluate", "predict", "load_weights", "save", "save_weights"}
 """The methods of a copy that begin with the weights of its model."""
 _READING = frozenset({"summary", "to_json", "to_yaml", "get_config", "count_params", "get_layer"})
@@ -45,15 +56,25 @@ def can_be_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Map
 
 def _is_kept_model(wrap: Wrap, refusal: Refusal, drafts: Mapping[Module, Draft]) -> bool:
     over_workers = drafts[wrap.site.frame.module].settings.over_workers
-    if refusal.code not in _LATE or wrap.problem is not None or wrap.wrapper_class is not None or over_workers:
+    if refusal.code not in _LATE or wrap.problem is not None or over_workers:
         return False
     return (
-        isinstance(wrap.template_node, cst.Attribute)
+        (isinstance(wrap.template_node, cst.Attribute) or _is_handed_in(wrap))
         and isinstance(wrap.call.func, cst.Name | cst.Attribute)
         and not any(isinstance(guard.node, cst.Try) for guard in wrap.guards)
         and not wrap.several_only
+        and wrap.template != NOTHING
         and all(_can_be_model(option) for option in options(wrap.template))
     )
+
+
+def _is_handed_in(wrap: Wrap) -> bool:
+    """Whether the model is a parameter of the function that wraps it, which cannot build it elsewhere then."""
+    function, node = wrap.site.frame.function, wrap.template_node
+    if not isinstance(node, cst.Name) or function is None:
+        return False
+    parameters = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
+    return any(parameter.name.value == node.value for parameter in parameters)
 
 
 def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> str | None:
@@ -71,17 +92,18 @@ def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Ma
     taken = _taken_apart(wrap, drafts.values())
     if taken is not None:
         return f"a part of the parallel model is used at {taken}"
-    watched = _watched(drafts.values())
+    known = [_callbacks(use) for use in uses if use.method in TRAINING]
+    used = None if None in known else [one for callbacks in known for one in callbacks or ()]
+    watched = _watched(drafts.values(), used)
     return f"{watched} may look at the model in the midst of an epoch" if watched is not None else None
 
 
 def _can_be_model(option: Value) -> bool:
     """Whether clone_model() may know how to copy it: no object of a class of the program, and no single layer."""
-    return (
-        option != NOTHING
-        and not isinstance(option, Instance | Made)
-        and not (isinstance(option, ModelObject) and any(base.instance is not None for base in option.base_models()))
-    )
+    if isinstance(option, Made):
+        return option.kind == "tensor" and bool(option.models)  # what an unknown function makes of a model
+    of_program = isinstance(option, ModelObject) and any(base.instance is not None for base in option.base_models())
+    return not isinstance(option, Instance) and not of_program
 
 
 def _is_parallel(value: Value, wrap: Wrap) -> bool:
@@ -111,13 +133,32 @@ def _taken_apart(wrap: Wrap, drafts: Iterable[Draft]) -> str | None:
 _PARTS = frozenset({"input", "inputs", "output", "outputs", "layers"})
 
 
-def _watched(drafts: Iterable[Draft]) -> str | None:
-    """A callback of the program that runs in the midst of an epoch, in words."""
+def _callbacks(use: Use) -> list[Value] | None:
+    """The callbacks that a training is given; None where they are not all known."""
+    given = use.argument(_BEFORE_CALLBACKS, "callbacks")
+    if given is None:
+        return None if any(name in ("*", "**") for name, _ in use.arguments) else []
+    found = [one for option in options(given) if option != NOTHING
+             for one in (option.values if isinstance(option, Items) else (option,))]  # fmt: skip
+    each = [option for one in found for option in options(one) if option != NOTHING]
+    known = all(
+        isinstance(one, Instance) or (isinstance(one, Opaque) and isinstance(one.node, cst.Call)) for one in each
+    )
+    return each if known else None
+
+
+def _watched(drafts: Iterable[Draft], used: Sequence[Value] | None) -> str | None:
+    """A callback of the program that runs in the midst of an epoch, in words. `used`: those in question, if known."""
+    classes = None if used is None else {cls.node for one in used if isinstance(one, Instance)
+                                         for cls in one.cls.ancestors()}  # fmt: skip
+    calls = None if used is None else {one.node for one in used if isinstance(one, Opaque)}
     for draft in drafts:
         for cls in draft.facts.classes:
-            if not _IN_BETWEEN.isdisjoint(cls.members):
+            if not _IN_BETWEEN.isdisjoint(cls.members) and (classes is None or cls.node in classes):
                 return f"the callback {cls.node.name.value} ({draft.module.place(cls.node)})"
         for call in draft.module.calls:
+            if calls is not None and call not in calls:
+                continue
             if not _IN_BETWEEN.isdisjoint(keywords(call)) or _saves_between(call, draft):
                 return f"the callback at {draft.module.place(call)}"
     return None
@@ -129,6 +170,28 @@ def _saves_between(call: cst.Call, draft: Draft) -> bool:
     if saved is None or text_of(saved.value) == "epoch":
         return False
     return draft.facts.options(saved.value) != {Literal("epoch")}
+
+
+def remake_optimizers(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> None:
+    """The edits that make the optimizers of copies in their scope, where what makes them is out of its reach.
+
+    A string, which a caller out of sight may pass, is no object to ask for its settings.
+    """
+    done: set[cst.BaseExpression] = set()
+    for use in (use for group in groups for use in remade_optimizers(group)):
+        given, optimizer = given_optimizer(use.call), use.argument(0, "optimizer")
+        if given is None or optimizer is None or given in done:
+            continue
+        done.add(given)
+        draft, text = drafts[use.site.frame.module], dotted(given)
+        made = f"type({text}).from_config({text}.get_config())"
+        surely = all(isinstance(one, Made) and one.kind == "optimizer" for one in options(optimizer))
+        draft.edits.append(Replace(given, made if surely else f"{text} if isinstance({text}, str) else {made}"))
+        message = (
+            f"the optimizer `{text}` is made outside the scope of the strategy, which Keras 3 refuses: another one of "
+            "the same settings is made in it"
+        )
+        draft.say(codes.COPIED_MODEL, given, message, "rewrite")
 
 
 def copy_models(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:

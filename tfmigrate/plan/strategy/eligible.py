@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 
 import libcst as cst
 
@@ -19,7 +20,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
 from tfmigrate.understand.signatures import misfit
-from tfmigrate.understand.values import ClassValue, Method, Parameter, opaque_sites, options
+from tfmigrate.understand.values import ClassValue, Literal, Method, Parameter, opaque_sites, options
 from tfmigrate.walk import calls_in, walk
 
 LEFT_ALONE = Refusal("", "")
@@ -39,7 +40,7 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
             refused[wrap.call] = LEFT_ALONE
     works = {wrap.call for wrap, refusal in judged if refusal is None}
     for wrap, refusal in judged:
-        if refusal is not None and not (wrap.call in works and _is_abstract(wrap)):
+        if refusal is not None and not (wrap.call in works and (_is_abstract(wrap) or _unfit_call(wrap) is not None)):
             refused.setdefault(wrap.call, refusal)
     found = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
     carrier = Carrier(drafts)
@@ -58,13 +59,9 @@ def _why_not(
         name, place = wrap.wrapper_class.node.name.value, misused[wrap.wrapper_class.node]
         message = f"the class {name} wraps the model, and cannot be removed: {place} needs it"
         return Refusal(codes.NOT_FOLLOWED, message)
-    for frame in wrap.site.frame.chain():
-        unfit = misfit(frame)
-        if unfit is not None and frame.call is not None and isinstance(frame.function, cst.FunctionDef):
-            module = frame.call.frame.module
-            place = module.place(frame.call_node or frame.call.unit)
-            message = f"{place} calls {frame.function.name.value}() in a way that Python refuses: {unfit}"
-            return Refusal(codes.ODD_CALL, message)
+    unfit = _unfit_call(wrap)
+    if unfit is not None:
+        return unfit
     problem = template_problem(wrap)
     if problem is not None:
         unknown = any(
@@ -75,6 +72,18 @@ def _why_not(
     if owner_of(wrap) is None and keeper_of(wrap, facts, drafts) is None:
         message = "the parts of the model are built in places that share no caller: "
         return Refusal(codes.MADE_ELSEWHERE, f"{message}{made_apart(opaque_sites(wrap.template))}")
+    return None
+
+
+def _unfit_call(wrap: Wrap) -> Refusal | None:
+    """The call on the way to a wrap that Python refuses, which ends the program before; None where all fit."""
+    for frame in wrap.site.frame.chain():
+        unfit = misfit(frame)
+        if unfit is not None and frame.call is not None and isinstance(frame.function, cst.FunctionDef):
+            module = frame.call.frame.module
+            place = module.place(frame.call_node or frame.call.unit)
+            message = f"{place} calls {frame.function.name.value}() in a way that Python refuses: {unfit}"
+            return Refusal(codes.ODD_CALL, message)
     return None
 
 
@@ -90,12 +99,36 @@ def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
     for guard in wrap.guards:
         if isinstance(guard.node, cst.Try) or number.isdisjoint(_names(guard.node.test)):
             continue
+        if _holds_for(guard.node.test, wrap) not in (None, guard.arm == "body"):
+            return True
         *_, outermost = guard.site.chain()
         test = carrier.carried(guard.node.test, guard.site, outermost.frame, outermost.unit)
         holds = constant(test.tree) if test is not None else None
         if holds is not None and bool(holds.value) is not (guard.arm == "body"):
             return True
     return False
+
+
+_ORDER: Mapping[type[cst.BaseCompOp], Callable[[float, float], bool]] = {
+    cst.GreaterThan: operator.gt,
+    cst.GreaterThanEqual: operator.ge,
+    cst.LessThan: operator.lt,
+    cst.LessThanEqual: operator.le,
+    cst.Equal: operator.eq,
+    cst.NotEqual: operator.ne,
+}
+
+
+def _holds_for(test: cst.BaseExpression, wrap: Wrap) -> bool | None:
+    """Whether `self.gpus > 1` holds in an activation whose number of GPUs is known; None where it asks otherwise."""
+    number = wrap.gpus_value
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1 or not isinstance(number, Literal):
+        return None
+    (target,) = test.comparisons
+    compare, limit = _ORDER.get(type(target.operator)), target.comparator
+    if compare is None or wrap.gpus is None or not isinstance(limit, cst.Integer) or not isinstance(number.value, int):
+        return None
+    return compare(number.value, limit.evaluated_value) if test.left.deep_equals(wrap.gpus) else None
 
 
 def _names(*nodes: cst.CSTNode) -> set[str]:

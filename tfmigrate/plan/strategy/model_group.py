@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
+from tfmigrate.plan.change.calls import given_optimizer
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Unit
 from tfmigrate.understand.values import (
@@ -168,6 +169,18 @@ def sites_to_cover(group: Group) -> frozenset[Site]:
     return frozenset(sites)
 
 
+def remade_optimizers(group: Group) -> list[Use]:
+    """The compiles of copies whose optimizer is made where their scope does not reach: in it another one is made of the
+    same settings, which an optimizer can be asked for."""
+    return [
+        use
+        for use in group.compiles
+        if group.copied
+        and given_optimizer(use.call) is not None
+        and any(site.lifted(group.owner) is None for site in use.optimizer_parts)
+    ]
+
+
 def made_apart(sites: Iterable[Site]) -> str | None:
     """Of places that do not all run under one function: two of the outermost, in words."""
     outermost: dict[Frame, Site] = {}
@@ -209,7 +222,7 @@ def template_problem(wrap: Wrap) -> str | None:
             return f"the model is {option.origin}, which no file given defines: define it, or import it by its name"
         if isinstance(option, Opaque) and not option.sites:
             return f"the model is {option.origin}, whose construction is unknown"
-        if option == NOTHING:
+        if option == NOTHING and wrap.template == NOTHING:
             return "no known code makes the model before it is wrapped here"
         if isinstance(option, Method) and isinstance(option.receiver, Parameter):
             holder = option.receiver.name
@@ -221,7 +234,7 @@ def template_problem(wrap: Wrap) -> str | None:
             return f"the model is the attribute `{option.name}` of something that was not followed"
         if isinstance(option, Instance):
             return f"the model is an instance of {option.cls.node.name.value}, which is not a Keras model class"
-        if not isinstance(option, ModelObject | Parallel | Opaque | Made):
+        if option != NOTHING and not isinstance(option, ModelObject | Parallel | Opaque | Made):
             return "what is passed as the model was not recognised as one"
         if isinstance(option, Made) and option.kind == "layer" and not option.models:
             return "what is passed as the model is a layer"

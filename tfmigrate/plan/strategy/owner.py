@@ -22,6 +22,7 @@ from tfmigrate.plan.strategy.model_group import (
     lines_building,
     made_apart,
     owner_of,
+    remade_optimizers,
     sites_to_cover,
 )
 from tfmigrate.plan.strategy.superseded import superseded
@@ -199,9 +200,10 @@ def _raised_copy(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]
     owner: Frame | None = wrap.site.frame
     while owner is not None:
         group = group_of_copies(owner, (wrap,), facts)
+        remade = {site for use in remade_optimizers(group) for site in use.optimizer_parts}
         outside = {
             site.frame
-            for site in sites_to_cover(group) - {use.site for use in group.compiles}
+            for site in sites_to_cover(group) - {use.site for use in group.compiles} - remade
             if site.lifted(owner) is None and not _reachable_far(group, site, drafts)
         }
         if not outside:
