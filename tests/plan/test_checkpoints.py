@@ -104,6 +104,18 @@ def test_a_class_that_ends_its_epochs_itself_is_left() -> None:
     assert [finding.action for finding in files[0].findings if finding.code == "TFM209"] == ["warn"]
 
 
+@pytest.mark.parametrize("handed", ["super()", "super(TemplateCheckpoint, self)"])
+@pytest.mark.parametrize(("line", "kept"), [("", True), ("        self.period = 3\n", False)])
+def test_a_class_that_swaps_the_model_for_the_template_keeps_the_period(handed: str, line: str, kept: bool) -> None:
+    own = OWN.format(passed=ALL, only="False", super="") + "\n    def on_epoch_end(self, epoch, logs=None):\n"
+    own += f"        self.set_model(self.template)\n{line}        {handed}.on_epoch_end(epoch, logs)\n"
+    files = migrate_sources({"own.py": own, "train.py": USE.format(arguments="'best.h5', period=5")}, Settings())
+    assert ("class TemplateCheckpoint(PeriodicCheckpoint):" in files[0].after) == kept
+    assert [finding.action for finding in files[0].findings if finding.code == "TFM209"] == [
+        "rewrite" if kept else "warn"
+    ]
+
+
 @pytest.mark.parametrize(
     ("period", "name", "left"), [("1", "ModelCheckpoint", ""), ("5", "PeriodicCheckpoint", ", period=5")]
 )

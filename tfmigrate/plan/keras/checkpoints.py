@@ -19,7 +19,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Symbol, Value
-from tfmigrate.walk import calls_in
+from tfmigrate.walk import calls_in, walk
 
 CHECKPOINT = "keras.callbacks.ModelCheckpoint"
 PARAMETERS = (
@@ -192,10 +192,25 @@ def _kept(one: _Period, name: str, facts: Facts) -> CallChange | None:
         return None if one.heir else CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, edit)
     bases = [arg.value for arg in one.cls.node.bases]
     bases = [base for base in bases if names.canonical(facts.symbols.get(base, "")) == CHECKPOINT]
-    if len(bases) != 1 or "on_epoch_end" in one.cls.members:
+    if len(bases) != 1 or not _leaves_counting(one.cls):
         return None
     more = (Replace(bases[0], name),)
     return CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, Arguments(one.call, by_name), more=more)
+
+
+def _leaves_counting(cls: ClassValue) -> bool:
+    """Whether the epochs are counted in on_epoch_end() of ModelCheckpoint alone, which that of the class calls."""
+    own = cls.members.get("on_epoch_end")
+    if own is None:
+        return True
+    if not isinstance(own, FunctionValue):
+        return False
+    read = {node.attr.value for node in walk(cls.node) if isinstance(node, cst.Attribute)}
+    called = [call.func for call in calls_in(own.node.body) if isinstance(call.func, cst.Attribute)]
+    return not read & {"period", "epochs_since_last_save"} and any(
+        func.attr.value == "on_epoch_end" and isinstance(func.value, cst.Call) and dotted(func.value.func) == "super"
+        for func in called
+    )
 
 
 def _left(one: _Period, facts: Facts) -> CallChange:
