@@ -114,6 +114,7 @@ class FakeSource:
     path: str
     text: str
     settings: Settings
+    numbering: object = None
 
 
 def fake_migrate_program(sources: Sequence[FakeSource]) -> tuple[FileResult, ...]:
