@@ -1,15 +1,20 @@
-"""File names as expressions."""
+"""File names as expressions: the literals that they end with, wherever in the program those are written."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.file_names import shape_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import settled
-from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.reaching import assigned, bound, parameters_of, reaching, settled
+from tfmigrate.understand.scopes import LexicalScope, Scopes
+from tfmigrate.understand.values import ClassValue, FunctionValue, Method
+from tfmigrate.walk import walk
 
 
 def ending_of(
@@ -22,17 +27,151 @@ def ending_of(
     node = settled(node, scopes)
     if node in seen:
         return None
-    seen |= {node}
     if isinstance(node, cst.SimpleString):
         return node
+    last = _last_part(node, facts)
+    return ending_of(last, facts, scopes, seen | {node}) if last is not None else None
+
+
+def _last_part(node: cst.BaseExpression, facts: Facts) -> cst.BaseExpression | None:
+    """The part of a text that is put together which holds its end."""
     if isinstance(node, cst.BinaryOperation):
-        part = node.left if isinstance(node.operator, cst.Modulo) else node.right
-        return ending_of(part, facts, scopes, seen)
+        return node.left if isinstance(node.operator, cst.Modulo) else node.right
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         if node.func.attr.value == "format":
-            return ending_of(node.func.value, facts, scopes, seen)
+            return node.func.value
         if node.func.attr.value == "join" and node.args and facts.symbols.get(node.func, "").startswith("os.path"):
-            return ending_of(node.args[-1].value, facts, scopes, seen)
+            return node.args[-1].value
+    if isinstance(node, cst.FormattedString) and node.parts:
+        last = node.parts[-1]
+        plain = isinstance(last, cst.FormattedStringExpression) and last.format_spec is None and last.conversion is None
+        return last.expression if isinstance(last, cst.FormattedStringExpression) and plain else None
+    return None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A literal that a path may end with; gaps of an f-string are `{}` in its text."""
+
+    node: cst.SimpleString | cst.FormattedString
+    module: Module
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Follows paths through a program: through names, attributes of objects, and what callers pass."""
+
+    facts: Mapping[Module, Facts]
+    scopes: Mapping[Module, Scopes]
+    calls: Mapping[cst.FunctionDef, Sequence[tuple[Module, cst.Call]]]
+    """The calls of each function; of a class, those of its `__init__`."""
+
+    @classmethod
+    def of(cls, facts: Mapping[Module, Facts], scopes: Mapping[Module, Scopes]) -> Paths:
+        calls: dict[cst.FunctionDef, list[tuple[Module, cst.Call]]] = defaultdict(list)
+        for module, own in facts.items():
+            for call in own.module.calls:
+                for called in {*_called(call, own)}:
+                    calls[called].append((module, call))
+        return cls(facts, scopes, calls)
+
+    def endings(self, node: cst.BaseExpression, module: Module) -> tuple[frozenset[Ending], bool]:
+        """The literals that a path may end with, and whether there are no other ones."""
+        found: set[Ending] = set()
+        known = True
+        pending: list[tuple[cst.BaseExpression | None, Module]] = [(node, module)]
+        seen: set[cst.CSTNode] = set()
+        while pending:
+            part, place = pending.pop()
+            if part is None:
+                known = False
+            elif part not in seen:
+                seen.add(part)
+                text = _text_of(part)
+                if text is not None and isinstance(part, cst.SimpleString | cst.FormattedString):
+                    found.add(Ending(part, place, text))
+                else:
+                    pending.extend(self._made_of(part, place))
+        return frozenset(found), known
+
+    def _made_of(self, node: cst.BaseExpression, module: Module) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
+        """What an expression has its end from; None for what is unknown."""
+        if isinstance(node, cst.IfExp):
+            yield from ((node.body, module), (node.orelse, module))
+        elif isinstance(node, cst.BooleanOperation):
+            yield from ((node.left, module), (node.right, module))
+        elif isinstance(node, cst.Name):
+            yield from self._bound(node, module)
+        elif isinstance(node, cst.Attribute):
+            yield from self._kept(node, module)
+        else:
+            yield _last_part(node, self.facts[module]), module
+
+    def _bound(self, node: cst.Name, module: Module) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
+        scopes = self.scopes[module]
+        scope = scopes.holding(node)
+        bindings = reaching(node.value, scope, scopes) if scope is not None else []
+        if not bindings:
+            yield None, module
+        for binding in bindings:
+            value = assigned(binding)
+            if value is None and isinstance(binding.scope.node, cst.FunctionDef):
+                yield from self._passed(node.value, binding.scope, module)
+            else:
+                yield value, module
+
+    def _passed(
+        self, name: str, scope: LexicalScope, module: Module
+    ) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
+        """What the callers of a function pass for a parameter."""
+        function = scope.node
+        if not isinstance(function, cst.FunctionDef) or name not in parameters_of(function) or not self.calls[function]:
+            yield None, module
+            return
+        parameters = parameters_of(function)
+        if scope.parent is not None and isinstance(scope.parent.node, cst.ClassDef):
+            parameters = parameters[1:]
+        params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
+        default = next(param.default for param in params if param.name.value == name)
+        for place, call in self.calls[function]:
+            given = bound(call.args, parameters)
+            if given is None:
+                yield None, place
+            else:
+                yield (given[name].value, place) if name in given else (default, module)
+
+    def _kept(self, node: cst.Attribute, module: Module) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
+        """What the methods of a class assign to `self.path`."""
+        root = node.value
+        scope = self.scopes[module].holding(root) if isinstance(root, cst.Name) else None
+        while scope is not None and not isinstance(scope.node, cst.FunctionDef):
+            scope = scope.parent
+        around = scope.parent.node if scope is not None and scope.parent is not None else None
+        name = dotted(node)
+        values = [
+            part.value
+            for part in (walk(around) if isinstance(around, cst.ClassDef) else ())
+            if isinstance(part, cst.Assign) and any(dotted(target.target) == name for target in part.targets)
+        ]
+        yield from ((value, module) for value in values or [None])
+
+
+def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:
+    for option in facts.options(call.func):
+        function = option.lookup("__init__") if isinstance(option, ClassValue) else option
+        function = function.function if isinstance(function, Method) else function
+        if isinstance(function, FunctionValue) and isinstance(function.node, cst.FunctionDef):
+            yield function.node
+
+
+def _text_of(node: cst.BaseExpression) -> str | None:
+    if isinstance(node, cst.SimpleString):
+        value = node.evaluated_value
+        return value if isinstance(value, str) else None
+    if isinstance(node, cst.FormattedString) and node.parts and isinstance(node.parts[-1], cst.FormattedStringText):
+        texts = (one.value if isinstance(one, cst.FormattedStringText) else "{}" for one in node.parts)
+        return "".join(texts).replace("{{", "{").replace("}}", "}")
     return None
 
 

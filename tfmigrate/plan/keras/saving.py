@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -11,13 +12,14 @@ from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_true, keywords
-from tfmigrate.plan.change.paths import ending_of, name_shape
+from tfmigrate.plan.change.paths import Ending, Paths, ending_of, name_shape
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
 from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
 
 _ENDINGS = {WEIGHTS: WEIGHTS, MODEL: f"{MODEL} or .h5"}
@@ -31,95 +33,123 @@ AFTER = ("tfmigrate.plan.keras.callbacks",)
 def check(context: Context) -> Iterator[CallChange]:
     # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
     if not context.settings.over_workers:
-        renamed = context.migration.once(renamed_in_program)
-        yield from checkpoint_files(context.facts, context.scopes, changed_keys(context), renamed)
+        yield from checkpoint_files(context)
     yield from model_folders(context.facts, context.scopes)
 
 
-def renamed_in_program(migration: Migration) -> Mapping[str, str]:
-    """The renamed_files() of all modules that leave the old Keras."""
-    drafts = [draft for module, draft in migration.drafts.items() if module in migration.leaving]
-    loaded = frozenset().union(*(loaded_files(draft.facts, draft.scopes) for draft in drafts))
-    found: dict[str, str] = {}
-    for draft in drafts:
-        found.update(renamed_files(draft.facts, draft.scopes, loaded))
-    return found
+@dataclass(frozen=True)
+class Written:
+    """A path that Keras writes to."""
+
+    path: cst.BaseExpression
+    module: Module
+    ending: str
+    """What Keras 3 wants it to end in: of weights, or of a whole model."""
+    literals: frozenset[Ending]
+    known: bool
+    """Whether it ends in one of the literals, which all may change."""
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """The files of a program."""
+
+    paths: Paths
+    written: Sequence[Written]
+    renamed: Mapping[str, str]
+    """The names that must change, as far as they are written out, and the ending that each needs.
+
+    A whole model in `.h5` keeps its name, which Keras 3 takes, unless the program loads it again: then it may be
+    trained further, which Keras 3 cannot do with the optimizer of an HDF5 file.
+    """
+
+
+def files_of(migration: Migration) -> Files:
+    drafts = {module: draft for module, draft in migration.drafts.items() if module in migration.leaving}
+    paths = Paths.of(
+        {module: draft.facts for module, draft in drafts.items()},
+        {module: draft.scopes for module, draft in drafts.items()},
+    )
+    written, loaded = [], set()
+    for module, draft in drafts.items():
+        for path, ending in _writers(draft.facts):
+            written.append(Written(path, module, ending, *paths.endings(path, module)))
+        for call in draft.facts.module.calls:
+            if call.args and _is_load_model(call, draft.facts):
+                loaded.update(one.text for one in paths.endings(call.args[0].value, module)[0])
+    renamed = {
+        literal.text: one.ending
+        for one in written
+        for literal in one.literals
+        if _is_old(literal.text) and (not _may_stay(literal.text, one.ending) or literal.text in loaded)
+    }
+    return Files(paths, written, renamed)
 
 
 def saves_hdf5(migration: Migration) -> bool:
     """Whether some module saves a whole model to an HDF5 file, or may."""
-    renamed = migration.once(renamed_in_program)
+    renamed = migration.once(files_of).renamed
     drafts = (draft for module, draft in migration.drafts.items() if module in migration.leaving)
     return any(writes_hdf5(draft.facts, draft.scopes, renamed) for draft in drafts)
-
-
-def loaded_files(facts: Facts, scopes: Scopes) -> frozenset[str]:
-    """The files that a module loads whole models from, as far as their names are written out."""
-    paths = (call.args[0].value for call in facts.module.calls if call.args and _is_load_model(call, facts))
-    found = (ending_of(path, facts, scopes) for path in paths)
-    return frozenset(text for one in found if one is not None and (text := _text(one)) is not None)
-
-
-def renamed_files(facts: Facts, scopes: Scopes, loaded: Container[str]) -> dict[str, str]:
-    """The files that a module writes under a name that must change, as far as that is written out, and the ending that
-    each needs.
-
-    A whole model in `.h5` keeps its name, which Keras 3 takes, unless the program loads it again (`loaded`): then
-    it may be trained further, which Keras 3 cannot do with the optimizer of an HDF5 file.
-    """
-    literals = [(ending_of(path, facts, scopes), ending) for path, ending in _writers(facts)]
-    texts = [(_text(literal), ending) for literal, ending in literals if literal is not None]
-    return {
-        text: ending
-        for text, ending in texts
-        if text is not None and _is_old(text) and (not _may_stay(text, ending) or text in loaded)
-    }
 
 
 def _may_stay(path: str, ending: str) -> bool:
     return ending == MODEL and path.endswith(".h5")
 
 
-def checkpoint_files(
-    facts: Facts, scopes: Scopes, keys: Mapping[str, str], renamed: Mapping[str, str]
-) -> Iterator[CallChange]:
-    """The file names of save_weights() and ModelCheckpoint(), and of loads of the same name.
-
-    `keys`: metrics that have another name now, which a checkpoint's file name may hold in braces; `renamed`: the
-    renamed_files() of all modules of the program.
-    """
+def checkpoint_files(context: Context) -> Iterator[CallChange]:
+    """The file names of save_weights() and ModelCheckpoint(), and of loads of the same name."""
+    facts, scopes, files, keys = context.facts, context.scopes, context.migration.once(files_of), changed_keys(context)
+    module, renamed = facts.module, files.renamed
     seen: set[cst.BaseExpression] = set()
-    for path, new_ending in _writers(facts):
-        literal = ending_of(path, facts, scopes)
-        text = _text(literal) if literal is not None else None
-        if literal is not None and text is not None and text in renamed:
-            if literal not in seen:
-                seen.add(literal)
-                yield _change(literal, text, new_ending, keys)
-        elif not (text or "").endswith(new_ending) and not _may_stay(text or "", new_ending) and path not in seen:
-            seen.add(path)
+    for one in files.written:
+        for literal in sorted(one.literals, key=lambda literal: literal.text):
+            if literal.module is module and literal.text in renamed and literal.node not in seen:
+                seen.add(literal.node)
+                yield _change(literal, module, one.ending, keys)
+        if one.module is module and one.path not in seen and not _ends_well(one, renamed):
+            seen.add(one.path)
             message = (
-                f"Keras 3 writes {_kind(new_ending)} only to files that end in {_ENDINGS[new_ending]}: make sure that "
+                f"Keras 3 writes {_kind(one.ending)} only to files that end in {_ENDINGS[one.ending]}: make sure that "
                 "this path does"
             )
-            yield CallChange(codes.WEIGHT_FILES, path, message, action="warn")
-    for call in facts.module.calls:
-        if not call.args or not _loads(call, facts):
-            continue
-        literal = ending_of(call.args[0].value, facts, scopes)
-        text = _text(literal) if literal is not None else None
-        if literal is None or text is None or (ending := _new_ending(text, renamed)) is None:
-            continue
-        if literal not in seen:
-            seen.add(literal)
-            yield _change(literal, text, ending, keys)
-        by_name = keywords(call).get("by_name")
-        if by_name is not None and not is_false(by_name.value):
-            message = (
-                "Keras 3 takes `by_name` for old .h5 files only: it is removed with the ending, and the layers are "
-                "matched as they were saved; a model with other layers than the one that was saved no longer loads"
-            )
-            yield CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
+            yield CallChange(codes.WEIGHT_FILES, one.path, message, action="warn")
+    for other in files.paths.facts.values():
+        for call in other.module.calls:
+            if not call.args or not _loads(call, other):
+                continue
+            for literal in files.paths.endings(call.args[0].value, other.module)[0]:
+                ending = _new_ending(literal.text, renamed)
+                if ending is not None and literal.module is module and literal.node not in seen:
+                    seen.add(literal.node)
+                    yield _change(literal, module, ending, keys)
+                if ending is not None and other is facts:
+                    yield from _without_by_name(call)
+    yield from _mentioned(facts, scopes, renamed, seen)
+
+
+def _ends_well(written: Written, renamed: Container[str]) -> bool:
+    """Whether Keras 3 takes each name that a path may be, once those that must change have."""
+    return written.known and all(
+        one.text.endswith(written.ending) or one.text in renamed or _may_stay(one.text, written.ending)
+        for one in written.literals
+    )
+
+
+def _without_by_name(call: cst.Call) -> Iterator[CallChange]:
+    by_name = keywords(call).get("by_name")
+    if by_name is not None and not is_false(by_name.value):
+        message = (
+            "Keras 3 takes `by_name` for old .h5 files only: it is removed with the ending, and the layers are "
+            "matched as they were saved; a model with other layers than the one that was saved no longer loads"
+        )
+        yield CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
+
+
+def _mentioned(
+    facts: Facts, scopes: Scopes, renamed: Mapping[str, str], seen: set[cst.BaseExpression]
+) -> Iterator[CallChange]:
+    """The texts that name a file that has another name now. `seen`: those that are changed already."""
     shown = (text for call in facts.module.calls if _talks(call) for arg in call.args for text in _parts_of(arg.value))
     for mention in shown:
         new = _with_new_names(mention.value, renamed)
@@ -218,19 +248,19 @@ def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
             yield checkpoint.named["filepath"], WEIGHTS if only is not None and is_true(only) else MODEL
 
 
-def _change(literal: cst.SimpleString, old: str, new_ending: str, keys: Mapping[str, str]) -> CallChange:
-    ending = next(end for end in OLD_ENDINGS if old.endswith(end))
+def _change(literal: Ending, module: Module, new_ending: str, keys: Mapping[str, str]) -> CallChange:
+    ending = next(end for end in OLD_ENDINGS if literal.text.endswith(end))
     message = (
         f"Keras 3 writes {_kind(new_ending)} only to files that end in {_ENDINGS[new_ending]}: the ending {ending} "
         "changes"
     )
-    if _may_stay(old, new_ending):
+    if _may_stay(literal.text, new_ending):
         message = (
             "Keras 3 cannot train a model further with the optimizer of an HDF5 file, and the program loads this one: "
             f"the ending {ending} changes"
         )
-    head, _, quote = renamed_keys(literal.value, keys).rpartition(ending)
-    return CallChange(codes.WEIGHT_FILES, literal, message, Replace(literal, f"{head}{new_ending}{quote}"))
+    head, _, quote = renamed_keys(module.code(literal.node), keys).rpartition(ending)
+    return CallChange(codes.WEIGHT_FILES, literal.node, message, Replace(literal.node, f"{head}{new_ending}{quote}"))
 
 
 def _kind(new_ending: str) -> str:

@@ -1,0 +1,92 @@
+"""Names of checkpoint files are followed to where they are written out (TFM205)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kit import migrate
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
+
+HEAD = """\
+import os
+import sys
+from keras.callbacks import ModelCheckpoint
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+"""
+
+
+def migrated(body: str) -> tuple[str, list[str]]:
+    """What stands behind the head, and what was done of TFM205."""
+    file = migrate(HEAD + body)
+    written = file.after.partition("model.compile('sgd', 'mse')\n")[2] or file.after.partition('"mse")\n')[2]
+    return written, [finding.action for finding in file.findings if finding.code == "TFM205"]
+
+
+@pytest.mark.parametrize(
+    ("body", "written"),
+    [
+        ("def save(path):\n    model.save_weights(path)\n\n\nsave('a.h5')\nmodel.load_weights('a.h5')\n",
+         "save('a.weights.h5')\nmodel.load_weights('a.weights.h5')\n"),
+        ("def save(path='a.h5'):\n    model.save_weights(path)\n\n\nsave()\n", "def save(path='a.weights.h5'):"),
+        ("name = 'a.h5' if sys.argv else 'b.h5'\nmodel.save_weights(name)\n",
+         "name = 'a.weights.h5' if sys.argv else 'b.weights.h5'"),
+        ("if sys.argv:\n    name = 'a.h5'\nelse:\n    name = 'b.h5'\nmodel.save_weights(name)\n",
+         "    name = 'b.weights.h5'"),
+        ("model.save_weights(f'{sys.argv}.h5')\n", "model.save_weights(f'{sys.argv}.weights.h5')"),
+        ("end = 'a.h5'\nmodel.save_weights(f'{os.sep}{end}')\n", "end = 'a.weights.h5'"),
+        ("call = ModelCheckpoint(f'{sys.argv}-{{epoch:02d}}.hdf5', save_weights_only=True)\n",
+         "ModelCheckpoint(f'{sys.argv}-{{epoch:02d}}.weights.h5', save_weights_only=True)"),
+        ("class Net:\n    def __init__(self, path):\n        self.path = path\n\n    def save(self):\n"
+         "        model.save_weights(os.path.join('out', self.path))\n\n\nNet('a.h5').save()\n",
+         "Net('a.weights.h5').save()"),
+        ("def save(path):\n    call = lambda: model.save_weights(path)\n    call()\n\n\nsave('a.h5')\n",
+         "save('a.weights.h5')"),
+    ],
+)  # fmt: skip
+def test_a_name_is_changed_where_it_is_written_out(body: str, written: str) -> None:
+    text, actions = migrated(body)
+    assert written in text
+    assert set(actions) == {"rewrite"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "model.save_weights(sys.argv[1])\n",
+        "def save(path):\n    model.save_weights(path)\n",
+        "def save(path):\n    model.save_weights(path)\n\n\nsave(sys.argv[1])\n",
+        "name = 'a.weights.h5' if sys.argv else 'weights'\nmodel.save_weights(name)\n",
+        "model.save_weights(f'a.h5{sys.argv:>3}')\n",
+    ],
+)
+def test_a_name_that_is_unknown_is_reported(body: str) -> None:
+    assert migrated(body)[1] == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def load(path):\n    model.load_weights(path)\n\n\nload('a.h5')\n",
+        "def save(path):\n    model.save_weights(path)\n\n\nsave('a.weights.h5')\n",
+        "def save(path):\n    open(path, 'w')\n\n\nsave('a.h5')\n",
+    ],
+)
+def test_other_names_stay(body: str) -> None:
+    text, actions = migrated(body)
+    assert actions == []
+    assert ".weights.h5" not in text.replace("'a.weights.h5'", "") or "a.weights.h5" in body
+
+
+def test_a_name_that_another_module_passes() -> None:
+    net = HEAD.partition("\n\n")[0] + "\n\n\ndef fit(path):\n"
+    net += "".join(f"    {line}\n" for line in HEAD.splitlines()[7:]) + "    model.save_weights(path)\n"
+    files = migrate_sources({"net.py": net, "main.py": "from net import fit\n\nfit('a.h5')\n"}, Settings())
+    assert {file.path: "a.weights.h5" in file.after for file in files} == {"net.py": False, "main.py": True}
+    assert [f.action for file in files for f in file.findings if f.code == "TFM205"] == ["rewrite"]
