@@ -149,7 +149,7 @@ class Paths:
             scope = scope.parent
         around = scope.parent.node if scope is not None and scope.parent is not None else None
         name = dotted(node)
-        values = [
+        values: list[cst.BaseExpression | None] = [
             part.value
             for part in (walk(around) if isinstance(around, cst.ClassDef) else ())
             if isinstance(part, cst.Assign) and any(dotted(target.target) == name for target in part.targets)

@@ -70,7 +70,8 @@ def files_of(migration: Migration) -> Files:
         {module: draft.facts for module, draft in drafts.items()},
         {module: draft.scopes for module, draft in drafts.items()},
     )
-    written, loaded = [], set()
+    written: list[Written] = []
+    loaded: set[str] = set()
     for module, draft in drafts.items():
         for path, ending in _writers(draft.facts):
             written.append(Written(path, module, ending, *paths.endings(path, module)))
