@@ -282,7 +282,7 @@ def test_a_comparison_as_written_is_in_every_form(tmp_path: Path, monkeypatch: p
         assert re.search(rf"^\| {re.escape(one.name)} \|.*{one.answer}", text, re.MULTILINE)
 
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSERS = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome", "chrome")
 
 
 @pytest.mark.starts_processes
