@@ -6,6 +6,10 @@ BIN := .venv/bin
 DEMO := build/demo
 SOURCES := pyproject.toml
 
+# Bytecode is kept from run to run: without it pytest rewrites the asserts of every test module each time, and each
+# program that a test starts is compiled anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check docs bench field gpu reliability mutants release trust runtimes lint types clean
 
 demo: .venv/verify runtimes

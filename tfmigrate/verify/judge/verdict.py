@@ -350,7 +350,7 @@ def _conclude(
             + " and ".join(sorted({CAUSES[comparison.excused] for comparison in counted if comparison.excused}))
             + " alone"
         )
-    known = {difference.name for comparison in counted for difference in comparison.known}
+    known = {difference.name for comparison in counted for difference in comparison.known} - CAUSES.keys()
     if known:
         reason += f"; known differences of the two systems, listed separately: {', '.join(sorted(known))}"
     if any(validation_known(comparison) == BATCH_NORM and not comparison.validated_alike for comparison in counted):

@@ -28,7 +28,8 @@ SMALLEST = 3e-8
 Style: TypeAlias = dict[str, Any]
 
 PAPER, INK, SOFT, RULE, GRID = "#ffffff", "#14181d", "#5b6570", "#d7dce1", "#eceff2"
-OLD_COLOUR, FIRST, SECOND, THIRD, FOURTH = "#98a2ac", "#0b3c8c", "#c2570c", "#2f7d4f", "#7a3e9d"
+OLD_COLOUR, FIRST, SECOND, THIRD = "#98a2ac", "#0b3c8c", "#c2570c", "#2f7d4f"
+FOURTH, FIFTH = "#7a3e9d", "#7d6608"
 MISTAKE, INSIDE, NOT_JUDGED = "#b3261e", "#e8f0ea", "#f3ead9"
 INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 VARIABLES = {
@@ -42,6 +43,7 @@ VARIABLES = {
     SECOND: "--second",
     THIRD: "--third",
     FOURTH: "--fourth",
+    FIFTH: "--fifth",
     MISTAKE: "--bad",
     INSIDE: "--inside",
     NOT_JUDGED: "--not-judged",
@@ -55,6 +57,7 @@ STYLES: tuple[Style, ...] = (
     {"color": SECOND, "linestyle": (0, (5, 2)), "linewidth": 1.6},
     {"color": THIRD, "linestyle": (0, (1, 1.2)), "linewidth": 1.9},
     {"color": FOURTH, "linestyle": (0, (6, 2, 1, 2)), "linewidth": 1.4},
+    {"color": FIFTH, "linestyle": (0, (2, 4)), "linewidth": 2.2},
 )
 WRONG: Style = {"color": MISTAKE, "linewidth": 0.9, "alpha": 0.55}
 PAIR: Style = {"color": SOFT, "linestyle": "", "marker": "o", "markersize": 5, "alpha": 0.6}
