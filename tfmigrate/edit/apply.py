@@ -7,7 +7,7 @@ edit lets go.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter
 from types import MappingProxyType
@@ -72,7 +72,7 @@ class _Editor(cst.CSTTransformer):
         self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
         self._appended = {edit.node: edit.code for edit in edits if isinstance(edit, Append)}
         self._remarks: dict[cst.CSTNode, str] = {e.node: e.comment for e in edits if isinstance(e, Remark)}
-        self._forgotten = {edit.node for edit in edits if isinstance(edit, Forget)}
+        self.forgotten = {edit.node for edit in edits if isinstance(edit, Forget)}
         self._collapsing = {edit.node for edit in edits if isinstance(edit, Collapse)}
         self._calls = {edit.call: edit for edit in edits if isinstance(edit, Arguments)}
         self._imports: dict[cst.CSTNode, ImportNames] = {e.node: e for e in edits if isinstance(e, ImportNames)}
@@ -80,25 +80,17 @@ class _Editor(cst.CSTTransformer):
             edit.unit: edit for edit in edits if isinstance(edit, Unwrap | Branch)
         }
         self._signatures = {edit.function: edit.kept for edit in edits if isinstance(edit, Signature)}
-        self._scopes = {edit.units[0]: edit for edit in edits if isinstance(edit, Scope)}
-        self._inserts: dict[cst.CSTNode, list[Insert]] = {}
+        self.scopes = {edit.units[0]: edit for edit in edits if isinstance(edit, Scope)}
+        self.inserts: dict[cst.CSTNode, list[Insert]] = {}
         for edit in sorted((edit for edit in edits if isinstance(edit, Insert)), key=attrgetter("rank")):
-            self._inserts.setdefault(edit.before, []).append(edit)
+            self.inserts.setdefault(edit.before, []).append(edit)
         self._moves = [edit for edit in edits if isinstance(edit, Move)]
-        self._moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
-        self._parts = {part for edit in self._replaced.values() for part in edit.parts} | {
-            node
-            for call in self._calls.values()
-            for argument in call.arguments
-            for node in (argument.value, *nodes_of(argument.code))
-            if not isinstance(node, str)
-        }
-        self._parts.update(part for some in self._inserts.values() for edit in some for part in nodes_of(edit.code))
-        self._parts.update(part for edit in edits if isinstance(edit, Branch) for part in nodes_of(edit.test))
-        self._parts.update(part for edit in edits if isinstance(edit, Append) for part in nodes_of(edit.code))
+        self.moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
+        others = (edit for edit in edits if isinstance(edit, Insert | Branch | Append))
+        self._parts = set(_carried((*self._replaced.values(), *self._calls.values(), *others)))
         self._touched = _reached(root or tree, set(_edited(edits)) | self._parts | given.keys())
         self._new_parts: dict[cst.CSTNode | Changed, cst.CSTNode] = {}
-        self._pieces: dict[cst.CSTNode, _Pieces] = {}
+        self.pieces: dict[cst.CSTNode, _Pieces] = {}
         self._suites: dict[cst.CSTNode, tuple[_Pieces, list[cst.EmptyLine]]] = {}
 
     # libcst's own dispatch goes by class; edits go by node, so both hooks are overridden.
@@ -116,16 +108,16 @@ class _Editor(cst.CSTTransformer):
             return self._given[original]  # type: ignore[index]
         if original not in self._touched:
             if isinstance(original, cst.BaseStatement):
-                self._pieces[original] = [original]
+                self.pieces[original] = [original]
             return original
         if isinstance(original, cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite):
             return self._leave_block(original, updated)
         if isinstance(original, cst.SimpleStatementLine):
-            self._pieces[original] = self._remarked(original, self._line(original, updated))  # type: ignore[arg-type]
+            self.pieces[original] = self._remarked(original, self._line(original, updated))  # type: ignore[arg-type]
         elif isinstance(original, cst.BaseCompoundStatement):
             if isinstance(original, cst.FunctionDef) and not self._removed.isdisjoint(original.decorators):
                 updated = self._undecorated(original, updated)  # type: ignore[arg-type]
-            self._pieces[original] = self._compound(original, updated)
+            self.pieces[original] = self._compound(original, updated)
         if original in self._calls:
             updated = self._arguments(self._calls[original], updated)  # type: ignore[index, arg-type]
         if (
@@ -271,7 +263,7 @@ class _Editor(cst.CSTTransformer):
         line = updated.with_changes(body=body)
         if original.body[0].deep_equals(body[0]) and len(original.body) == len(body) == 1:
             return [line]
-        inserted = self._inserts.get(original, ())
+        inserted = self.inserts.get(original, ())
         carried = [self._parts_in(edit.code)[node] for edit in inserted for node in nodes_of(edit.code)]
         return _keep_comments(self._comments_in(original), [realigned(original, line, self._tree)], carried)
 
@@ -324,7 +316,7 @@ class _Editor(cst.CSTTransformer):
             updated = _narrowed(updated, self._signatures[original])
         if edit is None:
             return [updated]  # type: ignore[list-item]
-        leading = self._leading(original)
+        leading = self.leading(original)
         if isinstance(edit, Branch):
             return _keep_comments(self._comments_in(original), [self._branch(edit, leading)])
         if edit.suite is None:
@@ -332,7 +324,7 @@ class _Editor(cst.CSTTransformer):
         pieces, _ = self._suites[edit.suite]
         if not pieces:
             return []
-        pieces = [dedented(piece, self._indent(edit.suite)) for piece in pieces]
+        pieces = [dedented(piece, self.indent(edit.suite)) for piece in pieces]
         first = _led(pieces[0], [*leading, *_comment_lines(getattr(pieces[0], "leading_lines", ()))])
         return _keep_comments(self._comments_in(original), [first, *pieces[1:]])
 
@@ -368,13 +360,13 @@ class _Editor(cst.CSTTransformer):
 
     def _leave_suite(self, original: cst.SimpleStatementSuite, updated: cst.SimpleStatementSuite) -> cst.CSTNode:
         body = [new for old, new in zip(original.body, updated.body, strict=True) if old not in self._removed]
-        if len(body) == len(original.body) and original not in self._scopes and original not in self._inserts:
+        if len(body) == len(original.body) and original not in self.scopes and original not in self.inserts:
             line = cst.SimpleStatementLine(body, trailing_whitespace=updated.trailing_whitespace)
             self._suites[original] = ([line], [])
             return updated
         if body:
             body[-1] = body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
-        self._pieces[original] = [cst.SimpleStatementLine(body)] if body else []
+        self.pieces[original] = [cst.SimpleStatementLine(body)] if body else []
         pieces, footer = self._rebuilt(original)
         self._suites[original] = (pieces, footer)
         return cst.IndentedBlock(pieces or [_pass()], header=updated.trailing_whitespace, footer=footer)
@@ -382,77 +374,12 @@ class _Editor(cst.CSTTransformer):
     def _rebuilt(self, block: _Block) -> tuple[_Pieces, list[cst.EmptyLine]]:
         """The block's new statements, and comment lines left over at its end."""
         units: Sequence[cst.CSTNode] = (block,) if isinstance(block, cst.SimpleStatementSuite) else block.body
-        blank = self._blank_above(units)
+        rebuilding = _Rebuilding(self, block, self._blank_above(units))
         for move in self._moves:
             units = move.applied(units)
-        out: _Pieces = []
-        orphans: list[cst.EmptyLine] = []
-        scope: Scope | None = None
-        inner: _Pieces = []
-        removed = False
-        fresh: _Pieces = []
-        apart: list[cst.EmptyLine] = []
         for unit in units:
-            pieces = list(self._pieces[unit])
-            inserted = self._inserts.get(unit, [])
-            leading = self._leading(unit)
-            # What follows the removed beginning of a paragraph begins it.
-            if apart and (pieces or inserted) and out and scope is None and not _blank_lines(leading):
-                leading = [*apart, *leading]
-                if pieces:
-                    pieces[0] = _led(pieces[0], [*apart, *getattr(pieces[0], "leading_lines", ())])
-            apart = [] if pieces or inserted else apart or _blank_lines(leading)
-            if pieces and self._forgotten:
-                pieces[0] = _led(pieces[0], self._leading(pieces[0]))
-            own = _comment_lines(leading)
-            if unit in self._scopes:
-                scope, inner = self._scopes[unit], []
-            if unit in blank:
-                leading = [*blank[unit], *own]
-                if pieces:
-                    pieces[0] = _led(pieces[0], [*blank[unit], *_comment_lines(pieces[0].leading_lines)])  # type: ignore[attr-defined]
-            if inserted:
-                moved = dict.fromkeys(gone for edit in inserted for gone in edit.comments_of)
-                for gone in moved:
-                    orphans.extend(own if gone is unit and pieces else self._orphaned(gone))
-                lines = [line for edit in inserted for line in self._parsed(edit)]
-                lines.sort(key=lambda line: not _defines(line))
-                # A comment of what went says nothing of a helper, which comes first.
-                place = next((n for n, line in enumerate(lines) if not _defines(line)), None)
-                over = orphans if place is None and pieces else []
-                lines[0] = _led(lines[0], leading[: len(leading) - len(own)])
-                if orphans and not over:
-                    line = lines[place or 0]
-                    lines[place or 0] = _led(line, [*getattr(line, "leading_lines", ()), *orphans])
-                orphans = []
-                if pieces:
-                    staying = _comment_lines(pieces[0].leading_lines)  # type: ignore[attr-defined]
-                    pieces[0] = _led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
-                    *lines, pieces[0] = _definitions_apart([*lines, pieces[0]])
-                else:
-                    *lines, _ = _definitions_apart([*lines, _pass()])
-                scoped = scope is not None and all(edit.scoped for edit in inserted)
-                (inner if scoped else out).extend(lines)
-                fresh = lines
-            elif pieces and out and out[-1] in fresh and scope is None:
-                *_, pieces[0] = _definitions_apart([out[-1], pieces[0]])
-            if pieces and removed and not out and scope is None:
-                pieces[0] = _led(pieces[0], _comment_lines(getattr(pieces[0], "leading_lines", ())))
-            removed = removed or not pieces
-            if pieces:
-                if orphans:
-                    above = getattr(pieces[0], "leading_lines", ())
-                    pieces[0] = _led(pieces[0], [*_blank_lines(above), *orphans, *_comment_lines(above)])
-                    orphans = []
-                (inner if scope is not None else out).extend(pieces)
-            elif unit not in self._moved_comments:
-                orphans.extend(self._orphaned(unit))
-            if scope is not None and unit is scope.units[-1]:
-                if inner:
-                    inner = [indented(_without_trailing_space(piece), self._indent(block)) for piece in inner]
-                    out.append(self._with(scope, inner, block))
-                scope = None
-        return out, orphans
+            rebuilding.take(unit)
+        return rebuilding.out, rebuilding.orphans
 
     def _blank_above(self, units: Sequence[cst.CSTNode]) -> dict[cst.CSTNode, list[cst.EmptyLine]]:
         """The blank lines above units of a block that a move gives other ones: paragraphs stay apart."""
@@ -469,26 +396,26 @@ class _Editor(cst.CSTTransformer):
                     found[move.before] = []
         return found
 
-    def _orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
+    def orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         return [cst.EmptyLine(comment=cst.Comment(text)) for text in self._comments_in(unit)]
 
     def _comments_in(self, node: cst.CSTNode) -> list[str]:
         """The text of every comment in a node of the program that stays in the file."""
-        return [comment.value for comment in comments_of(node) if comment not in self._forgotten]
+        return [comment.value for comment in comments_of(node) if comment not in self.forgotten]
 
-    def _leading(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
+    def leading(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         """The lines above a unit, without the comments that go."""
         lines: Sequence[cst.EmptyLine] = getattr(unit, "leading_lines", ())
-        return [line for line in lines if line.comment is None or line.comment not in self._forgotten]
+        return [line for line in lines if line.comment is None or line.comment not in self.forgotten]
 
-    def _parsed(self, edit: Insert) -> _Pieces:
+    def parsed(self, edit: Insert) -> _Pieces:
         return composed_lines(edit.code, self._parts_in(edit.code), self._config)
 
-    def _indent(self, block: cst.CSTNode) -> str:
+    def indent(self, block: cst.CSTNode) -> str:
         """How much deeper a block stands than the statement that it belongs to."""
         return getattr(block, "indent", None) or self._tree.default_indent
 
-    def _with(self, scope: Scope, inner: _Pieces, block: _Block) -> cst.With:
+    def in_scope(self, scope: Scope, inner: _Pieces, block: _Block) -> cst.With:
         said = {f"# {text}" for text in self._remarks.values()}
         leading = [line for line in inner[0].leading_lines if line.comment is None or line.comment.value not in said]  # type: ignore[attr-defined]
         remarks = [line for line in inner[0].leading_lines if line not in leading]  # type: ignore[attr-defined]
@@ -500,6 +427,123 @@ class _Editor(cst.CSTTransformer):
             body=cst.IndentedBlock([_led(inner[0], remarks), *inner[1:]], indent=getattr(block, "indent", None)),
             leading_lines=leading,
         )
+
+
+class _Rebuilding:
+    """A block while its new statements are put together, unit by unit."""
+
+    def __init__(self, editor: _Editor, block: _Block, blank: Mapping[cst.CSTNode, list[cst.EmptyLine]]) -> None:
+        """`blank`: the blank lines above units that a move gives other ones."""
+        self._editor = editor
+        self._block = block
+        self._blank = blank
+        self.out: _Pieces = []
+        self.orphans: list[cst.EmptyLine] = []
+        """Comments of what went, which go above what comes next."""
+        self._scope: Scope | None = None
+        self._inner: _Pieces = []
+        """What stands in the scope so far."""
+        self._fresh: _Pieces = []
+        """The lines inserted last."""
+        self._apart: list[cst.EmptyLine] = []
+        """Blank lines above what went last."""
+        self._removed = False
+        """Whether anything went so far."""
+
+    def take(self, unit: cst.CSTNode) -> None:
+        """Add what becomes of the next unit, and what is inserted before it."""
+        editor = self._editor
+        pieces, inserted = list(editor.pieces[unit]), editor.inserts.get(unit, [])
+        leading = self._paragraph(editor.leading(unit), pieces, inserted)
+        if pieces and editor.forgotten:
+            pieces[0] = _led(pieces[0], editor.leading(pieces[0]))
+        if unit in editor.scopes:
+            self._scope, self._inner = editor.scopes[unit], []
+        own = _comment_lines(leading)
+        if unit in self._blank:
+            leading = [*self._blank[unit], *own]
+            if pieces:
+                pieces[0] = _led(pieces[0], [*self._blank[unit], *_comment_lines(pieces[0].leading_lines)])  # type: ignore[attr-defined]
+        if inserted:
+            self._insert(unit, inserted, leading, pieces)
+        elif pieces and self.out and self.out[-1] in self._fresh and self._scope is None:
+            *_, pieces[0] = _definitions_apart([self.out[-1], pieces[0]])
+        if pieces and self._removed and not self.out and self._scope is None:
+            pieces[0] = _led(pieces[0], _comment_lines(getattr(pieces[0], "leading_lines", ())))
+        self._removed = self._removed or not pieces
+        if pieces:
+            self._add(pieces)
+        elif unit not in editor.moved_comments:
+            self.orphans.extend(editor.orphaned(unit))
+        if self._scope is not None and unit is self._scope.units[-1]:
+            self._end(self._scope)
+
+    def _paragraph(
+        self, leading: list[cst.EmptyLine], pieces: _Pieces, inserted: Sequence[Insert]
+    ) -> list[cst.EmptyLine]:
+        """The lines above a unit: what follows the removed beginning of a paragraph begins it."""
+        if self._apart and (pieces or inserted) and self.out and self._scope is None and not _blank_lines(leading):
+            leading = [*self._apart, *leading]
+            if pieces:
+                pieces[0] = _led(pieces[0], [*self._apart, *getattr(pieces[0], "leading_lines", ())])
+        self._apart = [] if pieces or inserted else self._apart or _blank_lines(leading)
+        return leading
+
+    def _insert(
+        self, unit: cst.CSTNode, inserted: Sequence[Insert], leading: list[cst.EmptyLine], pieces: _Pieces
+    ) -> None:
+        """Add the lines that are inserted before a unit, definitions first."""
+        editor, own = self._editor, _comment_lines(leading)
+        moved = dict.fromkeys(gone for edit in inserted for gone in edit.comments_of)
+        for gone in moved:
+            self.orphans.extend(own if gone is unit and pieces else editor.orphaned(gone))
+        lines = [line for edit in inserted for line in editor.parsed(edit)]
+        lines.sort(key=lambda line: not _defines(line))
+        # A comment of what went says nothing of a helper, which comes first.
+        place = next((n for n, line in enumerate(lines) if not _defines(line)), None)
+        over = self.orphans if place is None and pieces else []
+        lines[0] = _led(lines[0], leading[: len(leading) - len(own)])
+        if self.orphans and not over:
+            line = lines[place or 0]
+            lines[place or 0] = _led(line, [*getattr(line, "leading_lines", ()), *self.orphans])
+        self.orphans = []
+        if pieces:
+            staying = _comment_lines(pieces[0].leading_lines)  # type: ignore[attr-defined]
+            pieces[0] = _led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
+            *lines, pieces[0] = _definitions_apart([*lines, pieces[0]])
+        else:
+            *lines, _ = _definitions_apart([*lines, _pass()])
+        scoped = self._scope is not None and all(edit.scoped for edit in inserted)
+        (self._inner if scoped else self.out).extend(lines)
+        self._fresh = lines
+
+    def _add(self, pieces: _Pieces) -> None:
+        if self.orphans:
+            above = getattr(pieces[0], "leading_lines", ())
+            pieces[0] = _led(pieces[0], [*_blank_lines(above), *self.orphans, *_comment_lines(above)])
+            self.orphans = []
+        (self._inner if self._scope is not None else self.out).extend(pieces)
+
+    def _end(self, scope: Scope) -> None:
+        if self._inner:
+            indent = self._editor.indent(self._block)
+            inner = [indented(_without_trailing_space(piece), indent) for piece in self._inner]
+            self.out.append(self._editor.in_scope(scope, inner, self._block))
+        self._scope = None
+
+
+def _carried(edits: Iterable[Edit]) -> Iterator[cst.BaseExpression]:
+    """The nodes of the program that stand in what edits write."""
+    for edit in edits:
+        if isinstance(edit, Replace | Insert | Append):
+            yield from nodes_of(edit.code)
+        elif isinstance(edit, Branch):
+            yield from nodes_of(edit.test)
+        elif isinstance(edit, Arguments):
+            for argument in edit.arguments:
+                yield from nodes_of(argument.code)
+                if not isinstance(argument.value, str):
+                    yield argument.value
 
 
 def _edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:

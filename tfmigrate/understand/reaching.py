@@ -101,7 +101,7 @@ def named(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[
         yield arg.keyword.value if arg.keyword is not None else place, arg
 
 
-def _explicit(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[str, cst.Arg]]:
+def explicit(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[str, cst.Arg]]:
     """As named(), without what *args and **kwargs pass, and what stands behind *args and has no name."""
     places = True
     for name, arg in named(args, parameters):
@@ -126,7 +126,7 @@ def passed(name: str, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
         if names[:1] == [name]:
             return (frame.call, call.func.value) if isinstance(call.func, cst.Attribute) else None
         names = names[1:]
-    given = dict(_explicit(call.args, names))
+    given = dict(explicit(call.args, names))
     if name in given:
         return frame.call, given[name].value
     if name not in names or any(arg.star for arg in call.args):

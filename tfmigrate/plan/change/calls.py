@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan.edits import Argument, Arguments, Edit
 from tfmigrate.plan.written import Code
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.reaching import bound
+from tfmigrate.understand.reaching import bound, explicit
 
 FIT = (
     "x", "y", "batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data", "shuffle",
@@ -109,6 +109,11 @@ def named_arguments(call: cst.Call, parameters: Sequence[str]) -> dict[str, cst.
     return bound(call.args, parameters)
 
 
+def passed_as(name: str, position: int, call: cst.Call) -> cst.Arg | None:
+    """What a call passes for the parameter of a name and a place; None where it passes nothing, or that is hidden."""
+    return dict(explicit(call.args, (*("",) * position, name))).get(name)
+
+
 def keywords(call: cst.Call) -> dict[str, cst.Arg]:
     """The arguments passed by keyword."""
     return {arg.keyword.value: arg for arg in call.args if arg.keyword is not None}
@@ -149,6 +154,5 @@ def is_flag(node: cst.BaseExpression) -> bool:
 
 def given_optimizer(call: cst.Call) -> cst.BaseExpression | None:
     """What compile() is given as its optimizer, where that is a name or an attribute."""
-    argument = keywords(call).get("optimizer") or next(iter(call.args), None)
-    plain = argument is not None and not argument.star and (argument.keyword is None or "optimizer" in keywords(call))
-    return argument.value if argument is not None and plain and dotted(argument.value) else None
+    argument = passed_as("optimizer", 0, call)
+    return argument.value if argument is not None and dotted(argument.value) else None

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import keywords, text_of
+from tfmigrate.plan.change.calls import keywords, passed_as, text_of
 from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.change.paths import ending_of
 from tfmigrate.plan.edits import Replace
@@ -232,11 +232,12 @@ class _Keys:
         if monitor is not None and (known.startswith("keras.callbacks.") or own):
             self._add(monitor.value)
         if (known in (CHECKPOINT, "keras.callbacks.EarlyStopping", "keras.callbacks.ReduceLROnPlateau")) and node.args:
-            position = 1 if known == CHECKPOINT else 0
-            if position < len(node.args) and node.args[position].keyword is None:
-                self._add(node.args[position].value)
-        if known == CHECKPOINT and node.args:
-            self.paths.append(keywords(node)["filepath"].value if "filepath" in keywords(node) else node.args[0].value)
+            monitor = passed_as("monitor", 1 if known == CHECKPOINT else 0, node)
+            if monitor is not None:
+                self._add(monitor.value)
+        path = passed_as("filepath", 0, node) if known == CHECKPOINT else None
+        if path is not None:
+            self.paths.append(path.value)
         if isinstance(node.func, cst.Attribute) and node.func.attr.value == "get" and node.args:
             if self._is_log(node.func.value):
                 self._read(node.args[0].value, node.func.value, node)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.change.calls import has_stars, is_flag, is_none, keywords
+from tfmigrate.plan.change.calls import has_stars, is_flag, is_none, keywords, passed_as
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import Literal
@@ -124,7 +124,7 @@ class SampleShape:
 
 def axes_of(call: cst.Call) -> list[cst.BaseExpression]:
     """The axes that a reduction is given, one by one; nothing where it is given none."""
-    axis = keywords(call).get("axis") or (call.args[1] if len(call.args) > 1 and call.args[1].keyword is None else None)
+    axis = passed_as("axis", 1, call)
     if axis is None or is_none(axis.value):
         return []
     several = isinstance(axis.value, cst.Tuple | cst.List)

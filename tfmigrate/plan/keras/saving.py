@@ -11,7 +11,7 @@ import libcst as cst
 from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_true, keywords
+from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_true, keywords, passed_as
 from tfmigrate.plan.change.paths import Ending, Paths, ending_of, name_shape
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
@@ -317,8 +317,7 @@ def model_folders(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
 
 def _path_text(call: cst.Call, position: int, name: str, facts: Facts, scopes: Scopes) -> str | None:
     """What a path argument ends with; None where that is unknown."""
-    positional = [arg for arg in call.args if arg.keyword is None and not arg.star]
-    arg = keywords(call).get(name) or (positional[position] if position < len(positional) else None)
+    arg = passed_as(name, position, call)
     literal = ending_of(arg.value, facts, scopes) if arg is not None else None
     return _text(literal) if literal is not None else None
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.change.calls import passed_as
 from tfmigrate.plan.edits import Insert, Rank, Replace
 from tfmigrate.plan.keras.losses import Reader, called, compiled, parameters_of
 from tfmigrate.plan.keras.sample_shapes import name_of
@@ -46,8 +46,8 @@ def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> I
             continue
         for call in calls_in(loss.node.body):
             argument = _INTEGERS.get(name_of(call.func, facts))
-            given = keywords(call).get(argument or "") or next((arg for arg in call.args if arg.keyword is None), None)
-            if argument is None or given is None or not isinstance(given.value, cst.Name):
+            given = passed_as(argument, 0, call) if argument is not None else None
+            if given is None or not isinstance(given.value, cst.Name):
                 continue
             if given.value.value == parameters[0]:
                 message = "the targets come to a loss as floats on Keras 3, and integers are wanted here: they are cast"
