@@ -1,0 +1,1 @@
+"""As much of keras-applications as copies of its networks import."""
