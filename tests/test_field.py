@@ -234,7 +234,7 @@ def test_a_cause_is_short_and_names_no_folder_of_this_machine(field: ModuleType,
         "first", "", "left", ("TFM501 a.py:1",), 1.0, "COULD NOT RUN", "", (Run("genuine", told, 0, 1.0),), 2.0
     )
     (first, _) = reader.read(table)
-    text = page.render([first], {"first": died}, "smoke")
+    text = page.render([first], {"first": died})
     assert str(Path.home()) not in text
     (line,) = (line for line in text.splitlines() if line.startswith("- **first**"))
     assert line.startswith("- **first** (the stand-in): genuine: train.py crashed: ValueError: ~/x and and")
@@ -250,7 +250,7 @@ def test_an_old_side_that_the_time_limit_stopped_has_not_died(field: ModuleType,
     new = Run("migrated on Keras 3", "ValueError", 0, 1.0)
     stopped = Outcome("first", "", "migrated", (), 1.0, "INCONCLUSIVE", "", (new,), 2.0)
     (first, _) = reader.read(table)
-    assert "| migrated | - | dies | - | INCONCLUSIVE |" in page.render([first], {"first": stopped}, "smoke")
+    assert "| migrated | - | dies | - | INCONCLUSIVE |" in page.render([first], {"first": stopped})
 
 
 def test_whose_fault_it_is(field: ModuleType) -> None:

@@ -64,6 +64,11 @@ class Outcome:
         return any(run.role.startswith(_OLD_SIDE) for run in self.runs)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether more than the first step was compared."""
+        return self.verdict in ("EQUIVALENT", "DIFFERENT") or any(run.steps > 1 for run in self.runs)
+
+    @property
     def fault(self) -> Fault:
         """Whose fault it is that it does not end well, as far as the runs tell."""
         if self.fix == "error":
@@ -90,6 +95,12 @@ def read(path: Path) -> Outcome | None:
         return Outcome(**{**values, "left": tuple(values["left"]), "runs": runs})
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def kept(folder: Path, fingerprint: str, steps: Sequence[str]) -> Outcome | None:
+    """What was kept of a program at the first of these depths that it was looked at, as its entry is today."""
+    found = (read(folder / f"{depth}.json") for depth in steps)
+    return next((one for one in found if one is not None and one.fingerprint == fingerprint), None)
 
 
 def of_fix(document: dict[str, Any], root: Path, program: Sequence[str]) -> tuple[Fix, tuple[str, ...]]:

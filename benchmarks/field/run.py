@@ -37,6 +37,8 @@ from tfmigrate.verify.run.program import program_of  # noqa: E402
 
 TFMIGRATE = (sys.executable, "-m", "tfmigrate")
 STEPS = {"smoke": ("--smoke",), "default": ()}
+DEPTHS = ("default", "smoke", "fix")
+"""The deepest first: the page has that of each program."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,16 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(chosen.only or ()) - {one.name for one in programs}
     if unknown:
         parser.error(f"no program is named {', '.join(sorted(unknown))}")
-    outcomes = {}
     for program in programs:
-        folder = chosen.build / program.name
-        kept, mark = outcome.read(folder / f"{chosen.steps}.json"), fingerprint(program)
-        if kept is not None and kept.fingerprint != mark:
-            kept = None  # of another entry
+        folder, mark = chosen.build / program.name, fingerprint(program)
         if chosen.only and program.name not in chosen.only:
-            if kept is not None:
-                outcomes[program.name] = kept
             continue
+        kept = outcome.kept(folder, mark, (chosen.steps,))
         if kept is None or chosen.again:
             print(f"{program.name} ...", flush=True)
             try:
@@ -77,9 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{program.name}: {error}", file=sys.stderr)
                 continue
             kept.write(folder / f"{chosen.steps}.json")
-        outcomes[program.name] = kept
         print(page.line(program, kept), flush=True)
-    chosen.page.write_text(page.render(programs, outcomes, chosen.steps), encoding="utf-8")
+    known = {one.name: outcome.kept(chosen.build / one.name, fingerprint(one), DEPTHS) for one in programs}
+    outcomes = {name: found for name, found in known.items() if found is not None}
+    chosen.page.write_text(page.render(programs, outcomes), encoding="utf-8")
     print(page.summary(outcomes.values()))
     return 0
 
