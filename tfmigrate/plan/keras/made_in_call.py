@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import only_statement, units_of
+from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 
-_MAKERS = frozenset({"tensorflow.Variable", "tensorflow.compat.v1.Variable", "keras.backend.variable"})
+_VARIABLE = frozenset({"tensorflow.Variable", "tensorflow.compat.v1.Variable"})
+_MAKERS = _VARIABLE | {"keras.backend.variable"}
 _MODELS = frozenset({"keras.models.Model", "keras.Model"})
+_HELPER = "made_once"
+_KEPT = frozenset({"initial_value", "dtype", "name"})
 
 
 def check(context: Context) -> Iterator[CallChange]:
     """`seen = tf.Variable(0.)` in call(): a graph of TensorFlow 1 was built once, and held one variable."""
     facts = context.facts
+    helper = context.scopes.fresh(_HELPER, context.scopes.module)
     found: dict[cst.Call, CallChange] = {}
     for cls in facts.classes:
         bases = {names.canonical(base) for base in cls.outside_bases()}
@@ -28,15 +40,68 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         if not any(names.is_layer(base) or base in _MODELS for base in bases):
             continue
+        own = dict(_assigned(call.node))
         for node in _always_made(call.node.body):
-            name = facts.symbols.get(node.func, "")
-            if names.canonical(name) in _MAKERS:
-                message = (
-                    "call() makes a variable each time it is traced, which TensorFlow 2 refuses in training: make it "
-                    "once, in build(), and keep it on self"
-                )
-                found.setdefault(node, CallChange(codes.MADE_IN_CALL, node, message, action="warn"))
-    yield from found.values()
+            if names.canonical(facts.symbols.get(node.func, "")) not in _MAKERS or node in found:
+                continue
+            message = "call() makes a variable each time it is traced, which TensorFlow 2 refuses in training"
+            code = _made_once(node, own.get(node), call.node, helper, context)
+            if code is None:
+                message = f"{message}: make it once, in build(), and keep it on self"
+                found[node] = CallChange(codes.MADE_IN_CALL, node, message, action="warn")
+            else:
+                message = f"{message}: {helper}() makes it the first time, one for each replica, as each GPU had one"
+                found[node] = CallChange(codes.MADE_IN_CALL, node, message, Replace(node, code))
+    users = [node for node, change in found.items() if change.edit is not None]
+    changes = [found[node] for node in users]
+    made = partial(definition, "made_once", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent)
+    yield from with_function(facts.module, made, users, changes)
+    yield from (change for change in found.values() if change.edit is None)
+
+
+def _made_once(
+    node: cst.Call, name: str | None, method: cst.FunctionDef | cst.Lambda, helper: str, context: Context
+) -> Code | None:
+    """What to write for `tf.Variable(0.)`; None where it is not assigned to a name, or does not begin with a number."""
+    facts, tf, quote = context.facts, context.tf, context.quote
+    receiver = parameters_of(method)[:1]
+    if name is None or not receiver or facts.symbols.get(node.func, "") not in _VARIABLE or not _is_plain(node, facts):
+        return None
+    words: list[str | cst.CSTNode] = []
+    for arg in node.args:
+        word = arg.keyword.value if arg.keyword is not None else ""
+        if word in _KEPT | {""}:
+            words += [f"{word}=" if word else "", arg.value, ", "]
+    key = f"{quote}_{name}{quote}"
+    if f"self._{name}" in facts.module.text:
+        return None
+    first = f"synchronization={tf}.VariableSynchronization.ON_READ"
+    then = f"aggregation={tf}.VariableAggregation.ONLY_FIRST_REPLICA"
+    made = (f"lambda: {tf}.Variable(", *words, f"trainable=False, {first}, {then})")
+    return (f"{helper}({receiver[0]}, {key}, ", *made, ")")
+
+
+def _is_plain(node: cst.Call, facts: Facts) -> bool:
+    """Whether a variable begins with a number, and what else it is given means the same anywhere."""
+    for position, arg in enumerate(node.args):
+        word = arg.keyword.value if arg.keyword is not None else "initial_value" if position == 0 else ""
+        value = arg.value.expression if isinstance(arg.value, cst.UnaryOperation) else arg.value
+        if arg.star or word not in _KEPT | {"trainable"}:
+            return False
+        literal = isinstance(value, cst.Integer | cst.Float if word == "initial_value" else cst.SimpleString | cst.Name)
+        if not literal and not facts.symbols.get(value, "").startswith("tensorflow."):
+            return False
+        if isinstance(value, cst.Name) and value.value not in ("True", "False"):
+            return False
+    return bool(node.args)
+
+
+def _assigned(function: cst.FunctionDef | cst.Lambda) -> Iterator[tuple[cst.CSTNode, str]]:
+    """The values that a method's own lines give to one name each."""
+    for unit in units_of(function.body) if isinstance(function, cst.FunctionDef) else ():
+        small = only_statement(unit)
+        if isinstance(small, cst.Assign) and len(small.targets) == 1 and isinstance(small.targets[0].target, cst.Name):
+            yield small.value, small.targets[0].target.value
 
 
 def _always_made(body: cst.CSTNode) -> Iterator[cst.Call]:
