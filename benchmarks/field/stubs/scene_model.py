@@ -1,9 +1,8 @@
 """A small network in the place of one of 780 layers, which is too slow to build on a small machine."""
 
+from config import num_classes
 from keras.layers import Activation, BatchNormalization, Conv2D, Dense, GlobalAveragePooling2D, Input
 from keras.models import Model
-
-from config import num_classes
 
 
 def build_model():

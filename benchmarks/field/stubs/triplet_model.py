@@ -2,10 +2,9 @@
 three unit vectors, side by side."""
 
 import keras.backend as K
+from config import channel, embedding_size, img_size
 from keras.layers import BatchNormalization, Conv2D, Dense, GlobalAveragePooling2D, Input, Lambda, concatenate
 from keras.models import Model
-
-from config import channel, embedding_size, img_size
 
 SHAPE = (img_size, img_size, channel)
 

@@ -7,19 +7,23 @@ form below; the table stands in docs/semantics.md, Several outputs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, is_none, named_arguments, text_of
+from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import Code, listed
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import assigned, reaching, settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Instance, Literal, Made, ModelObject
@@ -31,6 +35,7 @@ _PARAMETERS: Mapping[str, Sequence[str]] = {
     "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
     "test_on_batch": ("x", "y", "sample_weight"),
 }
+_HELPER = "trained_part"
 _MANY = (cst.List, cst.Tuple)
 
 
@@ -125,27 +130,44 @@ def _one_loss(
 def losses_of_some(context: Context) -> Iterator[CallChange]:
     """`loss={"b": "mse"}` of a model with a second output that nothing trains."""
     facts, scopes = context.facts, context.scopes
+    helper = scopes.fresh(_HELPER, scopes.module)
+    found: dict[cst.Call, CallChange] = {}
     for use in keras_calls(facts, "compile"):
         given = named_arguments(use.call, COMPILE) or {}
         losses = settled(given["loss"].value, scopes) if "loss" in given else None
         items = _items(losses) if isinstance(losses, cst.Dict) else None
+        if not items or use.call in found:
+            continue
         order = _common_order(use.models, facts, scopes)
-        missing = [name for name in order or () if items is not None and name not in items]
-        without = items and order is None and any(_has_another(model, items, context) for model in use.models)
-        if without:
-            message = (
-                "the model has an output that this dict of losses does not name, on which Keras 3 fails (ValueError: "
-                "Expected keys), and Keras 2 too where the targets are a list: compile a Model of the outputs that "
-                "have a loss, keras.Model(model.inputs, [...]), which shares the layers, and train that"
-            )
-            yield CallChange(codes.NAMED_OUTPUTS, given["loss"].value, message, action="warn")
-        elif missing and items:
-            words = " and ".join(map(repr, missing))
-            message = (
-                f"Keras 3 fails on a dict of losses without the output {words} (ValueError: Expected keys): name it "
-                "with the loss None, and give fit() targets for it too, which nothing reads"
-            )
-            yield CallChange(codes.NAMED_OUTPUTS, given["loss"].value, message, action="warn")
+        missing = [name for name in order or () if name not in items]
+        if not missing and (order or not any(_has_another(model, items, context) for model in use.models)):
+            continue
+        words = f"the output {' and '.join(map(repr, missing))}" if missing else "an output that the model has"
+        loss = given["loss"].value
+        message = f"Keras 3 fails on a dict of losses without {words} (ValueError: Expected keys)"
+        code = _of_part(use.call, items, helper, context)
+        if code is None:
+            message += ": name it with the loss None, and give fit() targets for it too, which nothing reads"
+            found[use.call] = CallChange(codes.NAMED_OUTPUTS, loss, message, action="warn")
+        else:
+            message += f", and Keras 2 on a list of targets: {helper}() trains the outputs that have a loss"
+            found[use.call] = CallChange(codes.NAMED_OUTPUTS, loss, message, code)
+    users = [call for call, change in found.items() if change.edit is not None]
+    made = partial(definition, "trained_part", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent)
+    yield from with_function(facts.module, made, users, [found[call] for call in users])
+    yield from (change for change in found.values() if change.edit is None)
+
+
+def _of_part(call: cst.Call, items: Collection[str], helper: str, context: Context) -> Replace | None:
+    """The model of the named outputs in the place of a model that is compiled; None where the program would see it: by
+    the optimizer, or by the names of losses, which a model of one output does not give."""
+    receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+    if receiver is None or not dotted(receiver) or len(items) < 2:
+        return None
+    if any(isinstance(node, cst.Attribute) and node.attr.value == "optimizer" for node in context.facts.module.nodes):
+        return None
+    names = ", ".join(f"{context.quote}{name}{context.quote}" for name in items)
+    return Replace(receiver, (f"{helper}(", receiver, f", [{names}])"))
 
 
 # ---- fit(), train_on_batch(), generators ----
