@@ -80,13 +80,22 @@ def test_other_forms_stay(lines: str) -> None:
 @pytest.mark.parametrize(
     ("output", "done"),
     [
-        ("Dense(1)(i)", ["warn"]),
-        ("Dense(1, name='c')(i)", ["warn"]),
+        ("Dense(1)(i)", ["rewrite"]),
+        ("Dense(1, name='c')(i)", ["rewrite"]),
         ("Dense(1, name='b')(i)", []),
         ("Dense(1, name=name)(i)", []),
         ("made(i)", []),
     ],
 )
-def test_an_output_beside_others_that_has_no_loss_is_reported(output: str, done: list[str]) -> None:
-    lines = f"{TWO}k = Model(i, m.outputs + [{output}])\nk.compile('sgd', {{'a': 'mae', 'b': 'mse'}})"
-    assert migrated(lines, "TFM241") == (lines, done)
+def test_outputs_that_have_a_loss_are_trained_alone(output: str, done: list[str]) -> None:
+    lines = f"{TWO}k = Model(i, m.outputs + [{output}])\n{{}}.compile('sgd', {{'a': 'mae', 'b': 'mse'}})"
+    part = lines.replace("{}", "trained_part(k, ['a', 'b'])" if done else "k")
+    assert migrated(lines.replace("{}", "k"), "TFM241") == (part, done)
+
+
+@pytest.mark.parametrize(
+    ("loss", "more"), [("{'a': 'mae'}", ""), ("{'a': 'mae', 'b': 'mse'}", "\nprint(k.optimizer)")]
+)
+def test_they_are_not_where_the_program_would_see_it(loss: str, more: str) -> None:
+    lines = f"{TWO}k = Model(i, m.outputs + [Dense(1)(i)])\nk.compile('sgd', {loss}){more}"
+    assert migrated(lines, "TFM241") == (lines, ["warn"])

@@ -167,7 +167,7 @@ def _of_part(call: cst.Call, items: Collection[str], helper: str, context: Conte
     if any(isinstance(node, cst.Attribute) and node.attr.value == "optimizer" for node in context.facts.module.nodes):
         return None
     names = ", ".join(f"{context.quote}{name}{context.quote}" for name in items)
-    return Replace(receiver, (f"{helper}(", receiver, f", [{names}])"))
+    return Replace(call.func, (f"{helper}(", receiver, f", [{names}]).compile"))
 
 
 # ---- fit(), train_on_batch(), generators ----
