@@ -67,7 +67,7 @@ def _made_once(
     receiver = parameters_of(method)[:1]
     if name is None or not receiver or facts.symbols.get(node.func, "") not in _VARIABLE or not _is_plain(node, facts):
         return None
-    words: list[str | cst.CSTNode] = []
+    words: list[str | cst.BaseExpression] = []
     for arg in node.args:
         word = arg.keyword.value if arg.keyword is not None else ""
         if word in _KEPT | {""}:
