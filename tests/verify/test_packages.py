@@ -20,7 +20,11 @@ UV = """#!/bin/sh
 # A stand-in: knows jinja2 and pandas 1.0.3, notes what it is asked.
 echo "$@" >> "$0.log"
 case "$*" in
-  "pip freeze"*) printf 'numpy==1.19.5\\nsix==1.17.0\\n' ;;
+  "pip freeze"*) printf 'numpy==1.19.5\\nsix==1.17.0\\nMarkupSafe==2.1.5\\n' ;;
+  "pip compile"*) for file; do :; done; case "$(cat "$file")" in
+      LATE*) echo markupsafe==1.1.1 ;;
+      *) echo numpy==1.18.2 ;;
+    esac ;;
   *"--dry-run"*)
     case "$*" in
       *OFFLINE*) echo "error: Failed to fetch: dns error" >&2; exit 2 ;;
@@ -100,11 +104,26 @@ def test_what_the_runtime_lacks_is_put_beside_it(world: Made, uv: Path) -> None:
     assert "jinja2==2.11.2 were put on the path" in found.notes[0]
     assert "as of 2020-04-16" in found.notes[0]
     asked = uv.read_text().splitlines()
-    assert "--exclude-newer 2020-04-16" in asked[1]
-    assert "--only-binary :all:" in asked[1]
-    assert "--constraint" in asked[1]
-    assert "--no-deps" in asked[2]
+    assert asked[1].startswith("pip compile ")
+    assert "--exclude-newer 2020-04-16" in asked[2]
+    assert "--only-binary :all:" in asked[2]
+    assert "--constraint" in asked[2]
+    assert "--no-deps" in asked[3]
     assert all("--dry-run" in line or "--target" in line for line in asked if "install" in line), "the runtime stays"
+
+
+def test_one_that_was_made_for_older_packages_than_the_runtime_has_is_newer(world: Made, uv: Path) -> None:
+    """jinja2 2.11 allows any MarkupSafe, and dies of 2.1."""
+    (uv.parent / "uv").write_text(UV.replace("LATE", "jinja2"))
+    provide(world("import jinja2, pandas\n"))
+    asked = [line for line in uv.read_text().splitlines() if "--dry-run" in line]
+    assert ["jinja2" in line for line in asked] == [False, True]
+    assert ["--exclude-newer" in line for line in asked] == [True, False]
+    assert "pandas==1.0.3 pytz==2019.3 jinja2" in asked[1], "the others stay as of then"
+    uv.unlink()
+    provide(world("import jinja2, pandas\n", requirements_txt="jinja2==2.11.2\n"))
+    asked = [line for line in uv.read_text().splitlines() if "--dry-run" in line]
+    assert ["--exclude-newer" in line for line in asked] == [True], "a pin stays"
 
 
 def test_it_is_made_once(world: Made, uv: Path) -> None:

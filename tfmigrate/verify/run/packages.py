@@ -2,9 +2,10 @@
 
 The runtime itself, which other programs share, is never changed. A package comes in the version that the project's
 requirements pin, else in the newest that there was half a year after the runtime's TensorFlow was released and that
-fits its Python and all that is installed in it. Only wheels are taken, for building one would run code outside a run's
-sandbox; and only of packages that the requirements name or that are well known (KNOWN), for a stranger may have given
-any other module's name to a package.
+fits its Python and all that is installed in it; where that one was made for older packages than the runtime has
+(jinja2 2.11 beside MarkupSafe 2.1), in the newest that fits. Only wheels are taken, for building one would run code
+outside a run's sandbox; and only of packages that the requirements name or that are well known (KNOWN), for a stranger
+may have given any other module's name to a package.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tfmigrate.files import pins
 from tfmigrate.files.requirements import requirements_in
@@ -131,8 +133,8 @@ def provide(world: World, tell: Callable[[str], None] = lambda line: None) -> Pr
     if installed:
         notes.append(
             f"{world.role}: {world.runtime.label} lacks packages that the script imports; {', '.join(installed)} were "
-            f"put on the path of its runs (as the requirements pin them, else as of {_until(world.runtime)}), and the "
-            "runtime itself is as it was (--no-packages leaves them out)"
+            f"put on the path of its runs (as the requirements pin them, else as of {_until(world.runtime)} where "
+            "that fits what it has), and the runtime itself is as it was (--no-packages leaves them out)"
         )
     there = {canonicalize_name(name): version for name, _, version in (one.partition("==") for one in installed)}
     if unmet := [
@@ -176,7 +178,7 @@ def _made(
         return "that needs uv (`pip install uv`)"
     try:
         installed = _uv(uv, "freeze", "--python", str(runtime.python)).stdout.split()
-        asked = [str(runtime.python), installed, sorted(wanted), _until(runtime).isoformat()]
+        asked = [2, str(runtime.python), installed, sorted(wanted), _until(runtime).isoformat()]
         key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:20]
         target = runtimes.home().parent / "packages" / key
         if not target.is_dir():
@@ -219,11 +221,13 @@ WHEELS = ("--only-binary", ":all:")
 def _resolve(uv: str, runtime: Runtime, wanted: Sequence[tuple[str, str]], constraints: Path) -> list[str]:
     """All that would be added to the runtime, as "name==version": what nobody can have is left out."""
 
-    def attempt(requirements: Sequence[str]) -> list[str] | None:
+    dated = ("--exclude-newer", _until(runtime).isoformat())
+
+    def attempt(requirements: Sequence[str], until: Sequence[str] = dated) -> list[str] | None:
         try:
             answer = _uv(
                 uv, "install", "--dry-run", "--python", str(runtime.python), "--constraint", str(constraints),
-                "--exclude-newer", _until(runtime).isoformat(), *WHEELS, *requirements,
+                *until, *WHEELS, *requirements,
             )  # fmt: skip
         except _Failed as failed:
             if OFFLINE.search(str(failed)):
@@ -231,6 +235,14 @@ def _resolve(uv: str, runtime: Runtime, wanted: Sequence[tuple[str, str]], const
             return None
         return re.findall(r"^ \+ (\S+==\S+)", answer.stderr, re.M)
 
+    have = dict(line.split("==") for line in constraints.read_text(encoding="utf-8").split())
+    late = [name for requirement, name in wanted if requirement == name and _made_for_older(uv, runtime, name, have)]
+    if late:
+        rest = [either for either in wanted if either[1] not in late]
+        first = _resolve(uv, runtime, rest, constraints) if rest else []
+        both = attempt([*first, *late], until=())
+        if both is not None:
+            return both
     together = attempt([requirement for requirement, _ in wanted])
     if together is not None:
         return together
@@ -244,6 +256,27 @@ def _resolve(uv: str, runtime: Runtime, wanted: Sequence[tuple[str, str]], const
                 found = more
                 break
     return found
+
+
+def _made_for_older(uv: str, runtime: Runtime, name: str, have: Mapping[str, str]) -> bool:
+    """Whether the package as of then was made for other major versions of what it needs than the runtime has. It may
+    well allow them: nobody knew what they would remove."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        file.write(name)
+        file.flush()
+        try:
+            answer = _uv(
+                uv, "compile", "--quiet", "--no-header", "--no-annotate", "--python", str(runtime.python),
+                "--exclude-newer", _until(runtime).isoformat(), *WHEELS, file.name,
+            )  # fmt: skip
+        except _Failed:
+            return False
+    there = {canonicalize_name(one): Version(version) for one, version in have.items()}
+    then = re.findall(r"^([\w.-]+)==([\w.!+-]+)", answer.stdout, re.M)
+    return any(
+        one in there and there[one].major > Version(version).major
+        for one, version in ((canonicalize_name(found), version) for found, version in then)
+    )
 
 
 def _uv(uv: str, *arguments: str) -> subprocess.CompletedProcess[str]:
