@@ -111,6 +111,7 @@ class Small(Base):
     [
         "parallel.fit(batches, callbacks=[callbacks.EarlyStopping(restore_best_weights=True)])",
         "parallel.train_on_batch(*batches[0])",
+        "parallel.fit(batches); print(parallel.predict_on_batch(batches[0][0]))",
         "parallel.load_weights('old.h5'); parallel.fit(batches)",
         "parallel.fit(batches, **self.options)",
     ],

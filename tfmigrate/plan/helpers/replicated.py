@@ -47,7 +47,8 @@ def replicated(model):
 
         return call
 
-    for name in ("compile", "fit", "train_on_batch", "evaluate", "predict", "load_weights", "save", "save_weights"):
+    saving = ("load_weights", "save", "save_weights")
+    for name in ("compile", "fit", "train_on_batch", "evaluate", "predict", "predict_on_batch", *saving):
         setattr(copy, name, shared(name))
     send(model, copy)
     return copy

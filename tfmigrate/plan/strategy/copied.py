@@ -35,7 +35,7 @@ from tfmigrate.understand.values import (
 
 _HELPER = "replicated"
 _LATE = frozenset({codes.GPUS_TOO_LATE, codes.MADE_ELSEWHERE, codes.UNKNOWN_CALLERS})
-_SHARING = TRAINING | {"compile", "evaluate", "predict", "load_weights", "save", "save_weights"}
+_SHARING = TRAINING | {"compile", "evaluate", "predict", "predict_on_batch", "load_weights", "save", "save_weights"}
 """The methods of a copy that begin with the weights of its model."""
 _READING = frozenset({"summary", "to_json", "to_yaml", "get_config", "count_params", "get_layer"})
 _IN_BETWEEN = frozenset(
