@@ -372,10 +372,12 @@ for _ in range(600):
 
 
 def test_a_fork_bomb(place: Place, level: Level) -> None:
-    """One that takes its time on those levels where all processes have to be looked at to find those of a run."""
+    """One that takes its time where processes have to be looked at and the kernel counts none: of root in bubblewrap, a
+    fast one was seen to outrun the looks on a busy machine."""
     limits = limits_of(processes=30)
     with Together(limits) as together:
-        script = BOMB if level in APART else SLOW_BOMB
+        counted = level == "namespaces" or (level in APART and place.user != 0)
+        script = BOMB if counted else SLOW_BOMB
         ended, _, errors = attack(place, level, script, limits, together)
     assert ended.reason == "processes", errors
     assert wait_for(lambda: not running_in(place.folder))
