@@ -16,6 +16,11 @@ def shape_of(name: str) -> str:
     return _GAP.sub("*", name)
 
 
+def example_of(name: str) -> str:
+    """A file name with something in each gap: `epoch01-0.1234.h5` for `epoch{epoch:02d}-{loss:.4f}.h5`."""
+    return _GAP.sub(lambda gap: "0.1234" if gap[0].rstrip("}").endswith("f") else "01", name)
+
+
 def longest_part(name: str) -> str:
     """The longest part of a file name between its gaps."""
     return max(_GAP.split(name), key=len)

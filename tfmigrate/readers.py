@@ -56,7 +56,7 @@ def _renamed(files: Sequence[FileResult]) -> Iterator[tuple[str, tuple[str, str,
         after = {text for text, _, _ in _strings(file.after)}
         for old in {text for text, _, _ in _strings(file.before)} - after:
             for ending in OLD_ENDINGS:
-                names = [old.removesuffix(ending) + new for new in (WEIGHTS, MODEL) if old.endswith(ending)]
+                names = [old.removesuffix(ending) + new for new in (WEIGHTS, MODEL, ".h5") if old.endswith(ending)]
                 new = next((name for name in names if name in after), None)
                 if new is not None and _shape(old).rpartition(".")[0].strip("*"):
                     yield _shape(old), (old.rpartition("/")[2], new.rpartition("/")[2], file.path)

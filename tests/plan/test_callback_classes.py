@@ -190,3 +190,18 @@ def test_a_parallel_model_that_stays_keeps_its_template() -> None:
     )
     assert file.status == "refused"
     assert "parallel.callback_model = model\n" in file.after
+
+
+@pytest.mark.parametrize(
+    ("own", "reported"),
+    [
+        ("    def on_epoch_end(self, epoch, logs=None):\n        self.writer.add_summary(logs)\n", ["warn"]),
+        (
+            "    def set_model(self, model):\n        self.writer = open('log')\n        self.writer.write('begin')\n",
+            [],
+        ),
+    ],
+)
+def test_a_tensorboard_that_writes_by_the_writer_of_old_keras_is_reported(own: str, reported: list[str]) -> None:
+    file = migrate(HEAD.format(classes=f"class Log(TensorBoard):\n{own}"))
+    assert actions(file) == reported

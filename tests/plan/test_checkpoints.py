@@ -47,7 +47,7 @@ def migrated(arguments: str, passed: str = ALL, only: str = "False", parent: str
 @pytest.mark.parametrize(
     ("arguments", "ending", "only"),
     [
-        ("'best.hdf5'", "'best.keras'", "False"),
+        ("'best.hdf5'", "'best.h5'", "False"),
         ("'best.hdf5', save_weights_only=True", "'best.weights.h5'", "False"),
         ("'best.h5', 'loss', 0, False, True", "'best.weights.h5'", "False"),
         ("filepath='best.h5'", "'best.weights.h5'", "True"),

@@ -37,7 +37,7 @@ def devices(before: str, gpus: str) -> str:
 @pytest.mark.parametrize(
     ("before", "gpus"),
     [
-        ("", "[0, 1]"),
+        ("", "[0, 1, 2, 3, 4]"),
         ("n = 2", "[i for i in range(n)]"),
         ("n = 2", "[0] * n"),
         ("ids = [0, 1, 2, 3]\nn = int(os.environ['N'])", "ids[:n]"),

@@ -30,7 +30,7 @@ TRAIN_ON = "model.fit(Rows())"
 )  # fmt: skip
 def test_a_generator_yields_tuples(before: str, after: str) -> None:
     text, done = migrated(GENERATOR.format(before) + TRAIN, "TFM235")
-    assert text.startswith(GENERATOR.format(after))
+    assert GENERATOR.format(after) in text
     assert set(done) == {"rewrite"}
 
 

@@ -53,7 +53,7 @@ def migrated(lines: str) -> tuple[str, bool]:
         ),
         (
             "fit_generator(train, workers=8, validation_data=held)",
-            "for sequence in (train, held):\n    sequence.workers = 8\nmodel.fit(train, validation_data=held)",
+            "train.workers = 8\nheld.workers = 8\nmodel.fit(train, validation_data=held)",
         ),
         ("evaluate_generator(held, workers=8)", "held.workers = 8\nmodel.evaluate(held)"),
         ("predict_generator(held, workers=8)", "held.workers = 8\nmodel.predict(held)"),

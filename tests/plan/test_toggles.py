@@ -174,6 +174,35 @@ def test_lines_that_set_it_already_stay_alone(loop: str) -> None:
     assert after.endswith(loop)
 
 
+TURNS = """critic.trainable = True
+for x, y in batches:
+    critic.train_on_batch(x, y)
+    critic.trainable = False
+    combined.train_on_batch(x, y)
+    critic.trainable = True
+"""
+
+
+def test_what_the_loop_before_it_and_its_own_end_set_is_not_set_again() -> None:
+    assert one(MODELS + TURNS).after.endswith(TURNS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("critic.trainable = True\nfor", "for", "not before the first step"),
+        ("    critic.trainable = True\n", "", "not at the end of a turn"),
+        ("False\n", "False\n    if not x: continue\n", "a way past the end"),
+        ("batches:\n", "batches:\n    freeze()\n", "a function that sets it"),
+    ],
+)
+def test_it_is_set_where_some_way_leads_to_the_step_without(old: str, new: str, why: str) -> None:
+    function = "def freeze():\n    critic.trainable = False\n\n\n"
+    loop = TURNS.replace(old, new)
+    assert loop != TURNS
+    assert "    critic.trainable = True\n    critic.train_on_batch" in one(function + MODELS + loop).after, why
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [

@@ -73,7 +73,7 @@ class _Editor(cst.CSTTransformer):
         self._appended = {edit.node: edit.code for edit in edits if isinstance(edit, Append)}
         self._remarks: dict[cst.CSTNode, str] = {e.node: e.comment for e in edits if isinstance(e, Remark)}
         self.forgotten = {edit.node for edit in edits if isinstance(edit, Forget)}
-        self._collapsing = {edit.node for edit in edits if isinstance(edit, Collapse)}
+        self._collapsing = {edit.node: edit for edit in edits if isinstance(edit, Collapse)}
         self._calls = {edit.call: edit for edit in edits if isinstance(edit, Arguments)}
         self._imports: dict[cst.CSTNode, ImportNames] = {e.node: e for e in edits if isinstance(e, ImportNames)}
         self._compounds: dict[cst.CSTNode, Unwrap | Branch] = {
@@ -221,7 +221,7 @@ class _Editor(cst.CSTTransformer):
             return cst.Arg(node, keyword, equal, comma=separator)
         source = argument.source
         if source.keyword is not None and keyword is not None:
-            equal = source.equal
+            equal = _in_column(source, keyword.value)
         comma = source.comma if isinstance(source.comma, cst.Comma) else separator
         return cst.Arg(node, keyword, equal, comma=comma, star=source.star)
 
@@ -312,6 +312,8 @@ class _Editor(cst.CSTTransformer):
         if original in self._collapsing and isinstance(original, cst.If) and isinstance(updated, cst.If):
             if isinstance(updated.orelse, cst.Else) and self._alike(updated.body, updated.orelse.body):
                 edit = Unwrap(original, original.body)
+            elif isinstance(updated.orelse, cst.Else) and self._collapsing[original].later:
+                return self._common_first(original, updated, updated.orelse)
         if isinstance(original, cst.FunctionDef) and original in self._signatures:
             updated = _narrowed(updated, self._signatures[original])
         if edit is None:
@@ -327,6 +329,24 @@ class _Editor(cst.CSTTransformer):
         pieces = [dedented(piece, self.indent(edit.suite)) for piece in pieces]
         first = _led(pieces[0], [*leading, *_comment_lines(getattr(pieces[0], "leading_lines", ()))])
         return _keep_comments(self._comments_in(original), [first, *pieces[1:]])
+
+    def _common_first(self, original: cst.If, updated: cst.If, orelse: cst.Else) -> _Pieces:
+        """What both arms begin with, and an `if` for the rest."""
+        one, other = _statements(updated.body), _statements(orelse.body)
+        common = 0
+        while common < min(len(one), len(other)) and self._alike(one[common], other[common]):
+            common += 1
+        if not common or common == len(one):
+            return [updated]
+        above = [dedented(piece, self.indent(original.body)) for piece in one[:common]]
+        above[0] = _led(above[0], [*self.leading(original), *_comment_lines(_lines_above(above[0]))])
+        rest = [_led(one[common], _comment_lines(_lines_above(one[common]))), *one[common + 1 :]]
+        tail = None
+        if len(other) > common:
+            tail = orelse.with_changes(body=orelse.body.with_changes(body=other[common:]))
+        left = updated.with_changes(body=updated.body.with_changes(body=rest), orelse=tail)
+        pieces = [*above, _led(left, _blank_lines(_lines_above(one[common])))]
+        return _keep_comments(self._comments_in(original), pieces)
 
     def _alike(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether two arms read the same, but for space at the end of lines."""
@@ -499,6 +519,7 @@ class _Rebuilding:
             self.orphans.extend(own if gone is unit and pieces else editor.orphaned(gone))
         lines = [line for edit in inserted for line in editor.parsed(edit)]
         lines.sort(key=lambda line: not _defines(line))
+        own, whole = _about(leading, () if unit in moved else lines, unit), own
         # A comment of what went says nothing of a helper, which comes first.
         place = next((n for n, line in enumerate(lines) if not _defines(line)), None)
         over = self.orphans if place is None and pieces else []
@@ -508,7 +529,7 @@ class _Rebuilding:
             lines[place or 0] = _led(line, [*getattr(line, "leading_lines", ()), *self.orphans])
         self.orphans = []
         if pieces:
-            staying = _comment_lines(pieces[0].leading_lines)  # type: ignore[attr-defined]
+            staying = _comment_lines(pieces[0].leading_lines)[len(whole) - len(own) :]  # type: ignore[attr-defined]
             pieces[0] = _led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
             *lines, pieces[0] = _definitions_apart([*lines, pieces[0]])
         else:
@@ -595,6 +616,18 @@ def _narrowed(function: cst.CSTNode, kept: Sequence[str]) -> cst.FunctionDef:
     return function.with_changes(params=params.with_changes(params=plain, kwonly_params=keyword_only, star_arg=star))
 
 
+def _in_column(source: cst.Arg, keyword: str) -> cst.AssignEqual | cst.MaybeSentinel:
+    """The `=` of an argument with a new keyword, where those of the lines round it stand under each other."""
+    equal = source.equal
+    if not isinstance(equal, cst.AssignEqual) or not isinstance(equal.whitespace_before, cst.SimpleWhitespace):
+        return equal
+    space = equal.whitespace_before.value
+    if len(space) < 2 or source.keyword is None:
+        return equal
+    width = max(1, len(space) + len(source.keyword.value) - len(keyword))
+    return equal.with_changes(whitespace_before=cst.SimpleWhitespace(" " * width))
+
+
 def _commas_of_dropped(edit: Arguments) -> dict[int, cst.Comma]:
     """Where arguments behind another are dropped: the comma of the last of them, unless its own ends a line."""
     places = {arg: number for number, arg in enumerate(edit.call.args)}
@@ -639,6 +672,16 @@ def _plain(alias: cst.ImportAlias) -> cst.ImportAlias:
     return alias.with_changes(comma=cst.MaybeSentinel.DEFAULT)
 
 
+def _statements(suite: cst.BaseSuite) -> list[cst.BaseStatement]:
+    """The statements of an indented block; none of a suite on one line."""
+    return [one for one in suite.body if isinstance(one, cst.BaseStatement)]
+
+
+def _lines_above(statement: cst.BaseStatement) -> Sequence[cst.EmptyLine]:
+    lines: Sequence[cst.EmptyLine] = getattr(statement, "leading_lines", ())
+    return lines
+
+
 def _led(statement: cst.BaseStatement, lines: Sequence[cst.EmptyLine]) -> cst.BaseStatement:
     return statement.with_changes(leading_lines=lines)
 
@@ -661,6 +704,17 @@ def _comment_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
     """The lines from the first comment on: blank lines above it belong to what stands before."""
     first = next((number for number, line in enumerate(lines) if line.comment is not None), len(lines))
     return list(lines[first:])
+
+
+def _about(
+    leading: Sequence[cst.EmptyLine], inserted: Sequence[cst.BaseStatement], unit: cst.CSTNode
+) -> list[cst.EmptyLine]:
+    """The comments of a statement that stay with it where lines go before it: of several paragraphs the last one, but
+    that above a statement of another kind a definition stands by itself."""
+    if not inserted or (any(map(_defines, inserted)) and not _defines(unit)):
+        return _comment_lines(leading)
+    last = max((number for number, line in enumerate(leading, 1) if line.comment is None), default=0)
+    return list(leading[last:])
 
 
 def _blank_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:

@@ -50,6 +50,7 @@ class _Going:
         self._moved = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
         self._moved.update(wrap.site.unit for wrap in draft.facts.wraps)
         self._reused = {node for edit in edits for node in _put_in(edit)}
+        self._renamed = {edit.node for edit in edits if isinstance(edit, Replace) and isinstance(edit.node, cst.Name)}
         self._written = "\n".join(code for _, code in draft.written())
         self._lines = frozenset(self._written.splitlines())
 
@@ -60,6 +61,11 @@ class _Going:
         if unit in self._unwrapped or unit in self._collapsed:
             yield from _speaking_of(_PARALLEL, self._above(unit))
         above = self._above(unit)
+        if isinstance(unit, cst.SimpleStatementLine):
+            gone = (small for small in unit.body if small in self._removed)
+            yield from (comment for small in gone for comment in comments_of(small) if _is_code(comment))
+            if self._renamed and not self._renamed.isdisjoint(walk(unit)):
+                yield from _speaking_of(_PARALLEL, above)
         if unit in self._whole and isinstance(unit, cst.FunctionDef | cst.ClassDef):
             yield from (*above, *_own(unit))
         elif unit in self._moved or unit in self._whole:

@@ -129,6 +129,8 @@ class Collapse:
     same."""
 
     node: cst.If | cst.IfExp
+    later: bool = False
+    """Whether the test may come later: what both arms begin with stands before it then."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from tfmigrate.plan.keras.toggles import plan_toggles
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.plan.names.moved import moved_modules
 from tfmigrate.plan.names.program_imports import leave_imports_in_use, plan_imports
+from tfmigrate.plan.names.shared_helpers import share_helpers
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.on_strategy.arrays import plan_arrays_on_strategy
 from tfmigrate.plan.on_strategy.misuse import plan_misuses
@@ -31,6 +32,7 @@ from tfmigrate.plan.strategy.copied import can_be_copied, copy_models, remake_op
 from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
+from tfmigrate.plan.strategy.own_copies import drop_own_copies
 from tfmigrate.plan.strategy.owner import Owner, owners_of
 from tfmigrate.plan.strategy.placement import (
     Placement,
@@ -212,6 +214,7 @@ def _migrate(
     staying = {wrap.wrapper_class for wrap in facts.wraps if wrap.call in refused}
     wrapper_classes = dict.fromkeys(one.wrapper_class for one in (*wraps, *copied) if one.wrapper_class is not None)
     _drop_wrapper_classes([wrapper_class for wrapper_class in wrapper_classes if wrapper_class not in staying], drafts)
+    drop_own_copies(wraps, facts, drafts)
     saving: set[Module] = set()
     for placement in placements:
         owner = placement.owner
@@ -361,5 +364,6 @@ def _plan_interfaces(
             plan_readiness(draft, Tables.of(rules, wanted))
         elif not facts.estimators:
             plan_readiness(draft, Tables.of(rules, wanted), _OF_STRATEGIES)
+    share_helpers(facts, drafts, tables)
     plan_imports(drafts, tables, unread)
     return set(tables)

@@ -37,9 +37,13 @@ from tfmigrate.understand.values import (
     join,
     models_of,
     options,
+    unbound,
 )
 from tfmigrate.understand.wraps import wrap
 from tfmigrate.walk import walk
+
+_PLAIN = frozenset({"len", "int", "float", "str", "bool", "round", "ord", "input", "isinstance", "hasattr", "id"})
+"""Builtins whose result is plain data, whatever they are given: nothing of a model is made where they are called."""
 
 
 def call(walker: Walker, node: cst.Call) -> Value:
@@ -56,6 +60,8 @@ def call(walker: Walker, node: cst.Call) -> Value:
         container = containers.constructed(builtin, arguments)
         if container is not None:
             return container
+    if builtin in _PLAIN and callee == unbound(builtin):
+        return Opaque(f"a call of {builtin}", node=node)
     _note(state, callee, arguments, node)
     grow(walker, callee, arguments, node)
     return join(*(_apply(walker, option, arguments, node) for option in in_order(callee)))

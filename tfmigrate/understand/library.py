@@ -57,7 +57,8 @@ def call_library(state: State, name: str, arguments: Arguments, node: cst.Call) 
     if name == "functools.partial" and arguments and arguments[0][0] is None:
         return Partial(f"a call of {name}", node=node, callee=values[0], arguments=arguments[1:])
     settings = names.reads_settings(name)
-    return Opaque(f"a call of {name}", frozenset() if settings else frozenset((state.site,)), node, settings)
+    plain = settings or name.startswith("numpy.")
+    return Opaque(f"a call of {name}", frozenset() if plain else frozenset((state.site,)), node, settings)
 
 
 def _made_by_keras(state: State, name: str, arguments: Arguments, node: cst.Call) -> Value | None:

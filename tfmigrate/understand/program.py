@@ -117,6 +117,10 @@ class Module:
         place = self.numbering.words(self.position(node)[0])
         return place if here is self else f"{place} of {self.path}"
 
+    def indent_at(self, unit: cst.CSTNode) -> str:
+        """How much deeper lines stand there than the statement round them, which not all of a file need agree on."""
+        return getattr(self.places[unit].block, "indent", None) or self.tree.default_indent
+
     def ancestors(self, unit: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The compound statements round a unit, innermost first; functions and classes included."""
         owner = self.places[unit].owner

@@ -19,6 +19,11 @@ def first_gpus(count: Written, quote: str) -> Written:
 
 def gpus_of(ids: Written, quote: str) -> Written:
     """The GPUs of these ids; what makes a list of them is left out where it is only gone through."""
+    listed = ids.tree
+    if isinstance(listed, cst.List | cst.Tuple) and len(listed.elements) <= _LISTED:
+        numbers = [one.value.value for one in listed.elements if isinstance(one.value, cst.Integer)]
+        if len(numbers) == len(listed.elements):
+            return Written.of(f"[{', '.join(f'{quote}/gpu:{i}{quote}' for i in numbers)}]")
     call = ids.tree
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value in ("list", "tuple"):
         if len(call.args) == 1 and call.args[0].star == "" and call.args[0].keyword is None:

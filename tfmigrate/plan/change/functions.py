@@ -31,8 +31,8 @@ def with_function(
 
 
 def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTNode:
-    """The statement before which a function stands that `users` call: behind the imports that stand above the first
-    function and the first of them, and what is called for its own sake there; or theirs.
+    """The statement before which a function stands that `users` call: the first function, or where one of them comes
+    first, what stands behind the imports above it, and behind what is called for its own sake there; or theirs.
 
     In a notebook it stays in the cell of the last import: the next one may begin with anything.
     """
@@ -44,6 +44,8 @@ def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTN
         if (isinstance(unit, cst.FunctionDef | cst.ClassDef) and not is_seam(unit))
         or any(node in used for node in walk(unit))
     )
+    if isinstance(body[end], cst.FunctionDef | cst.ClassDef) and not any(map(is_seam, body)):
+        return body[end]
     place = max((n + 1 for n, unit in enumerate(body[:end]) if _imports_only(unit)), default=0)
     while place < end and isinstance(only_statement(body[place]), cst.Expr):
         place += 1

@@ -51,12 +51,13 @@ def check(context: Context) -> Iterator[CallChange]:
             }
             yield _set(use, settings, sequences, facts, scopes)
         elif not sequences and found and _may_be_sequence(found[0], facts):
-            listed = ", ".join(f"{name} = {facts.module.code(value)}" for name, value in asked.items())
+            given = {name: facts.module.code(value) for name, value in asked.items() if not _is_default(name, value)}
+            listed = ", ".join(f"{name} = {value}" for name, value in given.items())
             message = (
                 "Keras 3 reads from a Sequence how many threads or processes load it, and fit() has no arguments for "
                 f"it: if the data is a Sequence, set `{listed}` on it"
             )
-            yield CallChange(codes.GENERATOR_METHODS, found[0], message)  # of the arguments that go
+            yield CallChange(codes.UNSEEN_LOADING, found[0], message, action="warn")
 
 
 def _is_default(name: str, value: cst.BaseExpression) -> bool:
@@ -112,12 +113,15 @@ def _set(
             lines.append((f"{name} = ", node))
             wrapped.append((node, (name,)))
         held.append(name)
-    one = scopes.fresh("sequence", scope) if len(held) > 1 else held[0]
-    settings: list[Code] = [(f"{one}.{name} = ", value) for name, value in asked.items()]
-    indent = facts.module.tree.default_indent if len(held) > 1 else ""
-    setting = joined([(indent, *line) for line in settings], "\n")
-    if len(held) > 1:
-        setting = (f"for {one} in ({', '.join(held)}):\n", *setting)
+    looped = len(held) > 1 and len(asked) > 1
+    set_on = [scopes.fresh("sequence", scope)] if looped else held
+    if all(isinstance(node, cst.Call) for node in sequences):
+        asked = {name: value for name, value in asked.items() if value != LOADING[name]}  # It has those already.
+    indent = facts.module.indent_at(use.site.unit) if looped else ""
+    settings: list[Code] = [(f"{indent}{one}.{name} = ", value) for one in set_on for name, value in asked.items()]
+    setting = joined(settings, "\n")
+    if looped:
+        setting = (f"for {set_on[0]} in ({', '.join(held)}):\n", *setting)
     insert: Edit = Insert(use.site.unit, joined([*lines, setting], "\n"), (use.site.unit,), rank=Rank.RULE)
     message = "Keras 3 reads from the Sequence how many threads or processes load it: set as its attributes"
     edit = Revision(use.call, wrapped=tuple(wrapped)) if wrapped else None

@@ -202,6 +202,7 @@ class _Builder:
 
     def pipeline(self, use: Use, inputs: _Data, targets: _Data) -> Pipeline | str:
         lines: list[Code] = []
+        self._indent = self._module.indent_at(use.site.unit)
         batch = self._batch(lines)
         weights = self._value("sample_weight")
         weight_data = self.of_output(weights) if weights is not None else None
@@ -305,7 +306,7 @@ class _Builder:
     ) -> Code:
         """`count`: how many rows are to be shuffled; None keeps their order. `repeats`: an epoch of `steps_per_epoch`
         goes on where the last one ended, as in TensorFlow 2.3."""
-        tf, indent = self._names.tf, self._module.tree.default_indent
+        tf, indent = self._names.tf, self._indent
         chain: list[Code] = [(".repeat()",)] if repeats else []
         if self._names.sharding is not None:
             chain.append((f".with_options({self._names.sharding})",))

@@ -15,6 +15,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import imports_of
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import Literal
 
 _COUNTS = {
     "fit": ("steps_per_epoch", "validation_steps"),
@@ -70,8 +71,20 @@ def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Repla
     if "numpy" in bound:
         return Replace(node, (f"int({bound['numpy']}.ceil(", node, "))"))
     if isinstance(node, cst.BinaryOperation) and not isinstance(node.left, cst.BinaryOperation):
-        return Replace(node, ("int(-(-", node.left, " // ", node.right, "))"))
+        quotient = ("-(-", node.left, " // ", node.right, ")")
+        whole = _is_whole(node.left, facts) and _is_whole(node.right, facts)
+        return Replace(node, quotient if whole else ("int(", *quotient, ")"))
     return Replace(node, ("int(-(-(", node, ") // 1))"))
+
+
+def _is_whole(node: cst.BaseExpression, facts: Facts) -> bool:
+    """Whether an expression is surely an integer."""
+    if isinstance(node, cst.Call):
+        return isinstance(node.func, cst.Name) and node.func.value == "len"
+    known = facts.options(node)
+    return isinstance(node, cst.Integer) or (
+        bool(known) and all(isinstance(one, Literal) and isinstance(one.value, int) for one in known)
+    )
 
 
 def _modules(facts: Facts) -> Iterator[tuple[str, str]]:

@@ -52,6 +52,8 @@ def callback_attributes(facts: Facts) -> Iterator[CallChange]:
             yield from _assigned_models(cls, bases, facts)
         if CHECKPOINT in bases:
             yield from _counted_epochs(cls, facts)
+        if "keras.callbacks.TensorBoard" in bases:
+            yield from _writers(cls, facts)
         if bases & WATCHERS.keys():
             yield from _comparisons(cls, facts)
 
@@ -160,6 +162,21 @@ def _comparisons(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
             "Keras 3 keeps None in `monitor_op` and `best` until its own on_epoch_end() has run, and calling it is a "
             "TypeError: set both in __init__, behind the super call: `self.monitor_op, self.best = np.less, np.inf` if "
             "less is better, `np.greater, -np.inf` if more is"
+        )
+        yield CallChange(codes.CALLBACK_ATTRIBUTES, min(read, key=facts.module.position), message, action="warn")
+
+
+def _writers(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
+    """`self.writer.add_summary(...)` in a TensorBoard of one's own: TensorFlow 1 and old Keras had one writer there."""
+    methods = [one for one in cls.members.values() if isinstance(one, FunctionValue)]
+    if any("writer" in method.attributes_set for method in methods):
+        return
+    read = [node for method in methods for name, node in _read(method) if name == "writer"]
+    if read:
+        message = (
+            "TensorBoard of TensorFlow 2 has no `writer`, which is an AttributeError: make one in __init__ with "
+            "tf.summary.create_file_writer(log_dir), and write by tf.summary.scalar() or tf.summary.image() in "
+            "`with writer.as_default():`"
         )
         yield CallChange(codes.CALLBACK_ATTRIBUTES, min(read, key=facts.module.position), message, action="warn")
 

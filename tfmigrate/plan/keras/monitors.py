@@ -217,6 +217,8 @@ def _direction(
     if watched is not None and all(_is_known(keys.get(text, text), own) for text in watched):
         return
     modes = {judge.mode(text) for text in watched} if watched is not None else set()
+    if any(part in text for text in _literal_parts(one.monitor) for part in judge.anywhere):
+        modes = {"max"}  # whatever stands round it
     code = facts.module.code(one.monitor)
     if one.hidden or (len(modes) != 1 and not is_pure(one.monitor)):
         message = (
@@ -256,9 +258,20 @@ def _texts(node: cst.BaseExpression, facts: Facts) -> frozenset[str] | None:
     if isinstance(node, cst.IfExp):
         one, other = _texts(node.body, facts), _texts(node.orelse, facts)
         return one | other if one is not None and other is not None else None
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        one, other = _texts(node.left, facts), _texts(node.right, facts)
+        return frozenset(left + right for left in one for right in other) if one and other else None
     found = [option.value if isinstance(option, Literal) else None for option in facts.options(node)]
     texts = [value for value in found if isinstance(value, str)]
     return frozenset(texts) if texts and len(texts) == len(found) else None
+
+
+def _literal_parts(node: cst.BaseExpression) -> Iterator[str]:
+    """The literals of a text that is put together with `+`."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        yield from (*_literal_parts(node.left), *_literal_parts(node.right))
+    elif (text := text_of(node)) is not None:
+        yield text
 
 
 def _is_known(text: str, own: frozenset[str]) -> bool:

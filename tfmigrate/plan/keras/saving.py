@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 
 import libcst as cst
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS
+from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, example_of
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_true, keywords, passed_as
@@ -79,7 +80,7 @@ def files_of(migration: Migration) -> Files:
             if call.args and _is_load_model(call, draft.facts):
                 loaded.update(one.text for one in paths.endings(call.args[0].value, module)[0])
     renamed = {
-        literal.text: one.ending
+        literal.text: _new_ending_of(literal.text, one.ending, loaded)
         for one in written
         for literal in one.literals
         if _is_old(literal.text) and (not _may_stay(literal.text, one.ending) or literal.text in loaded)
@@ -92,6 +93,11 @@ def saves_hdf5(migration: Migration) -> bool:
     renamed = migration.once(files_of).renamed
     drafts = (draft for module, draft in migration.drafts.items() if module in migration.leaving)
     return any(writes_hdf5(draft.facts, draft.scopes, renamed) for draft in drafts)
+
+
+def _new_ending_of(name: str, ending: str, loaded: Container[str]) -> str:
+    """A whole model in `.hdf5` keeps its format, but where it is loaded again."""
+    return ".h5" if ending == MODEL and name.endswith(".hdf5") and name not in loaded else ending
 
 
 def _may_stay(path: str, ending: str) -> bool:
@@ -107,7 +113,7 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
         for literal in sorted(one.literals, key=lambda literal: literal.text):
             if literal.module is module and literal.text in renamed and literal.node not in seen:
                 seen.add(literal.node)
-                yield _change(literal, module, one.ending, keys)
+                yield _change(literal, module, renamed[literal.text], keys)
         if one.module is module and one.path not in seen and not _ends_well(one, renamed):
             seen.add(one.path)
             message = (
@@ -117,10 +123,12 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.WEIGHT_FILES, one.path, message, action="warn")
     for other in files.paths.facts.values():
         for call in other.module.calls:
-            if not call.args or not _loads(call, other):
+            if not call.args or not (_loads(call, other) or _saves(call)):
                 continue
             for literal in files.paths.endings(call.args[0].value, other.module)[0]:
                 ending = _new_ending(literal.text, renamed)
+                if ending == WEIGHTS and _saves(call):
+                    continue  # A whole model, which the weights have nothing to do with.
                 if ending is not None and literal.module is module and literal.node not in seen:
                     seen.add(literal.node)
                     yield _change(literal, module, ending, keys)
@@ -158,6 +166,14 @@ def _mentioned(
             seen.add(mention)
             message = "the text names a file that Keras writes under another name now"
             yield CallChange(codes.WEIGHT_FILES, mention, message, Replace(mention, new))
+    for node in facts.module.nodes:
+        if isinstance(node, cst.SimpleString) and node not in seen and (text := _text(node)) is not None:
+            ending = next((renamed[name] for name in renamed if _is_pattern_of(text, name)), None)
+            if ending is not None:
+                seen.add(node)
+                head, old, rest = node.value.rpartition(next(end for end in OLD_ENDINGS if text.endswith(end)))
+                message = f"the pattern finds files that Keras writes under another name now: the ending {old} changes"
+                yield CallChange(codes.WEIGHT_FILES, node, message, Replace(node, f"{head}{ending}{rest}"))
     opened = {
         ending_of(call.args[0].value, facts, scopes)
         for call in facts.module.calls
@@ -213,6 +229,20 @@ def _new_ending(text: str, renamed: Mapping[str, str]) -> str | None:
     return next((ending for old, ending in renamed.items() if name_shape(old) == shape), None) if shape else None
 
 
+def _is_pattern_of(text: str, name: str) -> bool:
+    """Whether a text finds the files of a name: by `*`, as the shell does, or as a regular expression."""
+    ending = next(end for end in OLD_ENDINGS if name.endswith(end))
+    if not text.endswith(ending) or not re.search(r"[*?\[\\]", text):
+        return False
+    example, pattern = example_of(name).rpartition("/")[2], text.rpartition("/")[2]
+    if fnmatch(example, pattern):
+        return True
+    try:
+        return re.match(text, example) is not None
+    except re.error:
+        return False
+
+
 def _is_old(path: str) -> bool:
     return path.endswith(OLD_ENDINGS) and not path.endswith(WEIGHTS)
 
@@ -234,6 +264,11 @@ def _loads(call: cst.Call, facts: Facts) -> bool:
     return _is_load_model(call, facts)
 
 
+def _saves(call: cst.Call) -> bool:
+    """Whether a whole model may be saved."""
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "save"
+
+
 def _is_load_model(call: cst.Call, facts: Facts) -> bool:
     return names.canonical(facts.symbols.get(call.func, "")) == "keras.models.load_model"
 
@@ -251,11 +286,9 @@ def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
 
 def _change(literal: Ending, module: Module, new_ending: str, keys: Mapping[str, str]) -> CallChange:
     ending = next(end for end in OLD_ENDINGS if literal.text.endswith(end))
-    message = (
-        f"Keras 3 writes {_kind(new_ending)} only to files that end in {_ENDINGS[new_ending]}: the ending {ending} "
-        "changes"
-    )
-    if _may_stay(literal.text, new_ending):
+    wanted = _ENDINGS[WEIGHTS if new_ending == WEIGHTS else MODEL]
+    message = f"Keras 3 writes {_kind(new_ending)} only to files that end in {wanted}: the ending {ending} changes"
+    if new_ending == MODEL:
         message = (
             "Keras 3 cannot train a model further with the optimizer of an HDF5 file, and the program loads this one: "
             f"the ending {ending} changes"

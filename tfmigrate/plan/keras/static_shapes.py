@@ -37,6 +37,12 @@ _MESSAGE = "the shape of a symbolic tensor is a plain tuple on Keras 3: written 
 class _Reader:
     def __init__(self, facts: Facts, scopes: Scopes) -> None:
         self._facts, self._scopes = facts, scopes
+        self._made_anew = {
+            call.args[0].value
+            for call in facts.module.calls
+            if isinstance(call.func, cst.Name) and call.func.value in ("tuple", "list") and len(call.args) == 1
+        }
+        """What a `tuple()` or a `list()` is made of, whichever kind it is itself."""
 
     def change_of(self, node: cst.Call | cst.Attribute) -> Code | None:
         """What stands in an expression's place."""
@@ -46,7 +52,9 @@ class _Reader:
             receiver, method = node.func.value, node.func.attr.value
             if method == "get_shape" and self._is_tensor(receiver):
                 return receiver, ".shape"
-            return ("list(", receiver, ")") if method == "as_list" and self._is_shape(receiver) else None
+            if method != "as_list" or not self._is_shape(receiver):
+                return None
+            return (receiver,) if node in self._made_anew else ("list(", receiver, ")")
         owner, name = node.value, node.attr.value
         if name in _COUNTS and self._is_shape(owner):
             return "len(", owner, ")"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import libcst as cst
 
@@ -135,19 +136,58 @@ def _set(part: _Part, use: Use, code: Code, steps: Sequence[Use], drafts: _Draft
 
 
 def _is_set_already(part: _Part, use: Use, steps: Sequence[Use], draft: Draft) -> bool:
-    """Whether the lines above, in the same block, leave it as it must be: one that sets it, or another such step."""
-    value, module = part.needed(use), draft.module
-    place = module.places[use.site.unit]
-    for unit in reversed(units_of(place.block)[: place.index]):
-        inside = {unit, *module.inside(unit)}
-        trained = [one for one in steps if one.site.unit in inside]
-        toggles = [row for row in draft.facts.toggles if any(row[0] is node for node in walk(unit))]
-        if trained:
-            return unit is trained[0].site.unit and all(part.needed(one) == value for one in trained)
-        if toggles:
-            set_here = [row for row in toggles if models_of(row[1]) == {part.model}]
-            return _is_line(unit) and len(set_here) == len(toggles) == 1 and toggles[0][2] == Literal(bool(value))
-    return False
+    """Whether it is what it must be on every way to a step: a line above sets it, or another such step needs the same;
+    in a loop also at the end of its body."""
+    return _Ways(part, bool(part.needed(use)), steps, draft).lead_to(use.site.unit)
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """Asks whether `trainable` of a part has a value wherever the program may come from."""
+
+    part: _Part
+    value: bool
+    steps: Sequence[Use]
+    draft: Draft
+
+    def lead_to(self, unit: Unit) -> bool:
+        place = self.draft.module.places[unit]
+        above = self._through(units_of(place.block)[: place.index])
+        if above is not None or place.owner is None or not isinstance(place.owner, cst.BaseCompoundStatement):
+            return above is True
+        if isinstance(place.owner, cst.For | cst.While) and place.block is place.owner.body:
+            jumps = any(isinstance(node, cst.Continue) for node in walk(place.owner.body))
+            return not jumps and self._through(units_of(place.block)) is True and self.lead_to(place.owner)
+        return isinstance(place.owner, cst.If | cst.With) and self.lead_to(place.owner)
+
+    def _through(self, units: Sequence[Unit]) -> bool | None:
+        """Whether the last of some lines leave it so; None where none of them has to do with it."""
+        for unit in reversed(units):
+            inside = {unit, *self.draft.module.inside(unit)}
+            nodes = set(walk(unit))
+            trained = [one for one in self.steps if one.site.unit in inside]
+            toggles = [row for row in self.draft.facts.toggles if row[0] in nodes]
+            if trained:
+                same = all(self.part.needed(one) == self.value for one in trained)
+                return same and unit is trained[0].site.unit
+            if toggles:
+                (_, whose, given), *others = toggles
+                known = _is_line(unit) and not others and models_of(whose) == {self.part.model}
+                return known and given == Literal(self.value)
+            if any(isinstance(node, cst.Call) and _last_name(node.func) in self._setters for node in nodes):
+                return False
+        return None
+
+    @cached_property
+    def _setters(self) -> frozenset[str]:
+        """The functions of the module that set some `trainable`."""
+        toggled = {row[0] for row in self.draft.facts.toggles}
+        functions = (one for one in self.draft.module.nodes if isinstance(one, cst.FunctionDef))
+        return frozenset(one.name.value for one in functions if not toggled.isdisjoint(walk(one)))
+
+
+def _last_name(node: cst.BaseExpression) -> str:
+    return dotted(node).rpartition(".")[2]
 
 
 def _expression(part: ModelObject, use: Use, drafts: _Drafts) -> Code | None:

@@ -138,8 +138,19 @@ def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
             yield use.call, f"keras.models.Model.{use.method}"
 
 
+_CASTS = {
+    "tensorflow.compat.v1.to_bfloat16": "bfloat16",
+    "tensorflow.compat.v1.to_double": "float64",
+    "tensorflow.compat.v1.to_float": "float32",
+    "tensorflow.compat.v1.to_int32": "int32",
+    "tensorflow.compat.v1.to_int64": "int64",
+}
+"""Functions that `tf.cast` is the usual word for, with the type that they give."""
+
+
 def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChange]:
     """`keras.utils.np_utils.to_categorical`: a moved module or name reached through an imported one."""
+    called = {call.func: call for call in facts.module.calls}
     for node, name in facts.symbols.items():
         root = root_name(node)
         if not isinstance(node, cst.Attribute) or root is None or names.canonical(name) == names.MULTI_GPU_MODEL:
@@ -158,4 +169,10 @@ def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChan
         else:
             continue
         code = tables.moves.rule_of(name) or codes.MOVED_MODULES
+        call = called.get(node)
+        if new in _CASTS and call is not None and len(call.args) == 1 and call.args[0].keyword is None:
+            arguments = (*unchanged(call.args), Argument(f"{tf}.{_CASTS[new]}"))
+            message = f"{name}(x) is tensorflow.cast(x, tensorflow.{_CASTS[new]})"
+            yield CallChange(code, node, message, Arguments(call, arguments, function=f"{tf}.cast"))
+            continue
         yield CallChange(code, node, f"{name} is {new}", Replace(node, text))

@@ -22,10 +22,28 @@ def check(context: Context) -> Iterator[CallChange]:
     facts = context.facts
     for node in facts.module.nodes:
         if isinstance(node, cst.If) and node in facts.module.places and node.orelse is None and _stops(node, facts):
-            if truths_today(node.test, facts) == {True}:
+            if truths_today(node.test, facts) != {True}:
+                continue
+            if _is_of_a_feature(node, facts):
+                yield CallChange(codes.VERSION_GUARDS, node, _OF_A_FEATURE, action="warn")
+            else:
                 yield CallChange(codes.VERSION_GUARDS, node, _MESSAGE, Unwrap(node, None))
         elif isinstance(node, cst.Assert) and truths_today(node.test, facts) == {False}:
             yield CallChange(codes.VERSION_GUARDS, node, _MESSAGE, Remove(node))
+
+
+_OF_A_FEATURE = (
+    "this stops the function on every TensorFlow that has no multi_gpu_model, so what it does worked on the old one: "
+    "remove the check if it works today, or do without the function"
+)
+
+
+def _is_of_a_feature(guard: cst.If, facts: Facts) -> bool:
+    """Whether a check stands in a function that trains, builds and compiles nothing: a program may never call it."""
+    around = [one for one in facts.module.ancestors(guard) if isinstance(one, cst.FunctionDef)]
+    used = {use.site.frame.function for use in facts.uses} | {wrap.site.frame.function for wrap in facts.wraps}
+    built = {model.site.frame.function for model in facts.models}
+    return bool(around) and used.isdisjoint(around) and built.isdisjoint(around)
 
 
 def _stops(guard: cst.If, facts: Facts) -> bool:

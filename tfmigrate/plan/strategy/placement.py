@@ -24,8 +24,9 @@ from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy.sink import WayDown, is_before_choice_of_devices, ways_down
 from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy, strategy_for
-from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import Site
 
 
@@ -202,20 +203,70 @@ def _covered(owner: Owner) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseE
             if (lifted := use.site.lifted(group.owner)) is not None and use.site.frame is not group.owner
         }
         apart = {
-            site: use.call.func.value
+            site: (site, use.call.func.value)
             for use in group.compiles
             if isinstance(use.call.func, cst.Attribute) and dotted(use.call.func.value)
             for site in (use.site, *use.parts)
             if site.frame is use.site.frame
         }
+        for use in group.compiles:
+            apart.update(_parts_made_by_calls(use))
         for site in sites_to_cover(group):
             lifted = site.lifted(group.owner)
             distant = lifted is None or (site.frame is not group.owner and lifted.unit in trained)
             if distant and site in apart:
-                far[site] = apart[site]
+                place, model = apart[site]
+                far[place] = model
             elif lifted is not None:
                 near.add(lifted.unit)
-    return frozenset(near), tuple((site, model) for site, model in far.items() if site.unit not in near)
+    apart_from_near = tuple((site, model) for site, model in far.items() if site.unit not in near)
+    return _in_their_arm(owner, frozenset(near)), apart_from_near
+
+
+def _parts_made_by_calls(use: Use) -> Iterator[tuple[Site, tuple[Site, cst.BaseExpression]]]:
+    """Optimizers and metrics of a far compile() that a function makes: the call of it where the compile() stands, and
+    the model there, which must be known by then: it is handed over."""
+    func, function = use.call.func, use.site.frame.function
+    if not isinstance(func, cst.Attribute) or not isinstance(func.value, cst.Name) or function is None:
+        return
+    if func.value.value not in parameters_of(function):
+        return
+    for site in use.parts:
+        inner = site.lifted(use.site.frame)
+        if inner is not None and site.frame is not use.site.frame:
+            yield site, (inner, func.value)
+
+
+def _in_their_arm(owner: Owner, near: frozenset[Unit]) -> frozenset[Unit]:
+    """Those of some units that need a scope. What another arm of an `if` than that of all wraps builds needs none where
+    the strategy can be made in that arm: nothing outside the `if` stands in its scope. What one turn of a loop builds
+    may be wrapped in the next."""
+    arms = [
+        {(guard.node, guard.arm) for guard in wrap.guards if guard.frame is group.owner}
+        for group in owner.groups
+        for wrap in group.wraps
+    ]
+    for node, arm in frozenset.intersection(*map(frozenset, arms)):
+        if isinstance(node, cst.If) and node in owner.module.places:
+            own = [node.body] if arm == "body" else list(_alternatives(node))
+            ours = frozenset(unit for unit in near if _is_in(owner.module, unit, own))
+            inside = all(node in owner.module.ancestors(unit) for unit in near)
+            if ours and inside and not any(loops_round(owner.module, node, owner.body)):
+                near = ours
+    return near
+
+
+def _alternatives(node: cst.If) -> Iterator[cst.BaseSuite]:
+    """The blocks that run where the first one does not."""
+    while node.orelse is not None:
+        yield node.orelse.body
+        if isinstance(node.orelse, cst.Else):
+            return
+        node = node.orelse
+
+
+def _is_in(module: Module, unit: Unit, suites: Container[cst.CSTNode]) -> bool:
+    return any(module.places[one].block in suites for one in (unit, *module.ancestors(unit)))
 
 
 def _runs(owner: Owner, near: frozenset[Unit], left: Remains | None, move: Move | None = None) -> tuple[Run, ...]:
@@ -316,7 +367,7 @@ def _joined(owner: Owner, before: Unit, drafts: Mapping[Module, Draft], carrier:
 def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> None:
     """The edits that make the strategy and put its scope round what needs it. `draft`: of the owner's module."""
     owner, strategy = placement.owner, placement.strategy
-    code = strategy.statement(owner.name, draft.tf, owner.module.tree.default_indent)
+    code = strategy.statement(owner.name, draft.tf, owner.module.indent_at(placement.before))
     if placement.over_workers:
         # One for all functions of the module, before the first of them.
         others = [edit for edit in draft.edits if isinstance(edit, Insert) and edit.code == code]
@@ -347,13 +398,11 @@ def scope_methods(placements: Iterable[Placement], drafts: Mapping[Module, Draft
 def _moved_comments(owner: Owner, left: Remains | None) -> tuple[Unit, ...]:
     """The statements that go, whose comments go on at the strategy."""
     gone = left.blocks.gone if left is not None else set()
-    units = dict.fromkeys(
-        wrap.site.unit
-        for wrap in owner.wraps
-        if wrap.site.frame.function is owner.groups[0].owner.function
-        and wrap.site.unit in gone
-        and not any(around in gone for around in owner.module.ancestors(wrap.site.unit))
-    )
+    units: dict[Unit, None] = {}
+    for wrap in owner.wraps:
+        if wrap.site.frame.function is owner.groups[0].owner.function and wrap.site.unit in gone:
+            *_, outermost = (one for one in (wrap.site.unit, *owner.module.ancestors(wrap.site.unit)) if one in gone)
+            units[outermost] = None  # type: ignore[index]
     return tuple(units)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,8 +17,11 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, dotted, import_statements, imports_of
+from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, root_name
 from tfmigrate.walk import walk
+
+_PRINTS = frozenset({"print", "info", "debug", "warning", "warn", "log"})
+_OLD = re.compile(r"\bmulti_gpu_model\b")
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,19 @@ class Remains:
             assignment = wrapped_assignment(wrap)
             if assignment not in self.merge.removed and wrap.template_node is not None:
                 yield Replace(_choice_of(wrap) or wrap.call, (wrap.template_node,))
+        if not any(wrap.call in refused for wrap in self.draft.facts.wraps):
+            yield from self._words()
+
+    def _words(self) -> Iterator[Replace]:
+        """What the program prints of the old function is true of the strategy."""
+        strategy = "MultiWorkerMirroredStrategy" if self.draft.settings.over_workers else "MirroredStrategy"
+        for node in self.draft.module.nodes:
+            call = node.value if isinstance(node, cst.Expr) else None
+            if not isinstance(call, cst.Call) or dotted(call.func).rpartition(".")[2] not in _PRINTS:
+                continue
+            for part in walk(call):
+                if isinstance(part, cst.SimpleString) and _OLD.search(part.value):
+                    yield Replace(part, _OLD.sub(strategy, part.value))
 
     def _arms(self) -> Iterator[Collapse]:
         """Choices between the template and the parallel model, or where the template is, which may be none any more."""
@@ -58,7 +75,38 @@ class Remains:
             else:
                 continue
             if not arms[0].deep_equals(arms[1]):
-                yield Collapse(node)
+                yield Collapse(node, isinstance(node, cst.If) and self._may_be_asked_later(node))
+
+    def _may_be_asked_later(self, node: cst.If) -> bool:
+        """Whether the test of an `if` is sure to say the same after any of the statements in its arms."""
+        test = tuple(walk(node.test))
+        if any(isinstance(part, cst.Call | cst.Subscript) for part in test):
+            return False
+        asked = {part.value for part in test if isinstance(part, cst.Name)}
+        inside = {*walk(node.body), *(walk(node.orelse) if node.orelse is not None else ())}
+        if any(one.node in inside for name in asked for one in self.draft.scopes.bindings(name)):
+            return False
+        for part in self.draft.module.nodes:
+            if isinstance(part, cst.Global) and any(one.name.value in asked for one in part.names):
+                return False
+        held = {_root(part) for part in test} - {""}
+        return not held or not any(_may_change(part, held, inside) for part in inside)
+
+
+def _may_change(part: cst.CSTNode, held: Container[str], inside: Iterable[cst.CSTNode]) -> bool:
+    """Whether code sets an attribute of one of some objects, calls its methods, or hands it on."""
+    if isinstance(part, cst.AssignTarget | cst.AugAssign | cst.Del):
+        return any(_root(one) in held for one in walk(part))
+    if isinstance(part, cst.Call):
+        return _root(part.func) in held
+    whole = isinstance(part, cst.Name) and part.value in held
+    return whole and not any(isinstance(one, cst.Attribute) and one.value is part for one in inside)
+
+
+def _root(node: cst.CSTNode) -> str:
+    """The name that an attribute is reached by."""
+    root = root_name(node) if isinstance(node, cst.Attribute) else None
+    return root.value if root is not None else ""
 
 
 def _choice_of(wrap: Wrap) -> cst.IfExp | None:

@@ -1,0 +1,255 @@
+"""What a reviewer would have asked for: scopes no wider than needed, nothing twice, comments that are true."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.kit import SETTINGS, check_migrated
+from tfmigrate.rewrite import migrate_sources
+
+HEAD = """\
+import tensorflow as tf
+from tensorflow.keras.callbacks import Callback, ModelCheckpoint
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential, load_model
+from tensorflow.keras.utils import multi_gpu_model
+
+
+def build(width=1):
+    return Sequential([Dense(width, input_shape=(4,))])
+
+
+"""
+
+
+def after(code: str) -> str:
+    return check_migrated(HEAD + dedent(code).lstrip("\n")).after.removeprefix(
+        HEAD.replace("from tensorflow.keras.utils import multi_gpu_model\n", "")
+    )
+
+
+GUARDED = """
+def make(gpus, old, weights):
+    {before}if old is not None:
+        print("loading")
+        model = load_model(old)
+    else:
+        print("making")
+        model = build()
+        if gpus > 1:
+            model = multi_gpu_model(model, gpus)
+        {compiled}
+    {behind}model.fit(batches)
+"""
+
+
+def test_the_scope_stands_in_the_arm_that_wraps_where_nothing_else_needs_it() -> None:
+    found = after(GUARDED.format(before="", compiled="model.compile('sgd', 'mse')", behind=""))
+    assert '    if old is not None:\n        print("loading")\n        model = load_model(old)\n    else:\n' in found
+    assert '        print("making")\n        strategy = (\n' in found
+    assert "            if gpus > 1\n" in found
+
+
+def test_the_scope_stands_round_both_arms_where_what_follows_needs_it() -> None:
+    found = after(GUARDED.format(before="", compiled="pass", behind="model.compile('sgd', 'mse')\n    "))
+    assert "    with strategy.scope():\n        if old is not None:\n" in found
+
+
+def test_what_one_turn_of_a_loop_builds_for_the_next_stays_in_the_scope() -> None:
+    code = """
+    def make(gpus):
+        for turn in range(2):
+            if turn == 0:
+                model = build()
+            else:
+                model = multi_gpu_model(model, 2)
+        model.compile('sgd', 'mse')
+    """
+    found = migrate_sources({"train.py": HEAD + dedent(code)}, SETTINGS)[0]
+    assert found.status == "refused" or "with strategy.scope():" in found.after.split("model = build()")[0]
+
+
+TWO_ARMS = """
+class Save(Callback):
+    def __init__(self, template):
+        super().__init__()
+        self.template = template
+
+
+def train({parameters}):
+    callback = ModelCheckpoint('best.h5')
+    # Several GPUs
+    if {test}:
+        model = build({width})
+        if weights:
+            model.load_weights(weights)
+        parallel = multi_gpu_model(model, 2)
+        # save the template, not the parallel model
+        callback = Save(model)
+    else:
+        parallel = build({width})
+        if weights:
+            parallel.load_weights(weights)
+    parallel.compile('sgd', 'mse')
+    parallel.fit(batches, callbacks=[callback])
+"""
+
+
+def test_what_both_arms_begin_with_stands_before_them_once() -> None:
+    found = after(TWO_ARMS.format(parameters="gpus, weights", test="gpus >= 2", width=""))
+    assert found.count("build()") == 1
+    assert "        if gpus >= 2:\n            callback = Save(parallel)\n        parallel.compile" in found
+    assert "else:" not in found.split("def train")[1].split("tf.distribute.get_strategy()")[1]
+    assert "parallel model" not in found
+
+
+@pytest.mark.parametrize(
+    ("parameters", "test", "width"),
+    [
+        ("options, weights", "options.count() > 1", ""),
+        ("options, weights", "options.gpus > 1", "options"),
+        ("weights", "len(weights) > 1", ""),
+        ("weights, parallel", "parallel", ""),
+    ],
+)
+def test_a_test_that_might_say_something_else_later_stays_above(parameters: str, test: str, width: str) -> None:
+    found = after(TWO_ARMS.format(parameters=parameters, test=test, width=width))
+    assert found.count(f"build({width})") == 2
+
+
+def test_an_attribute_that_nothing_sets_may_be_asked_later() -> None:
+    assert (
+        after(TWO_ARMS.format(parameters="options, weights", test="options.gpus > 1", width="options.width")).count(
+            "build(options.width)"
+        )
+        == 1
+    )
+
+
+def test_lines_go_below_the_paragraphs_of_comments_that_are_not_of_the_statement() -> None:
+    code = """
+    x = 1
+    # K.set_session(session)
+
+    # The network
+    model = build()
+    parallel = multi_gpu_model(model, 2)
+    parallel.compile('sgd', 'mse')
+    """
+    assert after(code).startswith("x = 1\n# K.set_session(session)\n\nstrategy = tf.distribute")
+
+
+def test_comments_in_what_goes_and_of_the_parallel_model_go_and_what_is_printed_is_true() -> None:
+    code = """
+    config = tf.compat.v1.ConfigProto(
+        allow_soft_placement=True,
+        # device_count={'GPU': 1}
+    )
+    config.gpu_options.allow_growth = True
+    tf.compat.v1.keras.backend.set_session(tf.compat.v1.Session(config=config))
+    model = build()
+    parallel = multi_gpu_model(model, 2)
+    print('trains by multi_gpu_model')
+    # Compile the parallel model.
+    parallel.compile('sgd', 'mse')
+    """
+    found = after(code)
+    assert "#" not in found
+    assert "print('trains by MirroredStrategy')" in found
+
+
+def test_numbers_of_classes_are_no_part_of_the_model() -> None:
+    code = """
+    from elsewhere import body
+
+
+    def make(names, gpus):
+        count = len(names)
+        size = int(gpus)
+        try:
+            model = load_model('a.h5')
+        except OSError:
+            model = body(tf.keras.Input((4,)), count, size)
+        return multi_gpu_model(model, 2).predict(names)
+    """
+    assert "    count = len(names)\n    size = int(gpus)\n    strategy = " in after(code)
+
+
+def test_settings_of_a_file_with_two_indentations() -> None:
+    code = """
+    def make(gpus_of_this_machine, x, y):
+            model = build()
+            if gpus_of_this_machine > 1:
+              model = multi_gpu_model(model, gpus_of_this_machine)
+            model.compile('sgd', 'mse')
+            model.fit(x, y)
+    """
+    text = HEAD.replace("    return", "  return") + dedent(code)
+    found = migrate_sources({"train.py": text}, SETTINGS)[0].after
+    assert "        strategy = (\n                tf.distribute" in found
+
+
+def test_an_argument_with_another_name_keeps_the_column_of_its_sign() -> None:
+    code = """
+    model = build()
+    parallel = multi_gpu_model(model, 2)
+    parallel.compile('sgd', 'mse')
+    parallel.fit(batches, callbacks=[tf.keras.callbacks.ReduceLROnPlateau(
+        monitor  = 'loss',
+        epsilon  = 0.01,
+        patience = 2,
+    )])
+    """
+    assert "    monitor  = 'loss',\n    min_delta = 0.01,\n    patience = 2," in after(code)
+
+
+def test_a_cast_is_a_cast_and_a_shape_is_no_list_of_a_list() -> None:
+    code = """
+    x = tf.keras.Input((4,))
+    shape = tuple(x.get_shape().as_list())
+    y = tf.keras.layers.Lambda(lambda a: tf.to_float(a > 0))(x)
+    as_float = tf.to_float
+    parallel = multi_gpu_model(tf.keras.Model(x, y), 2)
+    parallel.predict(shape)
+    """
+    found = after(code)
+    assert "shape = tuple(x.shape)\n" in found
+    assert "tf.cast(a > 0, tf.float32)" in found
+    assert "as_float = tf.compat.v1.to_float\n" in found
+
+
+def test_ids_of_gpus_that_are_written_out_are_listed() -> None:
+    assert 'devices=["/gpu:0", "/gpu:2"]' in after(
+        """
+        model = build()
+        parallel = multi_gpu_model(model, [0, 2])
+        parallel.predict("x")
+        """
+    )
+
+
+PATTERNS = """
+import glob
+import re
+checkpoint = ModelCheckpoint('logs/m.{epoch:02d}-{val_loss:.4f}.hdf5')
+model = build()
+parallel = multi_gpu_model(model, 2)
+parallel.compile('sgd', 'mean_squared_error')
+parallel.fit(batches, callbacks=[checkpoint])
+model.save('logs/m.%02d-%.4f.hdf5' % (1, 2))
+newest = sorted(glob.glob('logs/*.hdf5'))[-1]
+best = re.compile(r'm.(?P<epoch>[0-9]+)-(?P<loss>.*).hdf5')
+"""
+
+
+def test_what_finds_a_checkpoint_by_a_pattern_finds_it_under_its_new_name() -> None:
+    found = after(PATTERNS)
+    assert ".hdf5" not in found
+    assert found.count(".h5'") == 4
+
+
+@pytest.mark.parametrize("name", ["'other/data.hdf5'", "'n.*.hdf5'", "r'data[0-9]+.hdf5'", "'m.hdf5'"])
+def test_a_pattern_of_other_files_stays(name: str) -> None:
+    assert f"newest = open({name})" in after(PATTERNS.replace("sorted(glob.glob('logs/*.hdf5'))[-1]", f"open({name})"))
