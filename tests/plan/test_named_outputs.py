@@ -93,9 +93,7 @@ def test_outputs_that_have_a_loss_are_trained_alone(output: str, done: list[str]
     assert migrated(lines.replace("{}", "k"), "TFM241") == (part, done)
 
 
-@pytest.mark.parametrize(
-    ("loss", "more"), [("{'a': 'mae'}", ""), ("{'a': 'mae', 'b': 'mse'}", "\nprint(k.optimizer)")]
-)
+@pytest.mark.parametrize(("loss", "more"), [("{'a': 'mae'}", ""), ("{'a': 'mae', 'b': 'mse'}", "\nprint(k.optimizer)")])
 def test_they_are_not_where_the_program_would_see_it(loss: str, more: str) -> None:
     lines = f"{TWO}k = Model(i, m.outputs + [Dense(1)(i)])\nk.compile('sgd', {loss}){more}"
     assert migrated(lines, "TFM241") == (lines, ["warn"])
