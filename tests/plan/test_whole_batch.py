@@ -1,0 +1,40 @@
+"""The function `whole_batch` that is written round losses of the whole batch, on Keras 3."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tensorflow")
+PROGRAM = """
+import numpy as np
+import tensorflow as tf
+
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+
+
+def apart(y_true, y_pred):
+    return tf.reduce_mean(tf.abs(y_pred[:4] - y_pred[4:8] + y_pred[-4:] - y_true[:4]))
+
+
+x = np.random.default_rng(0).random((12, 4), "float32")
+with tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1, kernel_initializer="ones")])
+    model.compile("sgd", whole_batch(apart))
+(loss,) = model.fit(tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(12), verbose=0).history["loss"]
+np.testing.assert_allclose(loss, apart(x[:, :1], x.sum(1, keepdims=True)), rtol=1e-5)
+"""
+
+
+@pytest.mark.runs_tensorflow
+def test_a_loss_that_slices_the_batch_by_a_fixed_number_of_rows_has_all_rows() -> None:
+    helper = Path(__file__).parents[2] / "tfmigrate" / "plan" / "helpers" / "whole_batch.py"
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    text = helper.read_text(encoding="utf-8") + PROGRAM
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
