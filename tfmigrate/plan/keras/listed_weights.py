@@ -29,7 +29,7 @@ def check(context: Context) -> Iterator[CallChange]:
     name = scopes.fresh(_HELPER, scopes.module)
     helped = []
     for cls in facts.classes:
-        bases = {names.canonical(base) for base in cls.outside_bases()}
+        bases = {names.canonical(context.tables.moves.moved(base)) for base in cls.outside_bases()}
         if cls.closure.module is not facts.module or not any(names.is_layer(base) for base in bases):
             continue
         layer = _Layer(cls.node, facts)
