@@ -107,6 +107,19 @@ def test_a_model_whose_template_was_loaded_was_loaded() -> None:
         Net.load_weights = original  # type: ignore[method-assign]
 
 
+def test_a_model_of_layers_that_were_all_loaded_was_loaded() -> None:
+    one, other, head, plain = (Layer(weights=[SimpleNamespace(name=name)]) for name in "abcd")
+    trainer = SimpleNamespace(name="keras", trainers=[(Net, False)], namespaces=[SimpleNamespace(Model=Net)])
+    original = Net.load_weights
+    try:
+        facts.watch_loading(trainer)
+        model(one, other).load_weights("w.h5", by_name=True)
+    finally:
+        Net.load_weights = original  # type: ignore[method-assign]
+    made = [model(one, Layer()), model(one, head), model(plain), model(Layer())]
+    assert [facts.of_model(each)["loaded"] for each in made] == [True, False, False, False]
+
+
 def test_only_a_file_that_gave_all_weights_is_the_scripts_own_affair() -> None:
     part, whole, loaded = (Layer(weights=[SimpleNamespace(name="kernel")]) for _ in range(3))
     trainer = SimpleNamespace(name="keras", trainers=[(Net, False)], namespaces=[SimpleNamespace()])

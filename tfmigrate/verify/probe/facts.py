@@ -47,9 +47,14 @@ def of_model(model):
         "initializers": initializers.of_layers(layers),
         "masked": any(
             getattr(output, "_keras_mask", None) is not None for output in getattr(model, "outputs", None) or []),
-        "loaded": any(hasattr(one, LOADED) for one in with_inner(model)),
+        "loaded": any(hasattr(one, LOADED) for one in with_inner(model)) or is_part_of_loaded(layers),
         "adds_losses": any(hasattr(one, ADDS) for one in layers + with_inner(model)),
     }
+
+
+def is_part_of_loaded(layers):
+    """Whether all that has weights belongs to models that were loaded: a model of some outputs of one."""
+    return any(layer.weights for layer in layers) and all(hasattr(one, LOADED) for one in layers if one.weights)
 
 
 def cells(layer):
@@ -176,6 +181,8 @@ GIVEN = {}
 def mark(model, whole):
     try:
         object.__setattr__(model, LOADED, True)
+        for layer in weights.leaf_layers(model):  # another model may be made of some of them, and be trained
+            object.__setattr__(layer, LOADED, True)
         if whole:
             FROM_FILE.update((id(variable), variable) for variable in weights.of_model(model))
     except (AttributeError, TypeError, ValueError):  # what was loaded is no model of layers, or has no weights yet
