@@ -208,8 +208,9 @@ def copy_models(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Modu
         for call, wrap in calls.items():
             assert wrap.template_node is not None
             draft.edits.append(Arguments(call, (Argument(wrap.template_node),), function=helper))
+            built = "by the callers" if _is_handed_in(wrap) else "before it is known how many GPUs there are"
             message = (
-                f"the model is built before it is known how many GPUs there are: {helper}() copies it into the scope "
-                "of the strategy, and the two share their weights"
+                f"the model is built {built}: {helper}() copies it into the scope of the strategy, and the two share "
+                "their weights"
             )
             draft.say(codes.COPIED_MODEL, call, message, "rewrite", trail_of(wrap, facts))
