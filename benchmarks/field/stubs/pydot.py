@@ -9,6 +9,9 @@ class Node:
     def __init__(self, name="", **attributes):
         self.name = name
 
+    def set(self, name, value):
+        pass
+
     def get_name(self):
         return self.name
 
