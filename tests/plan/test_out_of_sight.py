@@ -38,7 +38,7 @@ def found(lines: str) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ("parallel.fit_generator(batches(), steps_per_epoch=3)", {("TFM402", "warn")}),
+        ("parallel.fit_generator(batches(), steps_per_epoch=3)", {("TFM402", "rewrite")}),
         ("parallel.fit_generator(Rows(), steps_per_epoch=3, epochs=2)", {("TFM409", "rewrite")}),
         ("parallel.fit_generator(data.batches(), steps_per_epoch=3)", {("TFM402", "warn")}),
         ("rows = data.batches()\nparallel.fit_generator(rows, steps_per_epoch=3)", {("TFM402", "warn")}),
