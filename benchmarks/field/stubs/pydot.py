@@ -20,6 +20,8 @@ class Edge:
     def __init__(self, source, target, **attributes):
         self.ends = (source, target)
 
+    set = Node.set
+
 
 class Dot:
     def __init__(self, *arguments, **attributes):
@@ -28,8 +30,7 @@ class Dot:
     def create(self, *arguments, **keywords):
         return b""
 
-    def set(self, name, value):
-        pass
+    set = Node.set
 
     def set_node_defaults(self, **attributes):
         pass
