@@ -37,6 +37,8 @@ def test_a_variable_made_in_call_is_left_and_reported(made: str) -> None:
 def test_so_is_that_of_a_base_class_and_of_a_model() -> None:
     lines = LAYER.format(line="seen = tf.Variable(x)") + "\n\n\nclass More(Count):\n    pass"
     assert migrated(lines, "TFM428") == (lines, ["warn"])
+    old = f"from keras.engine.topology import Layer\n\n\n{lines.replace('keras.layers.Layer', 'Layer')}"
+    assert migrated(old, "TFM428")[1] == ["warn"]
     lines = lines.replace("keras.layers.Layer", "Model")
     assert migrated(lines, "TFM428") == (lines, ["warn"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -23,7 +24,8 @@ from tfmigrate.walk import walk
 
 _VARIABLE = frozenset({"tensorflow.Variable", "tensorflow.compat.v1.Variable"})
 _MAKERS = _VARIABLE | {"keras.backend.variable"}
-_MODELS = frozenset({"keras.models.Model", "keras.Model"})
+_IS_BASE = re.compile(r"keras\.(.*\.)?(Layer|Model)").fullmatch
+"""Also from where older versions keep them: keras.engine.topology.Layer."""
 _HELPER = "made_once"
 _KEPT = frozenset({"initial_value", "dtype", "name"})
 
@@ -38,7 +40,7 @@ def check(context: Context) -> Iterator[CallChange]:
         call = cls.lookup("call")
         if not isinstance(call, FunctionValue) or call.module is not facts.module:
             continue
-        if not any(names.is_layer(base) or base in _MODELS for base in bases):
+        if not any(names.is_layer(base) or _IS_BASE(base) for base in bases):
             continue
         own = dict(_assigned(call.node))
         for node in _always_made(call.node.body):
