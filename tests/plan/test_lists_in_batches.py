@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import check_migrated
 from tests.plan.whole import migrated
 
 GENERATOR = "def rows():\n    while True:\n        {}\n\n\n"
@@ -117,3 +118,36 @@ def test_targets_under_the_name_of_the_only_output_are_yielded_alone(before: str
 def test_names_of_several_outputs_stay() -> None:
     lines = GENERATOR.format("yield {'a': a}, {'one': b, 'two': c}") + TRAIN
     assert migrated(lines, "TFM224")[1] == []
+
+
+def test_arrays_of_a_method_whose_results_are_unpacked_are_a_tuple() -> None:
+    text = """\
+import numpy as np
+from tensorflow.keras.layers import Concatenate, Dense, Input
+from tensorflow.keras.models import Model
+from tensorflow.keras.utils import Sequence, multi_gpu_model
+
+
+class Pairs(Sequence):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        images, labels = self.loaded(index)
+        return images, labels
+
+    def loaded(self, index):
+        pairs = [np.zeros((8, 4)) for _ in range(2)]
+        numbers = [float(n) for n in range(8)]
+        pairs[0][:] = index
+        return pairs, np.array(numbers)
+
+
+one, other = Input((4,)), Input((4,))
+model = multi_gpu_model(Model([one, other], Dense(1)(Concatenate()([one, other]))), gpus=2)
+model.compile("sgd", "mse")
+model.fit(Pairs())
+"""
+    file = check_migrated(text)
+    assert "        return tuple(pairs), np.array(numbers)\n" in file.after
+    assert "        return images, labels\n" in file.after

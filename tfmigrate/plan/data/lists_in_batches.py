@@ -13,6 +13,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import listed
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import Items
 
 
@@ -28,7 +29,7 @@ def check(context: Context) -> Iterator[CallChange]:
             message = f"{_FAILS}; predict() takes this one for several inputs, and training for inputs and targets"
             yield CallChange(codes.LISTS_IN_BATCHES, batch.node, message, action="warn")
             continue
-        lists = [node for node in parts_of(batch.node) if _length(node, facts)]
+        lists = [node for node in parts_of(batch.node) if _length(node, facts) or _is_of_arrays(node, context)]
         if batch.is_yielded and _length(batch.node, facts) > 1:
             lists.insert(0, batch.node)  # A Sequence may return one.
         for node in lists:
@@ -47,6 +48,20 @@ def _length(node: cst.BaseExpression, facts: Facts) -> int:
     known = facts.options(node) if isinstance(node, cst.Name | cst.Attribute) else frozenset()
     lengths = {len(one.values) if isinstance(one, Items) and one.counted and one.kind == "list" else 0 for one in known}
     return lengths.pop() if len(lengths) == 1 else 0
+
+
+def _is_of_arrays(node: cst.BaseExpression, context: Context) -> bool:
+    """Whether a variable is set once, to `[np.zeros(shape) for _ in range(2)]`: an array for each input."""
+    made = settled(node, context.scopes)
+    if not isinstance(made, cst.ListComp) or not isinstance(made.elt, cst.Call):
+        return False
+    over = made.for_in.iter
+    counted = isinstance(over, cst.Call) and [argument.value for argument in over.args]
+    known = isinstance(over, cst.Call) and isinstance(over.func, cst.Name) and over.func.value == "range"
+    few = bool(counted) and all(
+        isinstance(number, cst.Integer) and 1 < number.evaluated_value < 9 for number in counted
+    )
+    return known and few and context.facts.symbols.get(made.elt.func, "").startswith("numpy.")
 
 
 def _as_tuple(node: cst.BaseExpression, facts: Facts, bare: bool) -> Replace:

@@ -93,7 +93,7 @@ def _with_helpers(makers: Iterable[cst.FunctionDef], modules: Mapping[Module, Fa
 
 
 def _calls(node: cst.BaseExpression, function: cst.FunctionDef) -> Iterator[cst.Call]:
-    """A call that a function returns, or assigns to the variable that it returns."""
+    """A call that a function returns, or assigns to the variable or variables that it returns."""
     if isinstance(node, cst.Call):
         yield node
     elif isinstance(node, cst.Name):
@@ -103,6 +103,16 @@ def _calls(node: cst.BaseExpression, function: cst.FunctionDef) -> Iterator[cst.
             targets = [target.target for target in part.targets]
             if any(isinstance(target, cst.Name) and target.value == node.value for target in targets):
                 yield part.value
+    elif isinstance(node, cst.Tuple) and all(isinstance(part, cst.Name) for part in parts_of(node)):
+        for part in walk(function.body):
+            if isinstance(part, cst.Assign) and isinstance(part.value, cst.Call):
+                targets = [parts_of(target.target) for target in part.targets]
+                if any(_same_names(parts, parts_of(node)) for parts in targets):
+                    yield part.value
+
+
+def _same_names(one: list[cst.BaseExpression], other: list[cst.BaseExpression]) -> bool:
+    return len(one) == len(other) > 0 and all(first.deep_equals(second) for first, second in zip(one, other))
 
 
 def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:
