@@ -56,12 +56,11 @@ def _is_of_arrays(node: cst.BaseExpression, context: Context) -> bool:
     if not isinstance(made, cst.ListComp) or not isinstance(made.elt, cst.Call):
         return False
     over = made.for_in.iter
-    counted = isinstance(over, cst.Call) and [argument.value for argument in over.args]
-    known = isinstance(over, cst.Call) and isinstance(over.func, cst.Name) and over.func.value == "range"
-    few = bool(counted) and all(
-        isinstance(number, cst.Integer) and 1 < number.evaluated_value < 9 for number in counted
-    )
-    return known and few and context.facts.symbols.get(made.elt.func, "").startswith("numpy.")
+    if not isinstance(over, cst.Call) or not isinstance(over.func, cst.Name) or over.func.value != "range":
+        return False
+    counts = [argument.value for argument in over.args]
+    few = all(isinstance(number, cst.Integer) and 1 < number.evaluated_value < 9 for number in counts)
+    return len(counts) == 1 and few and context.facts.symbols.get(made.elt.func, "").startswith("numpy.")
 
 
 def _as_tuple(node: cst.BaseExpression, facts: Facts, bare: bool) -> Replace:

@@ -106,8 +106,8 @@ def _calls(node: cst.BaseExpression, function: cst.FunctionDef) -> Iterator[cst.
     elif isinstance(node, cst.Tuple) and all(isinstance(part, cst.Name) for part in parts_of(node)):
         for part in walk(function.body):
             if isinstance(part, cst.Assign) and isinstance(part.value, cst.Call):
-                targets = [parts_of(target.target) for target in part.targets]
-                if any(_same_names(parts, parts_of(node)) for parts in targets):
+                unpacked = [parts_of(target.target) for target in part.targets]
+                if any(_same_names(parts, parts_of(node)) for parts in unpacked):
                     yield part.value
 
 
