@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,9 +108,9 @@ def test_no_write_follows_a_link_out_of_the_paths(project: Path) -> None:
 def test_the_pins_of_each_project_are_its_own(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = {}
 
-    def note(group: list[tuple[str, str, Settings]]) -> object:
-        seen.update((path, settings.from_version) for path, _, settings in group)
-        return tuple(migrate.FileResult(path, "unchanged") for path, _, _ in group)
+    def note(group: list[tuple[Any, ...]]) -> object:
+        seen.update((path, settings.from_version) for path, _, settings, *_ in group)
+        return tuple(migrate.FileResult(path, "unchanged") for path, *_ in group)
 
     monkeypatch.setattr(migrate, "_migrate_group", note)
     for name, pin in (("a", "keras==2.2.4"), ("b", "tensorflow==1.15")):
@@ -127,9 +128,9 @@ def test_aliases_are_searched_for(project: Path, monkeypatch: pytest.MonkeyPatch
     put("b.py", b"nothing\n")
     seen = []
 
-    def note(group: list[tuple[str, str, Settings]]) -> object:
-        seen.extend(path for path, _, _ in group)
-        return tuple(migrate.FileResult(path, "unchanged") for path, _, _ in group)
+    def note(group: list[tuple[Any, ...]]) -> object:
+        seen.extend(path for path, *_ in group)
+        return tuple(migrate.FileResult(path, "unchanged") for path, *_ in group)
 
     monkeypatch.setattr(migrate, "_migrate_group", note)
     migrate.check(["."], Settings(jobs=1, aliases=("mylib.to_gpus",)))

@@ -1534,7 +1534,9 @@ def test_a_default_that_stands_in_for_none_is_what_the_wrap_gets(test: str) -> N
 
 @pytest.mark.parametrize(("test", "given"), [("is not None", ""), ("is None", ", read()"), ("is 0", "")])
 def test_what_may_stay_none_is_not_taken_for_its_default(test: str, given: str) -> None:
-    assert codes(one(COUNTED.format(test=test, given=given)), "refuse")
+    found = one(COUNTED.format(test=test, given=given))
+    assert "MirroredStrategy()" not in found.after
+    assert "for i in range(gpus)]" in found.after
 
 
 def test_a_class_round_the_wrap_stays_with_all_its_uses_while_one_of_them_is_refused() -> None:
