@@ -230,6 +230,6 @@ def test_the_command_says_what_it_wrote_and_what_it_left_out(tmp_path: Path, tfm
     before = (tmp_path / "old.h5").read_bytes()
     done = tfmigrate("checkpoint", tmp_path / "old.h5", tmp_path / "new.weights.h5")
     assert done.code == 0
-    assert "4 weights of 2 layers, taken out of model_1" in done.text
+    assert "4 weights of 2 layers, from model_1" in done.text
     assert "optimizer's state is left out" in done.text
     assert (tmp_path / "old.h5").read_bytes() == before

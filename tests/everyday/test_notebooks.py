@@ -86,7 +86,7 @@ def test_a_notebook_and_the_modules_it_imports_are_one_program(project: Path, tf
         "%matplotlib inline\nfrom keras.models import Sequential\nfrom nets import dense\nfrom wrapping import to_gpus"
     ]
     cells += ["model = Sequential([dense()])", "model = to_gpus(model, 2)\nmodel.compile('adagrad', 'mse')"]
-    cells += ["model.fit_generator(batches, workers=2)"]
+    cells += ["model.fit_generator(batches)"]
     path = project / "train.ipynb"
     path.write_text(written(*map(lines, cells)), encoding="utf-8")
     done = tfmigrate("fix")
