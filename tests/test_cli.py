@@ -144,7 +144,7 @@ class TestStdin:
     def test_comes_alone(self, project: Path, tfmigrate: Tfmigrate) -> None:
         done = tfmigrate("check", "-", "a.py")
         assert done.code == 2
-        assert "comes alone" in done.err
+        assert "must be the only path" in done.err
 
 
 @pytest.mark.usefixtures("fake_rewrite")

@@ -90,4 +90,4 @@ def test_what_has_no_place_for_a_comment_is_still_reported(project: Path, tfmigr
     Path("broken.py").write_text("multi_gpu_model(\n")
     done = tfmigrate("check", "--add-skips")
     assert (done.code, Path("broken.py").read_text()) == (2, "multi_gpu_model(\n")
-    assert "`-` (stdin) comes alone" in tfmigrate("check", "--add-skips", "-").err
+    assert "`-` (stdin) must be the only path" in tfmigrate("check", "--add-skips", "-").err

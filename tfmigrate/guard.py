@@ -32,7 +32,7 @@ def objection(before: str, printed: str, after: str, forgotten: Iterable[str] = 
     """
     going = Counter(forgotten)
     if printed != before:
-        return "LibCST does not give its white space back as it was (at the end of the file, most likely: strip it)"
+        return "LibCST does not preserve its white space (at the end of the file, most likely: strip it)"
     try:
         compiles(after)
         # A comment runs to the end of its line. Only where such an end is missing need the trees be looked at.
@@ -53,7 +53,7 @@ def torn(before: Mapping[str, str], after: Mapping[str, str]) -> str | None:
     """A name that one file of a program would take in vain from another one, though it was there; None if all fit."""
     missing = unresolved(after)
     lost = sorted(missing - unresolved(before)) if missing else []
-    return f"{lost[0][0]} would look for {lost[0][1]} in vain" if lost else None
+    return f"{lost[0][0]} would no longer find {lost[0][1]}" if lost else None
 
 
 def _comments(text: str) -> Counter[str]:

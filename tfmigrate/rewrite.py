@@ -196,7 +196,7 @@ def _objection(
     asked = {module.path for module, own in settings.items() if own.wants(codes.MULTI_GPU_MODEL)}
     left = len({wrap.call for wrap in again.wraps if wrap.site.frame.module.path in asked})
     said = sum(finding.action in ("refuse", "suppressed") for plan in plans.values() for finding in plan.findings)
-    return f"{left - said} use(s) of multi_gpu_model would be left without a word" if left > said else None
+    return f"{left - said} use(s) of multi_gpu_model would be left without a finding" if left > said else None
 
 
 def _withdrawn(module: Module, plan: Plan, objection: str) -> FileResult:

@@ -156,7 +156,7 @@ def _nearest_table(start: Path) -> tuple[Path | None, Mapping[str, Any]]:
     for root in (folder, *folder.parents):
         path = root / "pyproject.toml"
         if os.path.isfile(path):
-            return path, _table(path, "mend it or move it away") or {}
+            return path, _table(path, "fix it or move it away") or {}
     return None, {}
 
 

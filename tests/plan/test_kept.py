@@ -161,7 +161,7 @@ def test_where_the_number_is_set_again_later_the_model_is_copied() -> None:
 def test_a_model_that_nothing_in_sight_makes_is_said_to_be_none() -> None:
     ((code, message),) = refusals(one(cls(INIT, TRAIN)))
     assert code == "TFM104"
-    assert message == "no known code makes the model before it is wrapped here"
+    assert message == "no known code creates the model before it is wrapped here"
 
 
 def test_several_machines_share_no_strategy_of_an_object() -> None:

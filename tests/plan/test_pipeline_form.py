@@ -74,7 +74,7 @@ def test_a_setting_decides(asked: str, form: str) -> None:
 def test_arrays_in_a_file_are_reported() -> None:
     file = migrated('x, y = HDF5Matrix("x.h5", "x"), HDF5Matrix("x.h5", "y")')
     (message,) = [finding.message for finding in file.findings if finding.code == "TFM002"]
-    assert message.endswith("they are in a file, and a dataset would read the whole of it")
+    assert message.endswith("they are in a file, and a dataset would load all of it")
 
 
 @pytest.mark.parametrize("asked", ["dataset", "gather"])

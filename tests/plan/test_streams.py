@@ -93,7 +93,7 @@ def test_what_it_makes_itself_it_may_change() -> None:
             "r = np.random.RandomState()\n    while True:\n        yield r.rand(3), x",
             "numpy.random.RandomState()",
         ),
-        ("global place\n    while True:\n        place += 1\n        yield x, x", "outside itself"),
+        ("global place\n    while True:\n        place += 1\n        yield x, x", "in a variable outside it"),
         ("while True:\n        x.place += 1\n        yield x, x", "it changes `x`"),
         ("while True:\n        x[0] = 1\n        yield x, x", "it changes `x`"),
         ("y = x\n    while True:\n        y[0] = 1\n        yield x, x", "it changes `y`"),
@@ -132,7 +132,7 @@ FLOW = "from keras.preprocessing.image import ImageDataGenerator\n"
 def test_of_one_that_is_given_an_iterator_the_last_batches_are_kept(before: str, argument: str) -> None:
     text, findings = migrated(f"{before}parallel.fit_generator(plain({argument}), 5)\n")
     assert f"model.fit(as_dataset_of(plain({argument})), steps_per_epoch=5)" in text
-    assert f"it is given `{argument}`, which may keep its position" in findings[0].message
+    assert f"it is given `{argument}`, which may remember its position" in findings[0].message
 
 
 @pytest.mark.parametrize(

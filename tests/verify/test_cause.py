@@ -64,7 +64,7 @@ def test_equivalent_runs_have_no_cause(tmp_path: Path) -> None:
         ({"replicas": 1}, "scope", "1 replica where 2", (0, 0)),
         ({"shuffle": "none"}, "shuffle", "no longer shuffled (full -> none)", (None, None)),
         ({"shuffle": "buffer 64"}, "shuffle", "full -> buffer 64", (None, None)),
-        ({"validation_content": "0"}, "validation", "on as many rows of other content", (None, None)),
+        ({"validation_content": "0"}, "validation", "on as many rows with different content", (None, None)),
         ({"validation_samples": 16}, "validation", "64 validation samples became 16", (None, None)),
     ],
 )

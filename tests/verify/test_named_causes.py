@@ -71,8 +71,8 @@ WRONG = [
     ("Constant(0.1)", "Constant(0.2)", "initial weights", "became Constant(value=0.2), it was Constant(value=0.1)"),
     ("Dropout(0.25)", "Dropout(0.5)", "dropout", "Dropout 0.25 became Dropout 0.5"),
     ("callbacks=[Shrink()], ", "", "callback", "the old script trains with Shrink, the new one without"),
-    ("np.exp(x) / 8", "np.exp(x) / 8.001", "data", "batches with other content (values differ by up to "),
-    ("/ x.std(axis=0)", "/ (x.std(axis=0) + 1e-4)", "data", "batches with other content (values differ by up to "),
+    ("np.exp(x) / 8", "np.exp(x) / 8.001", "data", "batches with different content (values differ by up to "),
+    ("/ x.std(axis=0)", "/ (x.std(axis=0) + 1e-4)", "data", "batches with different content (values differ by up to "),
 ]
 
 pytestmark = pytest.mark.runs_tensorflow

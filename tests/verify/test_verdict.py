@@ -294,7 +294,7 @@ def test_a_new_script_whose_data_is_a_little_larger_is_caught(lab: Laboratory, s
     lab.behaviour = broken(genuine=replace(OLD, shifted=3e-7), migrated=migrated(replace(OLD, shifted=shifted)))
     report = lab.verify()
     assert report.verdict == "DIFFERENT"
-    assert "batches with other content (values differ by up to " in report.reason
+    assert "batches with different content (values differ by up to " in report.reason
 
 
 OTHER_STEPS = replace(OLD, step_scale=1.2)

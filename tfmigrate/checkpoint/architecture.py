@@ -53,7 +53,7 @@ def of_json(text: str | bytes, path: Path) -> Layer:
         raise UserError(f"{path}: its model's configuration cannot be read: {error}") from None
     if not model.is_model:
         raise UserError(
-            f"{path}: holds a {model.class_name or 'thing'}, whose layers no configuration tells; "
+            f"{path}: holds a {model.class_name or 'thing'}, whose configuration lists no layers; "
             "only Sequential and functional models can be read"
         )
     return model

@@ -194,7 +194,7 @@ def _meant(code: str, known: Mapping[str, Rule]) -> str:
 
 def paths_of(paths: tuple[str, ...], changed: str | None) -> Sequence[str]:
     if "-" in paths:
-        raise click.UsageError("`-` (stdin) comes alone, without other paths")
+        raise click.UsageError("`-` (stdin) must be the only path")
     if changed is None:
         return paths or (".",)
     from tfmigrate.files.changed import changed_files

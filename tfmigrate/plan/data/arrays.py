@@ -132,7 +132,7 @@ def _plan_one(training: Training, draft: Draft, form: Pipeline) -> bool:
     over_workers = draft.settings.over_workers
     found = _pipeline(training, draft, form)
     if isinstance(found, str):
-        message = f"fit() keeps its arrays, of which a strategy takes the global batch too: {found}"
+        message = f"fit() keeps its arrays, with the batch size of all replicas together: {found}"
         if over_workers:
             message = f"fit() keeps its arrays, which every worker shuffles in its own order: {found}"
         draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
@@ -146,7 +146,7 @@ def _plan_one(training: Training, draft: Draft, form: Pipeline) -> bool:
 def _pipeline(training: Training, draft: Draft, form: Pipeline) -> PlannedPipeline | str:
     if form == "arrays":
         asked = draft.settings.pipeline == "arrays"
-        return "the settings ask for it" if asked else "they are in a file, and a dataset would read the whole of it"
+        return "the settings ask for it" if asked else "they are in a file, and a dataset would load all of it"
     keep_batch = draft.settings.batch == "keep" or draft.settings.over_workers
     names = _names(training, draft, gathers=form == "gather")
     return plan_pipeline(draft.module, draft.facts, training.use, names, training.replicas, keep_batch)

@@ -73,7 +73,7 @@ class Restarts:
         for arg in maker.args:
             for value in options(facts.values.get(arg.value, Literal(None))):
                 if _may_keep_a_place(value):
-                    return f"it is given `{facts.module.code(arg.value)}`, which may keep its position"
+                    return f"it is given `{facts.module.code(arg.value)}`, which may remember its position"
         for function in options(facts.values.get(maker.func, Literal(None))):
             problem = self.objection(function) if isinstance(function, FunctionValue) else "its definition is unknown"
             if problem is not None:
@@ -107,13 +107,13 @@ class _Body:
     def objections(self) -> Iterator[str]:
         for part in walk(self.node.body):
             if isinstance(part, cst.Global | cst.Nonlocal):
-                yield "it keeps its position outside itself"
+                yield "it keeps its position in a variable outside it"
             elif isinstance(part, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.Del):
                 yield from self._stored(part.target)
             elif isinstance(part, cst.For):
                 yield from self._loop(part)
             elif isinstance(part, cst.With | cst.Await | cst.ClassDef):
-                yield "it uses something that may keep its position"
+                yield "it uses something that may remember its position"
         for call in calls_in(self.node.body):
             yield from self._called(call)
 
@@ -121,13 +121,13 @@ class _Body:
         while isinstance(target, cst.Attribute | cst.Subscript):
             target = target.value
             if not isinstance(target, cst.Attribute | cst.Subscript) and not self._is_own(target):
-                yield f"it changes `{self._code(target)}`, which it did not make itself"
+                yield f"it changes `{self._code(target)}`, which was created outside it"
 
     def _loop(self, loop: cst.For) -> Iterator[str]:
         """A loop over something from outside: what has a length and places is a list, and can be begun again."""
         if isinstance(loop.iter, cst.Name | cst.Attribute) and not self._is_own(loop.iter):
             if not self._is_indexed(self._code(loop.iter)):
-                yield f"it iterates over `{self._code(loop.iter)}`, which may keep its position"
+                yield f"it iterates over `{self._code(loop.iter)}`, which may remember its position"
 
     def _is_indexed(self, code: str) -> bool:
         """Whether the function takes the length of something, or an item out of it."""

@@ -26,7 +26,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         seen.add(batch.node)
         if batch.is_predicted and isinstance(batch.node, cst.List):
-            message = f"{_FAILS}; predict() takes this one for several inputs, and training for inputs and targets"
+            message = f"{_FAILS}; predict() reads this one as several inputs, and training as inputs and targets"
             yield CallChange(codes.LISTS_IN_BATCHES, batch.node, message, action="warn")
             continue
         lists = [node for node in parts_of(batch.node) if _length(node, facts) or _is_of_arrays(node, context)]

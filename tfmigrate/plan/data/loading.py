@@ -54,8 +54,8 @@ def check(context: Context) -> Iterator[CallChange]:
             given = {name: facts.module.code(value) for name, value in asked.items() if not _is_default(name, value)}
             listed = ", ".join(f"{name} = {value}" for name, value in given.items())
             message = (
-                "Keras 3 reads from a Sequence how many threads or processes load it, and fit() has no arguments for "
-                f"it: if the data is a Sequence, set `{listed}` on it"
+                "in Keras 3 the number of threads or processes is set on the Sequence, and fit() has no arguments "
+                f"for it: if the data is a Sequence, set `{listed}` on it"
             )
             yield CallChange(codes.UNSEEN_LOADING, found[0], message, action="warn")
 
@@ -123,6 +123,6 @@ def _set(
     if looped:
         setting = (f"for {set_on[0]} in ({', '.join(held)}):\n", *setting)
     insert: Edit = Insert(use.site.unit, joined([*lines, setting], "\n"), (use.site.unit,), rank=Rank.RULE)
-    message = "Keras 3 reads from the Sequence how many threads or processes load it: set as its attributes"
+    message = "in Keras 3 the number of threads or processes is set on the Sequence: written as its attributes"
     edit = Revision(use.call, wrapped=tuple(wrapped)) if wrapped else None
     return CallChange(codes.GENERATOR_METHODS, use.call, message, edit or insert, more=(insert,) if edit else ())

@@ -94,7 +94,7 @@ def plan_pipeline(
     inputs = builder.structure(named["x"].value)
     targets = builder.of_output(named["y"].value)
     if inputs is None or targets is None:
-        return "its data is put together in a way that was not followed"
+        return "how its data is put together could not be followed"
     return builder.pipeline(use, inputs, targets)
 
 

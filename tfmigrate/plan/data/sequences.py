@@ -22,7 +22,7 @@ from tfmigrate.understand.values import ClassValue, Instance, Opaque, Symbol, Va
 
 _HELPER = "Epochs"
 _CUT_SHORT = (
-    "Keras 3 ends an epoch where a Sequence ends, and begins the next with what the last one left: 3 steps of 4 "
+    "Keras 3 ends an epoch where a Sequence ends, and starts the next with the batches left over: 3 steps of 4 "
     "batches are 3, 1, 3, 1, ..."
 )
 
@@ -52,7 +52,10 @@ def check(context: Context) -> Iterator[CallChange]:
         if all(sequences):
             taken = (data, (f"{helper}(", data, ", ", steps.value, ")"))
             edit = Revision(call, dropped=("steps_per_epoch",), wrapped=(taken,))
-            message = f"{_CUT_SHORT}: {helper} is a Sequence whose epochs have so many, and go on as in old Keras"
+            message = (
+                f"{_CUT_SHORT}: {helper} is a Sequence with epochs of that length, each continuing where the last one "
+                "stopped, as in old Keras"
+            )
             wrapped[call] = CallChange(codes.SEQUENCE_STEPS, steps, message, edit)
         else:
             message = f"{_CUT_SHORT}. Leave `steps_per_epoch` out where it is not the number of batches"

@@ -26,9 +26,9 @@ from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Lit
 _HELPER = "as_dataset"
 _KEPT = "as_dataset_of"
 _NONE = Literal(None)
-_UNKNOWN = "this call does not make it, or is not the only one that reads it"
+_UNKNOWN = "this call does not create it, or is not its only reader"
 _AGAIN = "; each validation restarts it, where old Keras continued where the last one stopped"
-_AHEAD = "; a validation may begin with the last batches of the one before, where old Keras went on"
+_AHEAD = "; a validation may begin with the last batches of the one before, where old Keras continued"
 _ITERATOR = (
     "Keras 3 under a strategy skips some batches of a generator, and accepts no other iterator: it becomes a dataset "
     "that gives the skipped batches again"
@@ -75,7 +75,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
     for call, name in _elsewhere(facts).items():
         message = (
             f"the definition of {name}() was not found: if it is a Python generator, Keras 3 under a strategy skips "
-            "some of its batches; give tfmigrate the folder that it lies in too, or use a Sequence or a tf.data.Dataset"
+            "some of its batches; pass tfmigrate its folder too, or use a Sequence or a tf.data.Dataset"
         )
         yield CallChange(codes.PYTHON_GENERATOR, call, message, action="warn")
     for call, problem in told.items():
@@ -83,7 +83,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             codes.PYTHON_GENERATOR,
             call,
             f"Keras 3 under a strategy skips some batches of a plain Python generator, and it stays one ({problem}): "
-            "hand over a tf.data.Dataset.from_generator(..., output_signature=...) that restarts it, or a Sequence",
+            "pass a tf.data.Dataset.from_generator(..., output_signature=...) that restarts it, or a Sequence",
             action="warn",
         )
     changes = []
@@ -163,5 +163,5 @@ def _maker(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> cst.Call |
 
 def _problem(maker: cst.Call, steps: cst.Arg | None, facts: Facts, restarts: Restarts) -> str | None:
     return (
-        restarts.objection_to(maker, facts) if steps is not None else "nothing says how many batches are taken from it"
+        restarts.objection_to(maker, facts) if steps is not None else "the number of batches taken from it is unknown"
     )

@@ -176,7 +176,7 @@ def _counts_once(migration: Migration, arg: cst.Arg | None, use: Use, trainings:
     again = any(isinstance(owner, cst.For | cst.While) for site in use.site.chain()
                 for owner in site.frame.module.ancestors(site.unit))  # fmt: skip
     if len(trainings) > 1 or again:
-        message = "max_steps counts the steps of earlier calls too; say `steps=` instead"
+        message = "max_steps counts the steps of earlier calls too; use `steps=` instead"
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, message, module)
 
 
@@ -186,7 +186,7 @@ def _train_and_evaluate(
     module, frame = use.site.frame.module, use.site.frame
     given = migration.named(use.call, ("estimator", "train_spec", "eval_spec"), module)
     if set(given) != {"estimator", "train_spec", "eval_spec"}:
-        message = "train_and_evaluate() is given other arguments than an Estimator and two specs"
+        message = "train_and_evaluate() has other arguments than an Estimator and two specs"
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
     train = _spec(migration, given["train_spec"].value, "TrainSpec", use)
     evaluation = _spec(migration, given["eval_spec"].value, "EvalSpec", use)
@@ -224,7 +224,7 @@ def _first(
     module, unit = use.site.frame.module, use.site.unit
     small = only_statement(unit)
     if small is None or not _target_or_first(use):
-        message = f"{use.method}() stands in an expression that does more than take its result"
+        message = f"{use.method}() is part of a larger expression"
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
     code = Written.joined(lines, "\n").code
     migration.edits.append((module, Insert(unit, code, (unit,), scoped=inputs.needs_scope(use))))
@@ -307,7 +307,7 @@ def _spec(migration: Migration, node: cst.BaseExpression, name: str, use: Use) -
     module = use.site.frame.module
     value = migration.value(module, node)
     if not isinstance(value, EstimatorPart) or value.name != name or value.site.frame is not use.site.frame:
-        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is not made beside it", module)
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is not created next to it", module)
     if isinstance(node, cst.Name):
         if migration.assigned(node, module, use.site.frame) is not value.node:
             raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is used elsewhere too", module)

@@ -68,7 +68,7 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list
             _say_alone(draft, call)
         elif canned:
             if draft.wanted(codes.CANNED_ESTIMATOR, call):
-                message = f"tf.estimator.{name} is a finished model of TensorFlow: Keras has none to put in its place"
+                message = f"tf.estimator.{name} is a ready-made model, for which Keras has no replacement"
                 draft.say(codes.CANNED_ESTIMATOR, call, message, "refuse")
         elif name == "model_to_estimator":
             if draft.wanted(codes.ESTIMATOR_NOT_FOLLOWED, call):
@@ -281,7 +281,10 @@ class _Whole(Migration):
                     for arg in node.args:
                         if any(option in self.parts for option in facts.options(arg.value)):
                             raise self.refuse(
-                                codes.ESTIMATOR_NOT_FOLLOWED, node, "it is passed on to something not followed", module
+                                codes.ESTIMATOR_NOT_FOLLOWED,
+                                node,
+                                "it is passed to code that could not be followed",
+                                module,
                             )
         for module, facts in self.facts.modules.items():
             called = {node.func for node in walk(module.tree) if isinstance(node, cst.Call)}
@@ -342,7 +345,7 @@ class _Whole(Migration):
             raise self.refuse(
                 codes.ESTIMATOR_NOT_FOLLOWED,
                 node,
-                "what the model is trained on, and so its features' shape, is not known where the Estimator is made",
+                "the training data, and so the shape of the features, is not known where the Estimator is created",
                 use.site.frame.module,
             )
         arguments: list[Code] = [(*dataset.code, ".element_spec[0]")]

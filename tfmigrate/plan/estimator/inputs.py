@@ -208,9 +208,9 @@ class Inputs:
         """What is said of each batch."""
         for batch in self._batches.values():
             if batch.roles & DISTRIBUTED and (batch.in_place or batch.roles <= DISTRIBUTED):
-                how = "the batch was each replica's own; it is the global batch now"
+                how = "the batch was that of one replica; it is the global batch now"
                 if not batch.endless and not batch.roles <= DISTRIBUTED:
-                    how += "; a last round that is not full was dropped and is trained on now"
+                    how += "; an incomplete last round was dropped, and is trained on now"
                 elif not batch.counted and self._drops(batch):
                     how += (
                         "; if the data has fewer batches than there are replicas, Keras 3 ends with StopIteration, "
@@ -219,7 +219,7 @@ class Inputs:
                 yield batch.module, batch.call, how
         for size in self._sizes.values():
             if size.roles & DISTRIBUTED:
-                yield size.module, size.node, "this batch was each replica's own; it is the global batch now"
+                yield size.module, size.node, "this batch was that of one replica; it is the global batch now"
 
     # ---- the parts ----
 
@@ -326,7 +326,7 @@ class Inputs:
                     raise self._refuse(
                         module,
                         arg.value,
-                        "the strategy has no name above this to count its replicas by",
+                        "the strategy has no name before this line, so its replicas cannot be counted here",
                     )
                 self._note_size(module, arg.value, Written.of(f"{known}.num_replicas_in_sync"), role, limited)
 
@@ -421,7 +421,7 @@ class Inputs:
             if rows // max(size.value.evaluated_value, 1) < MOST_REPLICAS:
                 self._few.add((use.call, role))
         if role == "predict" and batch.endless:
-            raise self._refuse(module, call, "this dataset has no end, so that predict() would have none")
+            raise self._refuse(module, call, "this dataset is infinite, so predict() would never end")
         batch.in_place = batch.in_place or not (isinstance(size.value, cst.Name) and size.value.value in passed)
         asks = batch.in_place or (self._optional and not batch.endless)
         if asks and self._name_in(module, function.node) is None and role in DISTRIBUTED:
@@ -455,7 +455,7 @@ class Inputs:
             raise self._refuse(
                 module,
                 call,
-                f"{name}() works on the batches of each replica; put it before `.batch()` where that is the same",
+                f"{name}() works on the batches of each replica; put it before `.batch()` if the result is the same",
             )
         return repeated
 
@@ -493,7 +493,8 @@ class Inputs:
             return False
         if (roles - DISTRIBUTED) & limited:
             message = (
-                "this input function also feeds an evaluation on one device that counts its batches; give it its own"
+                "this input function also feeds an evaluation on one device that counts its batches; give that "
+                "evaluation its own"
             )
             raise self._refuse(module, node, message)
         return True
@@ -555,7 +556,7 @@ class Inputs:
         epochs = given.get("num_epochs")
         if epochs is not None and is_none(epochs.value):
             if role == "predict":
-                raise self._refuse(module, epochs.value, "this dataset has no end, so that predict() would have none")
+                raise self._refuse(module, epochs.value, "this dataset is infinite, so predict() would never end")
             links.append(Written.of(".repeat()"))
         elif epochs is not None and module.code(epochs.value) != "1":
             links.append(Written.of(".repeat(", epochs.value, ")"))

@@ -124,7 +124,7 @@ class _Reader(Reader):
             raise self.refuse(
                 codes.NO_KERAS_LAYER,
                 self.plan.function,
-                f"loss, predictions and metrics are computed from {len(found)} tensors: one output is understood",
+                f"loss, predictions and metrics are computed from {len(found)} tensors: only one output is supported",
             )
         return found[0]
 
@@ -298,7 +298,7 @@ class _Reader(Reader):
             self._block(unit.body, modes)
             if any(type(self.names.get(name, thing)) is not type(thing) for name, thing in before.items()
                    if not isinstance(thing, Features | Plain)):  # fmt: skip
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, "a name changes its meaning in this loop")
+                raise self.refuse(codes.NO_KERAS_LAYER, unit, "a name is bound to something else in this loop")
             return modes
         if isinstance(unit, cst.FunctionDef):
             self.names[unit.name.value] = PLAIN
@@ -319,7 +319,11 @@ class _Reader(Reader):
                 left |= self._block(unit.orelse.body, modes)
             self._join(one, unit)
             if left != modes:
-                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, unit, "model_fn returns under a condition of its own")
+                raise self.refuse(
+                    codes.ESTIMATOR_NOT_FOLLOWED,
+                    unit,
+                    "model_fn returns under a condition that depends on more than the mode",
+                )
             return modes
         arms: list[tuple[cst.BaseSuite, frozenset[str]]] = []
         left = self._modal(unit, test, modes, arms)
@@ -356,7 +360,7 @@ class _Reader(Reader):
         for name, thing in one.items():
             other = self.names.setdefault(name, thing)
             if type(other) is not type(thing):
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, f"{name} means different things after this condition")
+                raise self.refuse(codes.NO_KERAS_LAYER, unit, f"{name} has different values after this condition")
             if isinstance(thing, Loss | Rate | Optimizer | Metric) and other != thing:
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, f"{name} depends on this condition")
 
@@ -374,14 +378,14 @@ class _Reader(Reader):
             call = item.item
             name = self.symbol(call.func) if isinstance(call, cst.Call) else None
             if name not in ("variable_scope", "name_scope", "device", "control_dependencies"):
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, "this `with` has no meaning in a Keras model")
+                raise self.refuse(codes.NO_KERAS_LAYER, unit, "this `with` has no counterpart in a Keras model")
             assert isinstance(call, cst.Call)
             if name == "variable_scope" and keywords(call).keys() & {"reuse", "initializer", "regularizer"}:
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "a variable scope that reuses variables or sets defaults")
             if name == "control_dependencies":
                 thing = self.read(call.args[0].value)
                 if not isinstance(thing, Updates | Tensors | TrainOp):
-                    raise self.refuse(codes.NO_KERAS_LAYER, unit, "operations that wait for one another")
+                    raise self.refuse(codes.NO_KERAS_LAYER, unit, "control dependencies between operations")
                 self._updates_are_run = self._updates_are_run or isinstance(thing, Updates)
             if item.asname is not None:
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "this scope is bound to a name")
@@ -436,7 +440,9 @@ class _Reader(Reader):
                 self.names[target.target.value] = thing
                 self._assigned.append((target.target.value, thing, small))
             elif not isinstance(thing, Plain):
-                raise self.refuse(codes.NO_KERAS_LAYER, small, "a value is kept in something other than a plain name")
+                raise self.refuse(
+                    codes.NO_KERAS_LAYER, small, "a value is assigned to something other than a plain name"
+                )
         if not isinstance(thing, STAYS):
             self.remove(small)
         elif self.modes != MODES and not isinstance(thing, Plain):
@@ -690,7 +696,7 @@ class _Reader(Reader):
             if isinstance(thing, Training) and (named != "training" or thing.modes != {TRAIN}):
                 raise self.refuse(codes.NO_KERAS_LAYER, arg.value, "`training=` is something other than mode == TRAIN")
             if not isinstance(thing, Plain | Tensor | Tensors | Features | Training):
-                raise self.refuse(codes.NO_KERAS_LAYER, arg.value, "a layer is called on this")
+                raise self.refuse(codes.NO_KERAS_LAYER, arg.value, "this cannot be the input of a layer")
         kept = [arg for arg, thing in zip(node.args, passed, strict=True) if not isinstance(thing, Training)]
         if len(kept) != len(node.args):
             self.edit(Arguments(node, unchanged(kept)))

@@ -46,7 +46,7 @@ def _tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:
         raise reader.refuse(
             codes.NO_KERAS_LAYER,
             node,
-            "a layer is put on what is computed here; write it as the `activation=` of the layer before",
+            "a layer takes the result of this computation; write it as the `activation=` of the layer before",
         )
     if not isinstance(thing, Tensor | Tensors):
         raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node)}` is not a layer's tensor")
@@ -212,7 +212,7 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
     if name.startswith("estimator.export."):
         return Export()
     if name.startswith("feature_column."):
-        raise reader.refuse(codes.CANNED_ESTIMATOR, node, "feature columns: Keras' preprocessing layers do their work")
+        raise reader.refuse(codes.CANNED_ESTIMATOR, node, "feature columns: use Keras preprocessing layers instead")
     if name in ("identity",) and first is not None:
         thing = reader.read(first)
         if isinstance(thing, Tensor):

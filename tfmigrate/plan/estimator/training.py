@@ -95,7 +95,7 @@ def _made_loss(
         )
     if labels.form == "onehot":
         if keras != "CategoricalCrossentropy" or settings:
-            raise reader.refuse(codes.ESTIMATOR_LOSS, node, "one-hot labels are understood by the softmax loss alone")
+            raise reader.refuse(codes.ESTIMATOR_LOSS, node, "one-hot labels are supported with the softmax loss only")
         keras = "SparseCategoricalCrossentropy"
     inside = Written.joined([*(["from_logits=True"] if logits else []), *settings], ", ")
     return Loss(Written.of(f"{reader.tf}.keras.losses.{keras}(", inside, ")"))
@@ -142,8 +142,8 @@ def read_optimizer(reader: Reader, node: cst.Call, name: str) -> Thing:
         raise reader.refuse(
             codes.ESTIMATOR_OPTIMIZER,
             node,
-            "TensorFlow 1 multiplies the momentum by the rate of this step, Keras by that of each step gone by: "
-            "under a schedule they differ",
+            "TensorFlow 1 multiplies the momentum by the rate of this step, Keras by the rate of each past "
+            "step: under a schedule they differ",
         )
     for key, code in known.defaults.items():
         settings.setdefault(key, Written.of(code))
@@ -171,7 +171,9 @@ def read_schedule(reader: Reader, node: cst.Call, name: str) -> Thing:
 def read_minimize(reader: Reader, node: cst.Call, optimizer: Optimizer) -> Thing:
     given = named_arguments(node, ("loss", "global_step"))
     if given is None or not set(given) <= {"loss", "global_step", "name"} or "loss" not in given:
-        raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, "minimize() is given more than the loss and the step")
+        raise reader.refuse(
+            codes.ESTIMATOR_OPTIMIZER, node, "minimize() has other arguments than the loss and the step"
+        )
     loss = reader.read(given["loss"].value)
     if not isinstance(loss, Loss):
         raise reader.refuse(codes.ESTIMATOR_LOSS, node, "what is minimised is not a loss that this tool can follow")

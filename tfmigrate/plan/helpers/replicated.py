@@ -11,7 +11,7 @@ def replicated(model):
 
     copy = tf.keras.models.clone_model(model, clone_function=cloned)
     if len(copy.weights) != len(model.weights):
-        raise ValueError("a layer of this model is a part of a model in it too: build both in the strategy's scope")
+        raise ValueError("a layer of this model also belongs to a model inside it: build both in the strategy's scope")
     running = []  # Each method below begins with the weights of the model and leaves those of the copy there.
 
     def layers(one):

@@ -28,7 +28,7 @@ _FAILS = "Keras 3 under a strategy fails on Boolean arrays (InvalidArgumentError
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """Arrays that are only filled and handed to Keras are made of float32, to which Keras 2 cast them."""
+    """Arrays that are only filled and handed to Keras are converted to float32, as Keras 2 did."""
     facts, scopes = context.facts, context.scopes
     harmless: Set[cst.CSTNode] | None = None
     seen: set[cst.CSTNode] = set()
@@ -48,10 +48,10 @@ def check(context: Context) -> Iterator[CallChange]:
             if all(read in harmless for read in reads):
                 quote = context.draft.quote
                 code = (dtype.value, ".float32") if isinstance(dtype, cst.Attribute) else f"{quote}float32{quote}"
-                message = f"{_FAILS}: made of float32, to which Keras 2 cast them"
+                message = f"{_FAILS}: converted to float32, as Keras 2 did"
                 yield CallChange(codes.BOOL_ARRAYS, dtype, message, Replace(dtype, code))
             else:
-                message = f"{_FAILS}: hand over `{name.value}.astype('float32')`"
+                message = f"{_FAILS}: pass `{name.value}.astype('float32')`"
                 yield CallChange(codes.BOOL_ARRAYS, dtype, message, action="warn")
 
 

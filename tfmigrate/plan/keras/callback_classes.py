@@ -77,7 +77,7 @@ def models_in_themselves(facts: Facts, gone: Container[cst.CSTNode]) -> Iterator
             else:
                 message = (
                     "the parallel model held the template here, and the model would hold itself now, which Keras fails "
-                    f"on: take the line out, and read the model itself instead of `.{name}`"
+                    f"on: remove the line, and read the model itself instead of `.{name}`"
                 )
                 yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, action="warn")
 
@@ -175,7 +175,7 @@ def _writers(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     if read:
         message = (
             "TensorBoard of TensorFlow 2 has no `writer`, which is an AttributeError: make one in __init__ with "
-            "tf.summary.create_file_writer(log_dir), and write by tf.summary.scalar() or tf.summary.image() in "
+            "tf.summary.create_file_writer(log_dir), and write with tf.summary.scalar() or tf.summary.image() in "
             "`with writer.as_default():`"
         )
         yield CallChange(codes.CALLBACK_ATTRIBUTES, min(read, key=facts.module.position), message, action="warn")

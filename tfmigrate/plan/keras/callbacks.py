@@ -60,8 +60,8 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
             yield _renamed(node, new, old, keys[old])
         elif node not in filled:  # by format(), and by names of the program's own
             message = (
-                f"TensorFlow 2 logs {old!r} as {keys[old]!r}: where this is the file name of a checkpoint it is filled "
-                f"in from there, and wants `{new}`"
+                f"TensorFlow 2 logs {old!r} as {keys[old]!r}: if this is the file name of a checkpoint, which is "
+                f"filled in from the logs, write `{new}`"
             )
             yield CallChange(codes.METRIC_KEYS, node, message, action="warn")
 
@@ -76,7 +76,7 @@ def _put_together(reader: _Keys, keys: Mapping[str, str]) -> Iterator[CallChange
             if old is not None:
                 quote = next(part.value[-1] for part in walk(node) if isinstance(part, cst.SimpleString))
                 new = whole.removesuffix(old) + keys[old]
-                message = f"TensorFlow 2 logs the metric under the name that compile() gives: {whole!r} is {new!r} now"
+                message = f"TensorFlow 2 logs the metric under the name given to compile(): {whole!r} is {new!r} now"
                 yield CallChange(codes.METRIC_KEYS, node, message, Replace(node, f"{quote}{new}{quote}"))
             continue
         added = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add)
@@ -89,8 +89,8 @@ def _put_together(reader: _Keys, keys: Mapping[str, str]) -> Iterator[CallChange
         elif text is None:
             pairs = ", ".join(f"{key!r} is {new!r}" for key, new in keys.items() if not key.startswith("val_"))
             message = (
-                f"TensorFlow 2 logs metrics under the names that compile() gives ({pairs} now), and the name of this "
-                "one is put together: make sure that it is one of today's, or the callback never acts"
+                f"TensorFlow 2 logs metrics under the names given to compile() ({pairs} now), and the name of this "
+                "one is computed: make sure that it is one of these, or the callback never acts"
             )
             yield CallChange(codes.METRIC_KEYS, node, message, action="warn")
 
@@ -101,7 +101,7 @@ def _key_at_end(text: str, keys: Mapping[str, str]) -> str | None:
 
 
 def _renamed(literal: cst.SimpleString, new: str, old: str, key: str) -> CallChange:
-    message = f"TensorFlow 2 logs the metric under the name that compile() gives: {old!r} is {key!r} now"
+    message = f"TensorFlow 2 logs the metric under the name given to compile(): {old!r} is {key!r} now"
     return CallChange(codes.METRIC_KEYS, literal, message, Replace(literal, new))
 
 

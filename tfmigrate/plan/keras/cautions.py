@@ -84,8 +84,8 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
             earlier = first.setdefault(made, use)
             if earlier is use and _anew_in_a_loop(use, made[0]):
                 why = (
-                    "its optimizer is made before the loop, the model in it: Keras 3 builds it for the weights of the "
-                    "first round's model and raises ValueError (Unknown variable) in the second"
+                    "its optimizer is created before the loop, and the model inside it: Keras 3 builds it for the "
+                    "weights of the first round's model and raises ValueError (Unknown variable) in the second"
                 )
                 yield Shared(use, made[1], why, "make it in the loop")
             if earlier is use or _exclusive(earlier, use):
@@ -99,7 +99,7 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
                 yield Shared(use, made[1], why, "make one for each")
             elif any(earlier.line < line < use.line for line in _unfrozen(use, draft)):
                 why = (
-                    f"{before}, after which layers are set free to train: Keras 3 built it for the weights that "
+                    f"{before}, after which layers are unfrozen: Keras 3 built it for the weights that "
                     "trained before, and raises ValueError (Unknown variable) at the first step"
                 )
                 yield Shared(use, made[1], why, "make a new one here")
@@ -142,7 +142,7 @@ def say_compiled_out_of_sight(owner: Owner, facts: ProgramFacts, drafts: Mapping
             drafts[place.site.frame.module].say(
                 codes.COMPILED_OUT_OF_SIGHT,
                 place.call,
-                "no compile() of this model was found: wherever it is, Keras 3 wants compile() and the "
+                "no compile() of this model was found: wherever it is, Keras 3 needs compile() and the "
                 "optimizer inside `with model.distribute_strategy.scope():`",
                 "warn",
             )

@@ -32,7 +32,7 @@ def check(context: Context) -> Iterator[CallChange]:
         function = next((one for one in facts.module.ancestors(unit) if isinstance(one, cst.FunctionDef)), None)
         if function is not None and function in builders:
             message = (
-                "clear_session() in the scope of a strategy takes the scope away, and leaving it is an IndexError: it "
-                "goes; where models are built one after the other, call it between them, outside the scope"
+                "clear_session() inside the scope of a strategy discards the scope, and leaving it raises IndexError: "
+                "removed; where models are built one after the other, call it between them, outside the scope"
             )
             yield CallChange(codes.CLEARED_SESSIONS, call, message, Remove(small))

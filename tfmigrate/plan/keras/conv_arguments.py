@@ -41,7 +41,7 @@ def check(context: Context) -> Iterator[CallChange]:
         code = _written(function, value, count, context)
         if " if " in code and call not in assigned:
             code = f"({code})"
-        message = f"{function}() is public nowhere in Keras 3: what it does is written out"
+        message = f"{function}() is not public in Keras 3: its code is written out"
         yield CallChange(codes.CONV_ARGUMENTS, call, message, Replace(call, code))
 
 

@@ -14,7 +14,10 @@ from tfmigrate.understand import names
 
 _OLD = "depthwise_kernel"
 _LAYERS = ("keras.layers.DepthwiseConv1D", "keras.layers.DepthwiseConv2D")
-_MESSAGE = "the kernel of a DepthwiseConv2D has another name in Keras 3: it is the first of the layer's weights in all"
+_MESSAGE = (
+    "the kernel of a DepthwiseConv2D has another name in Keras 3: it is the first of the layer's weights in every "
+    "version"
+)
 
 
 def check(context: Context) -> Iterator[CallChange]:

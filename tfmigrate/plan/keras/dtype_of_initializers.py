@@ -29,7 +29,7 @@ def check(context: Context) -> Iterator[CallChange]:
         if any(isinstance(part, cst.AssignTarget) and _is_dtype(part.target) for part in walk(function.node.body)):
             continue  # it makes another one of it
         message = (
-            "Keras 2 gives initializers a type of TensorFlow, which NumPy does not take: it becomes one of NumPy's"
+            "Keras 2 passes initializers a TensorFlow dtype, which NumPy does not accept: converted to a NumPy dtype"
         )
         for node in _given_to_numpy(function.node, facts):
             code = (node, " and ", f"{tf}.as_dtype(", node, ").as_numpy_dtype")

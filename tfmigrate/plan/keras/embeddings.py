@@ -27,8 +27,8 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         edit = Revision(call, set=(("embeddings_regularizer", f"{tf}.keras.regularizers.L2(0.0)"),))
         message = (
-            "Adam, RMSprop and Adagrad of Keras 3 square the gradients of a row that occurs twice in a batch one by "
-            "one: a regularizer of strength 0 has them added up first, as they were"
+            "Adam, RMSprop and Adagrad of Keras 3 square the gradients of a repeated row one by one: a regularizer "
+            "of strength 0 makes Keras add them up first, as it did"
         )
         why = Remark(call, "L2(0.0): the gradients of repeated rows are summed before they are squared, as in Keras 2")
         yield CallChange(codes.EMBEDDING_GRADIENTS, call, message, edit, more=(why,))

@@ -24,7 +24,7 @@ _OUTSIDE = (
 )
 _SUMS = (
     "standalone Keras took activity_regularizer as the sum over the batch, tf.keras divides it by the number of "
-    "samples: to weigh what it did, its strength has to be multiplied by the batch size"
+    "samples: to keep its weight, multiply its strength by the batch size"
 )
 
 

@@ -14,7 +14,7 @@ from tfmigrate.understand.values import Literal
 _LAYER = "keras.layers.BatchNormalization"
 _MESSAGE = (
     "a frozen BatchNormalization took its mean and variance from the batch in training, up to Keras 2.3 and TensorFlow "
-    "1.15; TensorFlow 2 takes the moving ones: where a frozen layer is one, the model trains otherwise"
+    "1.15; TensorFlow 2 takes the moving ones: if a frozen layer is one, the model trains differently"
 )
 
 

@@ -49,8 +49,8 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 _MESSAGE = (
-    "Keras 3 clips the gradients of each replica and adds them up after, so that less is clipped than of one model's: "
-    "they are added up first, as Keras 2 does"
+    "Keras 3 clips the gradients of each replica before it adds them up, which clips less: they are added up first, "
+    "as in Keras 2"
 )
 
 

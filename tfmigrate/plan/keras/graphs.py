@@ -28,7 +28,7 @@ def check(context: Context) -> Iterator[CallChange]:
     gone: set[cst.CSTNode] = set()
     for unit in facts.module.places:
         if isinstance(unit, cst.With) and all(_enters_graph(item, facts, symbols) for item in unit.items):
-            message = "eager code belongs to no graph, and models of Keras 3 fail in one: the block is taken out of it"
+            message = "eager code belongs to no graph, and models of Keras 3 fail in one: the block is moved out of it"
             gone.update(node for item in unit.items for node in walk(item))
             yield CallChange(codes.ONE_GRAPH, unit.items[0].item, message, Unwrap(unit, unit.body))
     for call in facts.module.calls:

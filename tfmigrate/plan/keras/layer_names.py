@@ -30,7 +30,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         given = keywords(call).get("name")
         if given is not None and slashes.may_be_in(given.value) and _is_named_by_keras(call, context):
-            message = "Keras 3 takes no slash in the name of a layer or a model: an underscore stands for it"
+            message = "Keras 3 allows no slash in the name of a layer or a model: an underscore replaces it"
             code = _plain(given.value, context)
             if slashes.may_be_none(given.value):
                 code = (given.value, " and ", *code)
@@ -54,7 +54,7 @@ def _looked_up(call: cst.Call, func: cst.Attribute, slashes: _Slashes, context: 
     name = call.args[0].value
     if not slashes.may_be_in(name):
         return
-    message = "Keras 3 has no slash in the name of a layer: the layer is looked up with an underscore for it"
+    message = "Keras 3 has no slash in the name of a layer: the layer is looked up with an underscore instead"
     code = (
         "next(layer for layer in ",
         func.value,

@@ -31,7 +31,7 @@ def check(context: Context) -> Iterator[CallChange]:
         assert small is not None
         phase = _phase(call, facts)
         if phase == 1:
-            message = "fit() tells layers that they train: set_learning_phase(1) adds nothing"
+            message = "fit() runs layers in training mode anyway: set_learning_phase(1) adds nothing"
             if used & _INFERENCE or used & TRAINING:
                 message += (
                     "; evaluation and predictions, which it put into training mode too, now run in inference mode"
@@ -43,7 +43,7 @@ def check(context: Context) -> Iterator[CallChange]:
         else:
             message = (
                 "Keras 3 has no learning phase for the whole program: pass training=False to the layers or models that "
-                "shall not be in training mode while others train, and take this out"
+                "must not be in training mode while others train, and remove this"
             )
             yield CallChange(codes.LEARNING_PHASE, call.func, message, action="warn")
 

@@ -21,5 +21,5 @@ def check(context: Context) -> Iterator[CallChange]:
     for function in facts.module.nodes:
         for decorator in function.decorators if isinstance(function, cst.FunctionDef) else ():
             if names.canonical(facts.symbols.get(decorator.decorator, "")).startswith(_DECORATORS):
-                message = "keras.legacy is gone; the decorator translated arguments of Keras 1, and goes"
+                message = "keras.legacy is gone; the decorator translated arguments of Keras 1, and is removed"
                 yield CallChange(codes.LEGACY_DECORATORS, decorator.decorator, message, Remove(decorator))

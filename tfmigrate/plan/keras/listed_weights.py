@@ -20,7 +20,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.walk import walk
 
 _HELPER = "add_variable"
-_MESSAGE = "trainable_weights of a layer cannot be set in TensorFlow 2: Keras lists there what add_weight() makes"
+_MESSAGE = "trainable_weights of a layer cannot be set in TensorFlow 2: Keras lists there what add_weight() created"
 
 
 def check(context: Context) -> Iterator[CallChange]:

@@ -91,8 +91,8 @@ def batch_losses(
         CallChange(
             codes.BATCH_LOSS,
             node,
-            f"{called(function)} computes over the whole batch, of which each replica would have its own part, and "
-            "Keras 3 multiplies a loss that is one number by their number: it is given the whole batch",
+            f"{called(function)} computes over the whole batch, but each replica would see only its own part, and "
+            "Keras 3 multiplies a scalar loss by the number of replicas: it is given the whole batch",
             Replace(node, (f"{helper}(", node, ")")),
         )
         for node, function in whole.items()
@@ -130,8 +130,8 @@ def hidden_losses(facts: Facts) -> Iterator[CallChange]:
             seen.update(walk(part))
             message = (
                 f"the definition of {name} was not found: if it computes over the whole batch or returns one "
-                "number, each replica would have its own part, and Keras 3 would multiply the number; give tfmigrate "
-                "the folder that it lies in too, or make sure that it returns one value for each sample"
+                "number, each replica would see only its own part, and Keras 3 would multiply the number; pass "
+                "tfmigrate its folder too, or make sure that it returns one value for each sample"
             )
             yield CallChange(codes.BATCH_LOSS, part, message, action="warn")
 
@@ -154,8 +154,8 @@ def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[Model
                 yield CallChange(
                     codes.BATCH_LOSS,
                     call,
-                    f"{called(one)} relates the samples of a batch to each other in a layer, which each replica does "
-                    "within its own part, and Keras 3 multiplies a loss that is one number by their number: "
+                    f"{called(one)} compares the samples of a batch with each other in a layer, but each replica "
+                    "sees only its own part, and Keras 3 multiplies a scalar loss by the number of replicas: "
                     "`tfmigrate explain TFM403` shows how to give the layer the whole batch",
                     action="warn",
                 )
@@ -337,8 +337,8 @@ def _told(call: cst.Call, function: FunctionValue, by_hand: str) -> CallChange:
     return CallChange(
         codes.BATCH_LOSS,
         call,
-        f"{called(function)} relates the samples of a batch to each other, which each replica does within its own "
-        f"part, and Keras 3 multiplies a loss that is one number by their number: {by_hand}",
+        f"{called(function)} compares the samples of a batch with each other, but each replica sees only its own "
+        f"part, and Keras 3 multiplies a scalar loss by the number of replicas: {by_hand}",
         action="warn",
     )
 

@@ -144,7 +144,7 @@ def class_weights_of_outputs(facts: Facts) -> Iterator[CallChange]:
         if any(isinstance(one, Literal) for one in facts.options(argument.value)):
             continue
         message = (
-            "TensorFlow 2 takes `class_weight` for models with one output alone, and raises a ValueError here: pass "
+            "TensorFlow 2 takes `class_weight` only for models with one output, and raises a ValueError here: pass "
             "`sample_weight` with an array for each output, its weights looked up by class"
         )
         yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, action="warn")
@@ -167,7 +167,7 @@ def target_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             removed.update(edit.node for edit in gone)
             message = (
                 "target_tensors was removed: the targets arrive as they are in the data, and in a loss function as "
-                "floats on Keras 3, no longer cast to the placeholder's type: cast them in a loss that wants integers"
+                "floats on Keras 3, no longer cast to the placeholder's type: cast them in a loss that needs integers"
             )
             edit = Revision(call, dropped=("target_tensors",))
             yield CallChange(codes.COMPILE_ARGUMENTS, keywords(call)["target_tensors"], message, edit, more=gone)

@@ -222,8 +222,8 @@ def _direction(
     code = facts.module.code(one.monitor)
     if one.hidden or (len(modes) != 1 and not is_pure(one.monitor)):
         message = (
-            f"the old {one.title} took from the name that it watches whether more or less is better; Keras 3 asks the "
-            "metric, and fails where that does not say: pass `mode=`"
+            f"the old {one.title} inferred the direction from the monitored name; Keras 3 asks the metric, and fails "
+            "if it has none: pass `mode=`"
         )
         yield CallChange(codes.MONITOR_DIRECTION, one.call, message, action="warn")
         return
@@ -235,8 +235,8 @@ def _direction(
         new = judge.code((one.monitor,) if plain else ("(", one.monitor, ")"), quote)
     edit = Replace(one.mode, new) if one.mode is not None else Revision(one.call, set=((one.keyword, new),))
     message = (
-        f"the old {one.title} took from the name of {code} which way is better, and Keras 3 asks the metric, which may "
-        f"say otherwise or nothing: `{one.keyword}={shown(new)}` is what it took"
+        f"the old {one.title} inferred the direction from the name {code}, and Keras 3 asks the metric, which may "
+        f"differ or have none: `{one.keyword}={shown(new)}` is what it inferred"
     )
     yield CallChange(codes.MONITOR_DIRECTION, one.call, message, edit)
     for text in sorted(watched or ()):
@@ -244,8 +244,8 @@ def _direction(
             continue
         less, more, other = ("less", "more", "max") if judge.mode(text) == "min" else ("more", "less", "min")
         message = (
-            f"{text!r} sounds as if {more} of it were better, and the old {one.title} took {less} for better, which "
-            f"stays: write `{one.keyword}={_quoted(other, quote)}` if {more} was meant"
+            f"{text!r} sounds as if {more} were better, but the old {one.title} took {less} as better, which is "
+            f"kept: write `{one.keyword}={_quoted(other, quote)}` if {more} was meant"
         )
         yield CallChange(codes.MONITOR_DIRECTION, one.call, message, action="warn")
 

@@ -73,7 +73,7 @@ def _weights_in_order(
     items = _items(written)
     if order is not None and items is not None and sorted(items) == list(order):
         return  # The outputs are in that order.
-    message = "Keras 3 gives these weights to the list of losses in the order of their sorted names"
+    message = "Keras 3 assigns these weights to the list of losses in the order of their sorted names"
     if order is None or items is None or not items.keys() <= set(order):
         advice = f"{message}, not of the outputs: write them as a list, in the order of the model's outputs"
         yield CallChange(codes.NAMED_OUTPUTS, weights, advice, action="warn")
@@ -202,9 +202,9 @@ def _targets(
     if y is not None and items and order is not None and len(order) > 1 and items.keys() < set(order):
         missing = " and ".join(repr(name) for name in order if name not in items)
         message = (
-            f"these targets have none for the output {missing}, and Keras 3 gives the others to the losses in the "
-            "order of their sorted names, whichever output they are of: give targets for every output, in any shape "
-            "that fits where the loss is None"
+            f"these targets have none for the output {missing}, and Keras 3 assigns the others to the losses in "
+            "the order of their sorted names, whichever output they belong to: give targets for every output, in any "
+            "shape that fits where the loss is None"
         )
         yield CallChange(codes.NAMED_OUTPUTS, y, message, action="warn")
         return

@@ -29,7 +29,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         made = facts.options(func.value)
         if made and all(_is_iterator(one, modules.values()) for one in made):
-            message = "iterators have no next() any more, the builtin function asks them"
+            message = "iterators no longer have a next() method: the builtin next() is called"
             yield CallChange(codes.NEXT_METHOD, call, message, Replace(call, ("next(", func.value, ")")))
 
 

@@ -328,8 +328,8 @@ def _squared_epsilon(
             yield CallChange(codes.OPTIMIZER_EPSILON, call, message, more=(why,))
             if number and float(text) >= _LARGE_EPSILON:
                 message = (
-                    f"an epsilon of {text} is of the size of many gradients' roots, where its square does only about "
-                    f"what it did: losses may differ by some per cent from those of old runs"
+                    f"an epsilon of {text} is as large as the roots of many gradients, so its square is only an "
+                    f"approximation: losses may differ by a few per cent from those of old runs"
                 )
                 yield CallChange(codes.OPTIMIZER_EPSILON, call, message, action="warn")
 
@@ -429,8 +429,8 @@ def _named_elsewhere(
             for rule in dict.fromkeys(tables.codes[row] for row in rows):
                 was = "; ".join(_story(row) for row in rows if tables.codes[row] == rule)
                 message = (
-                    f"the optimizer may be {option.value!r}, by a name from elsewhere: {was}; make the optimizer where "
-                    "its name is, and write the old values out"
+                    f"the optimizer may be {option.value!r}, named elsewhere: {was}; create the optimizer where its "
+                    "name is chosen, and write out the old values"
                 )
                 yield CallChange(rule, argument, message, action="warn")
 

@@ -63,7 +63,8 @@ def lists_of_one(facts: Facts) -> Iterator[CallChange]:
             alone = _alone(named[name].value) if name in named else None
             if alone is not None:
                 message = (
-                    f"Keras 3 keeps the list, so that model.{name.rstrip('s')} is one: the only one is written alone"
+                    f"Keras 3 keeps the list, so that model.{name.rstrip('s')} is one: its only element is written "
+                    "instead"
                 )
                 edit = Replace(named[name].value, (alone,))
                 yield CallChange(codes.LIST_OF_ONE, named[name].value, message, edit)
@@ -80,7 +81,7 @@ def set_outputs(facts: Facts, tf: str) -> Iterator[CallChange]:
         values = node.value.elements if isinstance(node, cst.Assign) and isinstance(node.value, cst.List) else ()
         plain = values and all(isinstance(element, cst.Element) for element in values)
         if not plain or not isinstance(target.value, cst.Name) or target.value.value in cut:
-            advice = f"{message}: write `Model(inputs, outputs)` with the outputs that it shall have"
+            advice = f"{message}: write `Model(inputs, outputs)` with the outputs that it should have"
             yield CallChange(codes.SET_OUTPUTS, target, advice, action="warn")
             continue
         assert isinstance(node, cst.Assign)

@@ -81,7 +81,7 @@ def _say_choice(
             changed.append(known.rpartition(".")[2])
     if changed:
         message = (
-            f"this may be {' or '.join(dict.fromkeys(changed))}, whose defaults are others now (recurrent_activation "
+            f"this may be {' or '.join(dict.fromkeys(changed))}, whose defaults have changed (recurrent_activation "
             "was 'hard_sigmoid', a GRU's reset_after False), and which one is known only when it runs: write them out "
             "where the class is chosen"
         )
@@ -103,8 +103,8 @@ def _is_old(settings: Settings, flavour: str) -> bool | None:
 def _ask(call: cst.Call, flavour: str, argument: str, was: str) -> CallChange:
     package = "keras" if flavour == "keras" else "tensorflow"
     message = (
-        f"`{argument}` has another default now ({was}), and nothing tells which version this was written for: "
-        f"say --from {package}==VERSION, or write the argument"
+        f"`{argument}` has another default now ({was}), and the version this was written for is unknown: pass "
+        f"--from {package}==VERSION, or write the argument"
     )
     return CallChange(codes.RECURRENT_DEFAULTS, call, message, action="warn")
 

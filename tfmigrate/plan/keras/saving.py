@@ -183,7 +183,9 @@ def _mentioned(
         text = _text(node) if isinstance(node, cst.SimpleString) and node not in seen else None
         ending = _new_ending(text, renamed) if text is not None else None
         if ending is not None:
-            message = f"the file of this name that Keras writes ends in {ending} now: change it here if it is meant"
+            message = (
+                f"the file of this name that Keras writes ends in {ending} now: change it here if that file is meant"
+            )
             if node in opened:
                 message += "; Keras 3 lays the weights out in another way than Keras 2, which h5py shows"
             yield CallChange(codes.WEIGHT_FILES, node, message, action="warn")
@@ -290,7 +292,7 @@ def _change(literal: Ending, module: Module, new_ending: str, keys: Mapping[str,
     message = f"Keras 3 writes {_kind(new_ending)} only to files that end in {wanted}: the ending {ending} changes"
     if new_ending == MODEL:
         message = (
-            "Keras 3 cannot train a model further with the optimizer of an HDF5 file, and the program loads this one: "
+            "Keras 3 cannot resume training with the optimizer of an HDF5 file, and the program loads this one: "
             f"the ending {ending} changes"
         )
     head, _, quote = renamed_keys(module.code(literal.node), keys).rpartition(ending)

@@ -46,8 +46,8 @@ def check(context: Context) -> Iterator[CallChange]:
             yield CallChange(
                 codes.SESSIONS,
                 call,
-                f"TensorFlow 2 has no sessions, and this one is not only settings ({found}): say what it configures "
-                "with tf.config, and drop it",
+                f"TensorFlow 2 has no sessions, and this one is not only settings ({found}): configure tf.config "
+                "instead, and remove it",
                 action="warn",
             )
             continue

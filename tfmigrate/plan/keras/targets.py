@@ -50,7 +50,9 @@ def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> I
             if given is None or not isinstance(given.value, cst.Name):
                 continue
             if given.value.value == parameters[0]:
-                message = "the targets come to a loss as floats on Keras 3, and integers are wanted here: they are cast"
+                message = (
+                    "a loss receives its targets as floats on Keras 3, and integers are needed here: they are cast"
+                )
                 edit = Replace(given.value, (f"{tf}.cast(", given.value, f", {tf}.int32)"))
                 yield CallChange(codes.COMPILE_ARGUMENTS, call, message, edit)
 
@@ -105,8 +107,8 @@ def metric_targets(
         body = function.node.body
         line = f"{targets} = {tf}.cast({targets}, {predictions}.dtype)"
         message = (
-            f"{called(function)} is a metric, to which Keras 3 hands the targets as the data holds them, integers and "
-            "float64 too: the old Keras made floats of them"
+            f"{called(function)} is a metric, which on Keras 3 receives the targets in the data's own type, integers "
+            "and float64 too: old Keras cast them to floats"
         )
         if isinstance(body, cst.IndentedBlock):
             first = next(unit for unit in body.body if not is_docstring(only_statement(unit)))

@@ -51,7 +51,7 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, scopes = context.facts, context.draft.scopes
     name = scopes.fresh(_HELPER, scopes.module)
     message = (
-        "Keras 3 forgets what add_loss() is given outside of a layer's call(), and Keras 2 raises ValueError: "
+        "Keras 3 ignores add_loss() outside of a layer's call(), and Keras 2 raises ValueError: "
         f"{name}() adds it at each step"
     )
     changes: dict[cst.CSTNode, CallChange] = {}

@@ -50,7 +50,9 @@ def check(context: Context) -> Iterator[CallChange]:
         return
     statement, unit = stars[0]
     listed = ", ".join(missing)
-    message = f"tensorflow.keras does not bring {listed}, as the star imports of Keras did by the way: imported here"
+    message = (
+        f"tensorflow.keras does not export {listed}, which the star imports of Keras also brought in: imported here"
+    )
     edit = Insert(unit, "\n".join(_IMPORTS[name] for name in missing), rank=Rank.RULE)
     yield CallChange(codes.STANDALONE_KERAS, statement, message, edit)
 

@@ -34,7 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 _OF_A_FEATURE = (
     "this stops the function on every TensorFlow that has no multi_gpu_model, so what it does worked on the old one: "
-    "remove the check if it works today, or do without the function"
+    "remove the check if it works now, or stop using the function"
 )
 
 

@@ -155,8 +155,8 @@ class _Reader:
                 continue
             if all(isinstance(option, Dataset) for option in options(data)):
                 message = (
-                    "fit() fails on validation_split with a dataset: split the data before, as with take() and skip() "
-                    "ahead of the shuffle"
+                    "fit() fails on validation_split with a dataset: split the data first, for example with take() "
+                    "and skip() before the shuffle"
                 )
                 node = keywords(use.call).get("validation_split", use.call)
                 yield use.site.frame.module, CallChange(codes.SPLIT_OF_DATASET, node, message, action="warn")
@@ -181,13 +181,13 @@ class _Reader:
                     for _, node in same
                 )
                 message = (
-                    f"Keras 3 cannot train on with the optimizer of an HDF5 file (Unknown variable): {text} becomes a "
-                    ".keras file where it is saved and where it is loaded"
+                    f"Keras 3 cannot resume training with the optimizer of an HDF5 file (Unknown variable): {text} "
+                    "becomes a .keras file where it is saved and where it is loaded"
                 )
                 if text is None or not written or len({m for m, _ in same}) != 1:
                     message = (
-                        "Keras 3 cannot train on with the optimizer of an HDF5 file (Unknown variable): save the model "
-                        "as .keras, or load it with compile=False and compile it in the scope"
+                        "Keras 3 cannot resume training with the optimizer of an HDF5 file (Unknown variable): save "
+                        "the model as .keras, or load it with compile=False and compile it in the scope"
                     )
                     yield module, CallChange(codes.H5_THEN_TRAINED, model.node, message, action="warn")
                     continue

@@ -162,7 +162,7 @@ class _Finder:
             metrics = any(site == use.site for site in self._made(use, "metric"))
             if metrics or not (_needs_no_slots(use) or self._brings_its_optimizer(use)):
                 message = (
-                    "compile() stands outside the scope of its model: Keras 3 mixes two strategies then, and fails"
+                    "compile() is called outside the scope of its model: Keras 3 then mixes two strategies, and fails"
                     if not metrics
                     else "compile() makes metrics outside the scope of its model: Keras 2 fails"
                 )

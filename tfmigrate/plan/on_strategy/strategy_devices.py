@@ -48,7 +48,7 @@ def _cannot_be(node: cst.BaseExpression, draft: Draft) -> str | None:
     if listed and all(isinstance(one, Items) for one in found) and all(map(_is_number, listed)):
         return "a list of numbers"
     if _are_physical(node, draft):
-        return "a list of physical devices, which are no names"
+        return "a list of physical devices, which are not names"
     source = _source(node, draft)
     if isinstance(source, cst.ListComp) and _are_physical(source.for_in.iter, draft):
         each = draft.module.code(source.for_in.target)

@@ -27,8 +27,8 @@ def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
             if earlier and later:
                 return Refusal(
                     codes.TWO_COMPILES,
-                    f"the template is compiled apart at {use.place(use.site.frame.module)}, after the parallel model "
-                    "and before its training; as one object, the later compile() wins",
+                    f"the template is compiled separately at {use.place(use.site.frame.module)}, after the parallel "
+                    "model and before its training; as one object, the later compile() wins",
                 )
     return None
 

@@ -95,7 +95,7 @@ def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Ma
     known = [_callbacks(use) for use in uses if use.method in TRAINING]
     used = None if None in known else [one for callbacks in known for one in callbacks or ()]
     watched = _watched(drafts.values(), used)
-    return f"{watched} may look at the model in the midst of an epoch" if watched is not None else None
+    return f"{watched} may read the model in the middle of an epoch" if watched is not None else None
 
 
 def _can_be_model(option: Value) -> bool:
@@ -188,8 +188,8 @@ def remake_optimizers(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -
         surely = all(isinstance(one, Made) and one.kind == "optimizer" for one in options(optimizer))
         draft.edits.append(Replace(given, made if surely else f"{text} if isinstance({text}, str) else {made}"))
         message = (
-            f"the optimizer `{text}` is made outside the scope of the strategy, which Keras 3 refuses: another one of "
-            "the same settings is made in it"
+            f"the optimizer `{text}` is made outside the scope of the strategy, which Keras 3 refuses: another one "
+            "with the same settings is created in it"
         )
         draft.say(codes.COPIED_MODEL, given, message, "rewrite")
 

@@ -82,7 +82,7 @@ def kept(group: Group) -> Kept | Refusal:
             far[site] = apart[site]
         else:
             message = f"a part of its model is made at {site.frame.module.place(site.unit)}"
-            return Refusal(codes.MADE_ELSEWHERE, f"{message}, where the object that wraps it is not at hand")
+            return Refusal(codes.MADE_ELSEWHERE, f"{message}, where the object that wraps it is not available")
     return Kept({method: frozenset(units) for method, units in methods.items()}, far)
 
 

@@ -223,7 +223,7 @@ def template_problem(wrap: Wrap) -> str | None:
         if isinstance(option, Opaque) and not option.sites:
             return f"the model is {option.origin}, whose construction is unknown"
         if option == NOTHING and wrap.template == NOTHING:
-            return "no known code makes the model before it is wrapped here"
+            return "no known code creates the model before it is wrapped here"
         if isinstance(option, Method) and isinstance(option.receiver, Parameter):
             holder = option.receiver.name
             return (

@@ -40,8 +40,8 @@ def trained_by_hand(owner: Owner, drafts: Mapping[Module, Draft]) -> Refusal | N
             if loaded is not None:
                 place = module.place(loaded)
                 message = (
-                    f"the model is handed to a module that is loaded by a computed name ({place}), and nothing in "
-                    "sight trains it: whether it does so by fit() cannot be determined"
+                    f"the model is handed to a module that is loaded by a computed name ({place}), and no code "
+                    "that was found trains it: whether it does so by fit() cannot be determined"
                 )
                 return Refusal(codes.OWN_LOOP, message)
             if not steps:
@@ -52,8 +52,8 @@ def trained_by_hand(owner: Owner, drafts: Mapping[Module, Draft]) -> Refusal | N
                     place = module.place(call, owner.module)
                     return Refusal(
                         codes.OWN_LOOP,
-                        f"a loop of its own trains the model ({place}): what the scope makes is trained by fit(), or "
-                        "by a step that strategy.run() starts on every replica",
+                        f"a custom loop trains the model ({place}): under a strategy train it with fit(), or with a "
+                        "step that strategy.run() starts on every replica",
                     )
     return None
 
@@ -92,7 +92,7 @@ def obeyed_now(wrap: Wrap) -> Refusal | None:
         if cls is not None and cls.lookup("train_step") is not None:
             message = (
                 f"the class {cls.node.name.value} has a train_step() of its own, which the parallel model did not "
-                "run, and which fit() would run now: take it out if it shall not be used, or train under a strategy "
+                "run, and which fit() would run now: remove it if it must not be used, or train under a strategy "
                 "by hand"
             )
             return Refusal(codes.OWN_LOOP, message)

@@ -30,8 +30,8 @@ def say_spread_anew(placement: Placement, drafts: Mapping[Module, Draft]) -> Non
             place = use.place(site.frame.module)
             message = (
                 f"multi_gpu_model did not wrap this model, so fit() at {place} trained it on one GPU; it is built in "
-                "the scope of the strategy now and trained on all of them: the same but for what looks at a whole "
-                "batch, as BatchNormalization does"
+                "the scope of the strategy now and trained on all of them: the same except for layers that look "
+                "at a whole batch, such as BatchNormalization"
             )
             drafts[site.frame.module].say(codes.SPREAD_ANEW, site.unit, message, "warn")
 

@@ -42,7 +42,7 @@ def _unknown(e: Evidence) -> Divergence:
         if first == e.comparison.steps[0]:
             what = (
                 f"the first loss differs ({change}), from the same weights and the same batch: the model or its loss "
-                "computes otherwise; look at activations and masks, at the options of losses (from_logits, "
+                "computes differently; look at activations and masks, at the options of losses (from_logits, "
                 "label_smoothing), at loss_weights, and at the values of class and sample weights"
             )
         else:

@@ -110,7 +110,7 @@ def _judge(lab: Lab, pairs: int) -> Report:
     fixed = [name for name, values in old.items() if limits[name] <= SPREADLESS * max(map(abs, values))]
     if fixed:
         reason = (
-            f"the old script's {fixed[0]} does not depend on the seed, so nothing tells how far it may move; "
+            f"the old script's {fixed[0]} does not depend on the seed, so there is no measure of how far it may move; "
             "compare step by step instead (verify without --as-written)"
         )
         return _report(lab, "INCONCLUSIVE", reason)

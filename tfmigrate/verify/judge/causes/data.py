@@ -100,7 +100,7 @@ def other_batches(e: Evidence) -> Divergence | None:
         return Divergence("batch size", f"batches of {size.new} where {size.old} was asked for{ratio}", *_first_data(e))
     if e.row("batches") is not None:
         epoch, step = _first_data(e)
-        what = "the same batches in another order" if _reordered(e) else f"batches with other content{_by(e)}"
+        what = "the same batches in another order" if _reordered(e) else f"batches with different content{_by(e)}"
         return Divergence("data", f"{what}, first at {where(epoch, step)}{_skipped(e) or _ran_out(e)}", epoch, step)
     samples = e.row("samples per epoch")
     if samples is not None:
@@ -188,14 +188,14 @@ def shuffle(e: Evidence) -> Divergence | None:
         return None
     if row.new == "none":
         return Divergence("shuffle", f"the data is no longer shuffled ({row.old} -> none)")
-    return Divergence("shuffle", f"the data is shuffled otherwise ({row.old} -> {row.new})")
+    return Divergence("shuffle", f"the data is shuffled differently ({row.old} -> {row.new})")
 
 
 def validation(e: Evidence) -> Divergence | None:
     if (row := e.row("validation samples")) is not None:
         return Divergence("validation", f"{row.old} validation samples became {row.new}")
     if e.row("validation data") is not None:
-        return Divergence("validation", "the new script validates on as many rows of other content")
+        return Divergence("validation", "the new script validates on as many rows with different content")
     if (row := e.row("validation loss")) is not None and e.comparison.losses_agree:
         if row.old is not None and row.new is None:
             return Divergence("validation", "the new script no longer validates, though training agrees")
