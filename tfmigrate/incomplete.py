@@ -26,7 +26,7 @@ def held_back(
     """
     results = {file.path: file for file in files}
     changing = {file.path for file in files if file.changed} | beside.keys()
-    pairs = [(one, other) for one in imports for other in imports[one]]
+    pairs = [(import_, other) for import_ in imports for other in imports[import_]]
     pairs += [(one, other) for one in beside for other in beside[one]]
     for group in _connected(changing, pairs):
         missing = sorted(path for path in group if not given(path))

@@ -116,7 +116,7 @@ def add_skips(paths: Sequence[str], settings: Settings, tell: Tell | None = None
         open_ = [one for _, one in plan.result.findings if one.action != "suppressed" and one.code != _UNUSED]
         first = {one.code for one in open_ if one.code.startswith(_WRAPS)} or {one.code for one in open_}
         told = {
-            file.path: replace(file, findings=tuple(one for one in file.findings if one.code in first))
+            file.path: replace(file, findings=tuple(finding for finding in file.findings if finding.code in first))
             for file in plan.result.files
         }
         changed = False
@@ -130,7 +130,7 @@ def add_skips(paths: Sequence[str], settings: Settings, tell: Tell | None = None
 
 def _with_skips(file: FileResult, read: _Read, skips: ModuleType) -> FileResult:
     """A file as it reads with comments for its findings; unchanged where it is a notebook or cannot be read."""
-    found = [one for one in file.findings if one.action != "suppressed" and one.code != _UNUSED]
+    found = [finding for finding in file.findings if finding.action != "suppressed" and finding.code != _UNUSED]
     if file.error or read.notebook or not found:
         return replace(file, after=file.before)
     write_them = skips.with_skips_in_lines if _names_packages(file.path) else skips.with_skips
@@ -330,11 +330,11 @@ def _programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settin
         paths = [*paths, *wider]
         hits = scan.search(paths, _needles(settings), settings.exclude, settings.root).found
     files, links = _with_their_programs(hits, paths, settings)
-    groups = related.components({one.path: _program(one) for one in files}, links)
-    others = {one.path for one in files if not project_files.within(one.real, given)} if wider else set()
+    groups = related.components({file.path: _program(file) for file in files}, links)
+    others = {file.path for file in files if not project_files.within(file.real, given)} if wider else set()
     groups = [group for group in groups if not others.issuperset(group)]
     kept = {path for group in groups for path in group}
-    return _Programs({one.path: one for one in files if one.path in kept}, groups, links, others)
+    return _Programs({file.path: file for file in files if file.path in kept}, groups, links, others)
 
 
 def _with_their_programs(
@@ -342,7 +342,7 @@ def _with_their_programs(
 ) -> tuple[list[scan.Found], list[tuple[str, str]]]:
     """The files with a hit, those that import them and those they import: a model may be built in one file, wrapped
     in another and compiled in a third. And pairs of files that belong together though neither imports the other."""
-    found = {one.path: one for one in hits}
+    found = {hit.path: hit for hit in hits}
 
     def search(needles: Sequence[bytes], named: Callable[[str], bool] = scan.is_source) -> dict[str, bytes]:
         more = scan.search(paths, needles, settings.exclude, settings.root, named).found
@@ -355,7 +355,7 @@ def _with_their_programs(
 
     if not hits:
         return [], []
-    programs = {one.path: _program(one) for one in hits}
+    programs = {hit.path: _program(hit) for hit in hits}
     known = related.with_importers(programs, _needles(settings), search)
     mentioning, links = related.mentions_of_classes(programs, _needles(settings), search)
     return [found[path] for path in related.with_imported({**known, **mentioning}, find)], links
@@ -418,7 +418,7 @@ def _migrated(
 ) -> list[FileResult]:
     tasks = [[(path, read[path].program, settings[path], read[path].numbering) for path in group] for group in groups]
     processes = jobs if len(tasks) >= POOL_PAYS_FROM else 1
-    seconds = min((one.program_timeout for one in settings.values()), default=0)  # All have the same.
+    seconds = min((setting.program_timeout for setting in settings.values()), default=0)  # All have the same.
     done = budget.run(_migrate_group, tasks, _given_up, seconds=seconds, processes=processes, tell=tell)
     return [file for files in done for file in _as_files(files, read, settings)]
 

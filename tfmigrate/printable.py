@@ -48,7 +48,9 @@ def _everywhere(value: Any) -> Any:
     if isinstance(value, str):
         return visible(value, "\n")
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{one.name: _everywhere(getattr(value, one.name)) for one in fields(value) if one.init})
+        return replace(
+            value, **{field.name: _everywhere(getattr(value, field.name)) for field in fields(value) if field.init}
+        )
     if type(value) in (tuple, list):
         return type(value)(map(_everywhere, value))
     if isinstance(value, Mapping):

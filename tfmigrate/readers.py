@@ -41,8 +41,12 @@ def of_renamed_files(
         except source.SourceError:
             continue
         if _READS.search(text.text) and not _WRITES.search(text.text):
-            left = [one.line for one in read_suppressions(text.text) if one.covers(one.line, codes.WEIGHT_FILES)]
-            findings = tuple(one for one in _findings(text.text, renamed) if one.line not in left)
+            left = [
+                suppression.line
+                for suppression in read_suppressions(text.text)
+                if suppression.covers(suppression.line, codes.WEIGHT_FILES)
+            ]
+            findings = tuple(finding for finding in _findings(text.text, renamed) if finding.line not in left)
             if findings:
                 told.append(FileResult(found.path, "unchanged", findings, before=text.text, after=text.text))
     return told

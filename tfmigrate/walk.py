@@ -36,12 +36,12 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 def comments_in(node: cst.CSTNode) -> list[str]:
     """The text of every comment in a node."""
-    return [found.value for found in comments_of(node)]
+    return [comment.value for comment in comments_of(node)]
 
 
 def comments_of(node: cst.CSTNode) -> list[cst.Comment]:
     """Every comment in a node."""
-    return [found for found in _walk(node, True) if isinstance(found, cst.Comment)]
+    return [inner for inner in _walk(node, True) if isinstance(inner, cst.Comment)]
 
 
 _is_node: Callable[[Any], bool] = cache(lambda kind: issubclass(kind, cst.CSTNode))
@@ -70,4 +70,4 @@ def _below(node: cst.CSTNode, layout: bool) -> list[cst.CSTNode]:
 
 def calls_in(node: cst.CSTNode) -> list[cst.Call]:
     """Every call in a tree, outer ones first."""
-    return [found for found in walk(node) if isinstance(found, cst.Call)]
+    return [inner for inner in walk(node) if isinstance(inner, cst.Call)]

@@ -115,19 +115,19 @@ def _item(path: Path, number: int, given: Mapping[str, Any]) -> Item:
 def _words(path: Path, number: int, name: str, value: Any) -> list[str]:
     """An option as it stands on the command line, paths from the file's folder."""
     option = "-m" if name == "module" else f"--{name}"
-    known = {flag: one for one in verify.params if isinstance(one, click.Option) for flag in one.opts}
+    known = {flag: param for param in verify.params if isinstance(param, click.Option) for flag in param.opts}
     if option not in known or name.replace("-", "_") in OF_THE_WHOLE:
         raise UserError(f"{path}: program {number}: verify has no option {name!r} for a single program")
     if known[option].is_flag:
         return [option] if value else []
     words = []
-    for one in value if isinstance(value, list) else [value]:
+    for word in value if isinstance(value, list) else [value]:
         if isinstance(known[option].type, click.Path):
-            one = path.parent / one
+            word = path.parent / word
         elif name == "stub":
-            module, _, file = str(one).partition("=")
-            one = f"{module}={path.parent / file}"
-        words += [option, str(one)]
+            module, _, file = str(word).partition("=")
+            word = f"{module}={path.parent / file}"
+        words += [option, str(word)]
     return words
 
 

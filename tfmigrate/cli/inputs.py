@@ -35,7 +35,7 @@ def _forms(
     found = []
     for value in values:
         name, _, file = value.partition("=")
-        form = next((one for one in known if one == name), None)
+        form = next((known_form for known_form in known if known_form == name), None)
         if form is None or not file:
             raise click.BadParameter(f"{value!r} is not FORMAT=FILE with one of the formats {', '.join(known)}")
         found.append((form, Path(file)))
@@ -177,7 +177,7 @@ def _settings(
             from tfmigrate import rules  # Late: most runs name no code.
 
             known = rules.by_code()
-            if not any(one.startswith(code) for one in known):
+            if not any(other.startswith(code) for other in known):
                 raise settings.SettingsError(f"{option}: there is no code {code!r}; {_meant(code, known)}")
     return chosen
 
@@ -187,7 +187,7 @@ def _meant(code: str, known: Mapping[str, Rule]) -> str:
     named = next((one for one, rule in known.items() if rule.name == code), None)
     if named:
         return f"the code of {code} is {named}"
-    group = [one for one in known if one.startswith(code.upper()[:4])]
+    group = [code_ for code_ in known if code_.startswith(code.upper()[:4])]
     near = suggestion(code.upper(), group)
     return near.removeprefix("; ") or "`tfmigrate explain` lists them"
 

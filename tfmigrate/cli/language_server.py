@@ -42,7 +42,11 @@ class _Checked:
         """What is found in a document on the lines of a range."""
         file = next(iter(self.programs.get(uri, ())), None)
         found = file.findings if file else ()
-        return [one for one in found if place.start.line <= one.line - 1 <= place.end.line and not _is_quiet(one)]
+        return [
+            finding
+            for finding in found
+            if place.start.line <= finding.line - 1 <= place.end.line and not _is_quiet(finding)
+        ]
 
 
 def build() -> LanguageServer:
@@ -70,7 +74,7 @@ def build() -> LanguageServer:
         uri, place = parameters.text_document.uri, parameters.position
         found = checked.findings(uri, types.Range(place, place))
         known = rules.by_code()
-        pages = [known[code].text for code in dict.fromkeys(one.code for one in found) if code in known]
+        pages = [known[code].text for code in dict.fromkeys(finding.code for finding in found) if code in known]
         if not pages:
             return None
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(pages)))
@@ -103,7 +107,9 @@ def _check(server: LanguageServer, checked: _Checked, uri: str) -> None:
     if program[0].error:
         message = f"{NAME}: {path}: {program[0].error}"
         server.window_log_message(types.LogMessageParams(types.MessageType.Warning, message))
-    _publish(server, uri, [_diagnostic(program[0], one) for one in program[0].findings if not _is_quiet(one)])
+    _publish(
+        server, uri, [_diagnostic(program[0], finding) for finding in program[0].findings if not _is_quiet(finding)]
+    )
 
 
 def _settings(path: str) -> Settings:
@@ -150,7 +156,7 @@ def _actions(
 ) -> Iterator[types.CodeAction]:
     """The migration of the file's program, and a comment that leaves the line alone."""
     changed = [file for file in program if file.changed]
-    asks_for_all = context.only is not None and any(FIX_ALL.startswith(str(one)) for one in context.only)
+    asks_for_all = context.only is not None and any(FIX_ALL.startswith(str(kind)) for kind in context.only)
     if program[0].changed and (found or asks_for_all):
         title = _title(program[0], changed)
         edit = _edit(changed)

@@ -149,9 +149,9 @@ def _as_script(one: Program, folder: Path) -> Program:
 def stubs(given: tuple[str, ...]) -> Mapping[str, Path]:
     """`("cv2=fake_cv2.py",)` as a mapping; raises UserError."""
     found = {}
-    for one in given:
-        module, sign, file = one.partition("=")
+    for pair in given:
+        module, sign, file = pair.partition("=")
         if not sign or not file or not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", module):
-            raise UserError(f"--stub {one!r} is not MODULE=FILE")
+            raise UserError(f"--stub {pair!r} is not MODULE=FILE")
         found[module] = Path(file)
     return found

@@ -143,9 +143,9 @@ class _Editor(cst.CSTTransformer):
         for part in nodes_of(code):
             if part not in self._new_parts:
                 self._new_parts[part] = part.visit(self) if part in self._touched else self._apart(part)  # type: ignore[assignment]
-        for one in code if not isinstance(code, str) else ():
-            if isinstance(one, Changed):
-                self._new_parts[one] = self._apart(one)
+        for piece in code if not isinstance(code, str) else ():
+            if isinstance(piece, Changed):
+                self._new_parts[piece] = self._apart(piece)
         return self._new_parts
 
     def _apart(self, part: cst.BaseExpression | Changed) -> cst.BaseExpression:
@@ -674,7 +674,7 @@ def _plain(alias: cst.ImportAlias) -> cst.ImportAlias:
 
 def _statements(suite: cst.BaseSuite) -> list[cst.BaseStatement]:
     """The statements of an indented block; none of a suite on one line."""
-    return [one for one in suite.body if isinstance(one, cst.BaseStatement)]
+    return [statement for statement in suite.body if isinstance(statement, cst.BaseStatement)]
 
 
 def _lines_above(statement: cst.BaseStatement) -> Sequence[cst.EmptyLine]:

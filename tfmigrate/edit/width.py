@@ -125,7 +125,7 @@ class _Fitting:
             return None  # A comment makes it wide.
         pairs = _pairs(tokens)
         inside = [pair for pair in pairs if pair.opening in here and pair.closing in here]
-        outer = [one for one in inside if not any(two.opening < one.opening < two.closing for two in inside)]
+        outer = [inner for inner in inside if not any(two.opening < inner.opening < two.closing for two in inside)]
         return (
             self._filled(line, tokens, code, pairs)
             or self._opened(line, tokens, outer)
@@ -153,7 +153,11 @@ class _Fitting:
         found = [pair for pair in outer if pair.opening + 1 < pair.closing]
         calls = [pair for pair in found if not _is_subscript(tokens, pair)]
         fitting = [pair for pair in calls if self._leaves_fitting(line, indent, tokens, pair)]
-        full = [one for one in fitting if tokens[one.closing].start[1] - tokens[one.opening].end[1] > _LITTLE]
+        full = [
+            brackets
+            for brackets in fitting
+            if tokens[brackets.closing].start[1] - tokens[brackets.opening].end[1] > _LITTLE
+        ]
         pair = next(reversed(full or fitting or calls), None)
         if pair is None:
             return None

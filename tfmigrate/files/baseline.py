@@ -46,7 +46,7 @@ class Remaining:
 
 def entries(baseline: Path, result: Result) -> list[Entry]:
     """All findings that count, as entries; suppressed ones are known without a baseline."""
-    return [_entry(baseline, *one) for one in result.findings if one[1].action != "suppressed"]
+    return [_entry(baseline, *finding) for finding in result.findings if finding[1].action != "suppressed"]
 
 
 def remaining(baseline: Path, result: Result, paths: Sequence[str]) -> Remaining:
@@ -100,7 +100,9 @@ def read(baseline: Path) -> Counter[Entry]:
             raise BaselineError(
                 f"{baseline}: version {document['version']!r} is not {VERSION}; write it again with --write-baseline"
             )
-        return Counter({Entry(one["path"], one["code"], one["source"]): one["count"] for one in document["findings"]})
+        return Counter(
+            {Entry(entry["path"], entry["code"], entry["source"]): entry["count"] for entry in document["findings"]}
+        )
     except (KeyError, TypeError):
         raise BaselineError(f"{baseline}: is not a baseline; write it again with --write-baseline") from None
 

@@ -39,8 +39,8 @@ def written_for(folder: Path, pinned: Callable[[Path], Mapping[str, str]] = pinn
     Looks in the folder and those above it, up to the repository's root (without one, in the folder only), and takes
     the nearest that pins either. Who asks for many folders hands in a `pinned` that remembers.
     """
-    for one in folders_up(Path(os.path.realpath(folder))):
-        found = pinned(one)
+    for parent in folders_up(Path(os.path.realpath(folder))):
+        found = pinned(parent)
         if found:
             return ", ".join(f"{package}=={version}" for package, version in sorted(found.items()))
     return None
@@ -48,8 +48,8 @@ def written_for(folder: Path, pinned: Callable[[Path], Mapping[str, str]] = pinn
 
 def unreadable(folder: Path) -> Iterator[tuple[Path, str]]:
     """The files that would say which versions hold in `folder`, but cannot be read, each with the reason."""
-    for one in folders_up(Path(os.path.realpath(folder))):
-        for path in _files(one):
+    for parent in folders_up(Path(os.path.realpath(folder))):
+        for path in _files(parent):
             reason = None if os.path.isdir(path) else regular.lacking(path)  # `Dockerfile*` may well be a folder's name
             if reason is not None:
                 yield path, reason

@@ -20,10 +20,10 @@ def nearest(folder: str, listed: Callable[[Path], Sequence[Path]]) -> tuple[str,
 
     Paths are relative to the current folder where `folder` is.
     """
-    for one in folders_up(Path(os.path.realpath(folder))):
-        found = [_found(file, os.path.isabs(folder)) for file in listed(one)]
+    for parent in folders_up(Path(os.path.realpath(folder))):
+        found = [_found(file, os.path.isabs(folder)) for file in listed(parent)]
         if found:
-            return str(one), found
+            return str(parent), found
     return str(Path(os.path.realpath(folder))), []
 
 

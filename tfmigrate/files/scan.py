@@ -228,12 +228,12 @@ class _Search:
         named = {_place(path) for path in paths if not os.path.isdir(path)}
         found: dict[str, Found] = {}
         # Each file is handled once, under the first name it was found by; a link to it comes last.
-        for one in sorted(self.found, key=lambda one: _place(one.path) != one.real):
-            if one.real not in named and not any(one.real.startswith(folder) for folder in folders):
-                tell = self.error if _place(one.path) in named else self.skip
-                tell(one.path, f"is a link to {one.real}, outside the given paths; name that file itself")
+        for hit in sorted(self.found, key=lambda one: _place(one.path) != one.real):
+            if hit.real not in named and not any(hit.real.startswith(folder) for folder in folders):
+                tell = self.error if _place(hit.path) in named else self.skip
+                tell(hit.path, f"is a link to {hit.real}, outside the given paths; name that file itself")
             else:
-                found.setdefault(one.real, one)
+                found.setdefault(hit.real, hit)
         ordered = sorted(found.values(), key=lambda one: one.path)
         failed = sorted((self.skipped | self.errors).values(), key=lambda error: error.path)
         return Scan(tuple(ordered), tuple(failed), tuple(path for path, _ in self.looked_at))

@@ -126,7 +126,7 @@ class _Going:
         lines: Sequence[cst.EmptyLine] = getattr(unit, "leading_lines", ())
         blank = max((number for number, line in enumerate(lines, 1) if line.comment is None), default=0)
         found = [line.comment for line in lines[blank:] if line.comment is not None]
-        return [] if any(_STAYS.match(one.value) or _is_code(one) for one in found) else found
+        return [] if any(_STAYS.match(comment.value) or _is_code(comment) for comment in found) else found
 
 
 def _own(unit: cst.CSTNode) -> list[cst.Comment]:

@@ -157,7 +157,7 @@ def _codes_of(edit: Edit) -> Iterator[str | Code]:
     elif isinstance(edit, Branch):
         yield edit.test
     elif isinstance(edit, Arguments):
-        yield from ((one.value, *one.code) for one in edit.arguments)
+        yield from ((argument.value, *argument.code) for argument in edit.arguments)
 
 
 def _carried_off(edit: Edit, carried: Set[cst.CSTNode]) -> set[cst.Name]:
@@ -179,10 +179,12 @@ def _taken_out(edit: Edit) -> set[cst.Name]:
         gone = {name for argument in edit.call.args for name in _names_in(argument.value)}
         if edit.function is not None:
             gone.update(_names_in(edit.call.func))
-        kept = (part for one in edit.arguments for part in nodes_of((one.value, *one.code)))
+        kept = (
+            part for kept_argument in edit.arguments for part in nodes_of((kept_argument.value, *kept_argument.code))
+        )
         return gone.difference(*map(_names_in, kept))
     return set()
 
 
 def _names_in(node: cst.CSTNode) -> list[cst.Name]:
-    return [found for found in walk(node) if isinstance(found, cst.Name)]
+    return [inner for inner in walk(node) if isinstance(inner, cst.Name)]

@@ -70,9 +70,9 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
 
         estimators = plan_estimators(facts, drafts)
     rules = tuple(rules)
-    raised = {call: unit for one in placements for call, unit in one.raised.sessions}
+    raised = {call: unit for placed in placements for call, unit in placed.raised.sessions}
     told = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts), raised)
-    for module, edit in reversed([one for placement in placements for one in placement.raised.edits]):
+    for module, edit in reversed([raised_edit for placement in placements for raised_edit in placement.raised.edits]):
         drafts[module].edits.append(edit)
     plan_strategy_methods(drafts, rules)
     making = {placement.owner.module for placement in placements if placement.over_workers}
@@ -208,11 +208,11 @@ def _migrate(
     wraps = [wrap for left in remains.values() for wrap in left.wraps]
     if wraps:
         write_templates_in_callbacks(facts, drafts, refused)
-    copied = [wrap for one in placements for group in one.owner.groups if group.copied for wrap in group.wraps]
+    copied = [wrap for placed in placements for group in placed.owner.groups if group.copied for wrap in group.wraps]
     copy_models(copied, facts, drafts)
-    remake_optimizers([group for one in placements for group in one.owner.groups if group.copied], drafts)
+    remake_optimizers([group for placed in placements for group in placed.owner.groups if group.copied], drafts)
     staying = {wrap.wrapper_class for wrap in facts.wraps if wrap.call in refused}
-    wrapper_classes = dict.fromkeys(one.wrapper_class for one in (*wraps, *copied) if one.wrapper_class is not None)
+    wrapper_classes = dict.fromkeys(gone.wrapper_class for gone in (*wraps, *copied) if gone.wrapper_class is not None)
     _drop_wrapper_classes([wrapper_class for wrapper_class in wrapper_classes if wrapper_class not in staying], drafts)
     drop_own_copies(wraps, facts, drafts)
     saving: set[Module] = set()
@@ -333,7 +333,9 @@ def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> fr
         return frozenset()
     groups = (group for placement in placements for group in placement.owner.groups)
     others = frozenset(facts.models).difference(*(group.models for group in groups))
-    return frozenset(one for one in others if not any(placement.stands_round(one.sites) for placement in placements))
+    return frozenset(
+        other for other in others if not any(placement.stands_round(other.sites) for placement in placements)
+    )
 
 
 def _plan_interfaces(

@@ -41,10 +41,18 @@ def begin(draft: Draft, *, makes: bool, saves: bool) -> None:
         lines.append(f"os.environ.setdefault({quote}TF_USE_LEGACY_KERAS{quote}, {quote}1{quote})")
     body = draft.module.tree.body
     place = next(unit for unit in body if not _stands_first(unit))
-    plain = [one for one in map(only_statement, body) if isinstance(one, cst.Import) and len(one.names) == 1]
-    again = [one for one in plain if one.names[0].asname is None and dotted(one.names[0].name) in needed]
+    plain = [
+        statement
+        for statement in map(only_statement, body)
+        if isinstance(statement, cst.Import) and len(statement.names) == 1
+    ]
+    again = [
+        statement
+        for statement in plain
+        if statement.names[0].asname is None and dotted(statement.names[0].name) in needed
+    ]
     draft.edits.append(Insert(place, "\n".join(lines), rank=Rank.WORKERS))
-    draft.edits.extend(ImportNames(one) for one in again)
+    draft.edits.extend(ImportNames(statement) for statement in again)
     if makes:
         draft.say(codes.SEVERAL_WORKERS, place, KERAS_2, "rewrite")
 
@@ -93,7 +101,7 @@ def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft], migra
     """A program that is on one machine's strategy, from now on or already, goes over to that of several."""
     made = {strategy.node: strategy for strategy in facts.strategies if strategy.name == "MirroredStrategy"}
     wanted = [one for one in made.values() if drafts[one.site.frame.module].settings.over_workers]
-    ours = {one.strategy.node: one for one in migrated}
+    ours = {estimator.strategy.node: estimator for estimator in migrated}
     for strategy in wanted:
         draft = drafts[strategy.site.frame.module]
         if len(made) > 1:
@@ -113,7 +121,9 @@ def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft], migra
                 "rewrite",
             )
             draft.edits[:] = [edit for edit in draft.edits if edit not in moved.instead_of] + list(moved.edits)
-            _what_belongs_to_it(facts, drafts, draft, [use for one in ours.values() for use in one.trainings])
+            _what_belongs_to_it(
+                facts, drafts, draft, [use for estimator in ours.values() for use in estimator.trainings]
+            )
 
 
 def _of_run_configs(facts: ProgramFacts) -> Iterator[cst.Call]:

@@ -39,13 +39,13 @@ class Written:
     def of(cls, *parts: str | Written | cst.BaseExpression) -> Written:
         """Text, and expressions of the program and written ones, one behind the other."""
         whole = [cls.at(part) if isinstance(part, cst.BaseExpression) else part for part in parts]
-        code = (one for part in whole for one in ((part,) if isinstance(part, str) else part.code))
+        code = (piece for part in whole for piece in ((part,) if isinstance(part, str) else part.code))
         return cls("".join(part if isinstance(part, str) else part.text for part in whole), tuple(code))
 
     @classmethod
     def joined(cls, parts: Iterable[str | Written], between: str) -> Written:
         """Pieces with the same text between them."""
-        found = [one for part in parts for one in (between, part)]
+        found = [piece for part in parts for piece in (between, part)]
         return cls.of(*found[1:])
 
     @classmethod
@@ -142,8 +142,8 @@ def _nodes(code: Code) -> Iterator[cst.BaseExpression]:
         if isinstance(part, Changed):
             new = dict(part.parts)
             yield from _without(part.node, new.keys())
-            for one in new.values():
-                yield from _nodes(one.code)
+            for replacement in new.values():
+                yield from _nodes(replacement.code)
         elif not isinstance(part, str):
             yield part
 

@@ -90,7 +90,7 @@ def _walk_default(walker: Walker, unit: cst.If, guard: Guard, name: str) -> bool
     outer = state.guards
     found = options(state.lookup(name) or Literal(None))
     something = [option for option in found if option != Literal(None)]
-    may_be_none = len(something) < len(found) or not all(isinstance(one, Literal | Visible) for one in something)
+    may_be_none = len(something) < len(found) or not all(isinstance(option, Literal | Visible) for option in something)
     paths = _Paths(state)
 
     paths.part()

@@ -93,7 +93,9 @@ def _note(state: State, callee: Value, arguments: Arguments, node: cst.Call) -> 
         use = Use(methods[0].name, node, state.site, receiver, arguments, toggled)
         state.facts.uses.append(use)
         state.program_facts.uses.append(use)
-        if use.method in TRAINING | {"compile"} or any(isinstance(one, Parallel) for one in options(receiver)):
+        if use.method in TRAINING | {"compile"} or any(
+            isinstance(possible, Parallel) for possible in options(receiver)
+        ):
             state.effects += 1
 
 
@@ -130,7 +132,7 @@ def _is_copy(state: State, function: FunctionValue) -> bool:
 def _apply_partial(walker: Walker, partial: Partial, arguments: Arguments, node: cst.Call) -> Value:
     """A function is called with what it was given before, and with these arguments: the call shows no more of them."""
     later = {keyword for keyword, _ in arguments if keyword is not None}
-    given = (*(one for one in partial.arguments if one[0] not in later), *arguments)
+    given = (*(argument for argument in partial.arguments if argument[0] not in later), *arguments)
     found: list[Value] = []
     for callee in in_order(partial.callee):
         wraps = isinstance(callee, FunctionValue) and callee.owner is None and _is_copy(walker.state, callee)

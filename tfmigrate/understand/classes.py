@@ -124,18 +124,18 @@ def _makers_first(methods: Sequence[FunctionValue]) -> Iterator[FunctionValue]:
     called = {method: [names[name] for name in method.attributes if name in names] for method in methods}
     made = _with_those_of(called, {method: set(method.attributes_set) for method in methods})
     begun = _with_those_of(called, {method: set(method.attributes_made) for method in methods})
-    needing = _needs(made, {one: one.attributes for one in methods})
-    reading = _needs(begun, {one: one.attributes_read_first - begun[one] for one in methods})
-    waiting = _needs(made, {one: one.attributes - made[one] for one in methods})
+    needing = _needs(made, {each: each.attributes for each in methods})
+    reading = _needs(begun, {method: method.attributes_read_first - begun[method] for method in methods})
+    waiting = _needs(made, {method: method.attributes - made[method] for method in methods})
     left = dict.fromkeys(sorted(methods, key=lambda one: name_of(one) != "__init__"))
     while left:
         first = next(iter(left))
-        free = next((one for one in left if needing[one].isdisjoint(left)), None)
+        free = next((method for method in left if needing[method].isdisjoint(left)), None)
         if free is None:
-            ready = [one for one in left if reading[one].isdisjoint(left)]
-            inner = {helper for one in ready for helper in called[one] if helper is not one}
-            free = next((one for one in ready if one not in inner), None)
-        free = free or next((one for one in left if waiting[one].isdisjoint(left)), first)
+            ready = [method for method in left if reading[method].isdisjoint(left)]
+            inner = {helper for method in ready for helper in called[method] if helper is not method}
+            free = next((method for method in ready if method not in inner), None)
+        free = free or next((method for method in left if waiting[method].isdisjoint(left)), first)
         chosen = first if name_of(first) == "__init__" else free
         del left[chosen]
         yield chosen
@@ -149,10 +149,10 @@ def _with_those_of(called: Mapping[FunctionValue, Sequence[FunctionValue]], own:
     found = {method: set(attributes) for method, attributes in own.items()}
     grown = True
     while grown:
-        sizes = [len(one) for one in found.values()]
+        sizes = [len(attributes) for attributes in found.values()]
         for method, inner in called.items():
-            found[method].update(*(found[one] for one in inner))
-        grown = sizes != [len(one) for one in found.values()]
+            found[method].update(*(found[helper] for helper in inner))
+        grown = sizes != [len(attributes) for attributes in found.values()]
     return found
 
 

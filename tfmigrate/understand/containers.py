@@ -97,7 +97,7 @@ def sliced(walker: Walker, node: cst.Subscript, value: Value) -> Value | None:
     if not all(isinstance(option, Items) for option in found):
         return None
     _evaluate_slice(walker, node.slice[0].slice)
-    return join(*(Items(one.values, one.kind, counted=False) for one in found if isinstance(one, Items)))
+    return join(*(Items(option.values, option.kind, counted=False) for option in found if isinstance(option, Items)))
 
 
 def index_of(walker: Walker, node: cst.Subscript) -> Value | None:

@@ -109,7 +109,7 @@ class Use:
     @property
     def is_of_model(self) -> bool:
         """Whether it is surely called on a model: a parallel one is, whatever it wraps and wherever that was built."""
-        return bool(self.models) or any(isinstance(one, Parallel) for one in options(self.receiver))
+        return bool(self.models) or any(isinstance(option, Parallel) for option in options(self.receiver))
 
     @property
     def line(self) -> int:

@@ -85,12 +85,12 @@ def grow(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) ->
     """append(), insert() and extend(): what it is called on stands for a longer list from here, or for any of several,
     where it may have been any of several."""
     methods = [option for option in in_order(callee) if isinstance(option, Method) and option.function is None]
-    lists = [one.receiver for one in methods if isinstance(one.receiver, Items) and one.name in _GROWING]
+    lists = [method.receiver for method in methods if isinstance(method.receiver, Items) and method.name in _GROWING]
     if not lists or not arguments or not isinstance(node.func, cst.Attribute):
         return
     added = arguments[-1][1]
     more = (added,) if node.func.attr.value != "extend" else added.values if isinstance(added, Items) else ()
-    grown = (one.receiver.grown(more) if isinstance(one.receiver, Items) else one.receiver for one in methods)
+    grown = (other.receiver.grown(more) if isinstance(other.receiver, Items) else other.receiver for other in methods)
     assign(walker, node.func.value, join(*grown))
 
 

@@ -32,14 +32,14 @@ def calculated(left: Value, right: Value, node: cst.CSTNode) -> Opaque | None:
     if is_keras(left) or is_keras(right):
         return None
     sites = frozenset().union(
-        *(one.sites for side in (left, right) for one in options(side) if isinstance(one, Opaque))
+        *(possible.sites for side in (left, right) for possible in options(side) if isinstance(possible, Opaque))
     )
     if isinstance(node, cst.BinaryOperation | cst.AugAssign) and isinstance(
         node.operator, cst.Divide | cst.DivideAssign
     ):
         return Opaque(_QUOTIENT, sites, node)
     for side in (left, right):
-        found = [one for one in options(side) if isinstance(one, Opaque) and is_no_integer(one)]
+        found = [option for option in options(side) if isinstance(option, Opaque) and is_no_integer(option)]
         if found:
             return replace(min(found, key=lambda one: one.origin), sites=sites, node=node)
     return None

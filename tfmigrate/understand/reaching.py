@@ -137,7 +137,7 @@ def passed(name: str, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
 
 
 def _is_static(function: cst.FunctionDef) -> bool:
-    kinds = (one.decorator for one in function.decorators)
+    kinds = (decorator.decorator for decorator in function.decorators)
     return any(isinstance(kind, cst.Name) and kind.value == "staticmethod" for kind in kinds)
 
 

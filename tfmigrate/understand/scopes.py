@@ -162,7 +162,7 @@ class _Reader:
         self._all(param.default for param in _each(node.params) if param.default is not None)
         with self._with_type_parameters(node.type_parameters):
             annotations = [param.annotation for param in _each(node.params)]
-            self._all(one for one in (*annotations, node.returns) if one is not None)
+            self._all(annotation for annotation in (*annotations, node.returns) if annotation is not None)
             with self._inside(node):
                 self._bind_parameters(node.params)
                 self.read(node.body)
@@ -275,7 +275,9 @@ class Scopes:
 
     def bindings(self, name: str) -> list[Occurrence]:
         """Every place of the module that binds a variable of that name, whichever it is."""
-        return [one for scope in self._mentioning.get(name, ()) for one in scope.mentions[name] if one.binds]
+        return [
+            mention for scope in self._mentioning.get(name, ()) for mention in scope.mentions[name] if mention.binds
+        ]
 
     def declared_elsewhere(self, name: str) -> bool:
         """Whether a scope declares a name global or nonlocal."""

@@ -60,7 +60,9 @@ def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTN
         return fresh[old]
 
     def built_on(old: frozenset[ModelObject]) -> frozenset[ModelObject]:
-        return models.union(model(one) for one in old if one in summary.made or one not in summary.given)
+        return models.union(
+            model(old_model) for old_model in old if old_model in summary.made or old_model not in summary.given
+        )
 
     def is_renewed(sites: Sites) -> bool:
         """Whether something was made by the call or given to it; an attribute, say, was there before."""

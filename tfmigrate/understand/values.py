@@ -200,10 +200,10 @@ def _in_order_of_evaluation(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, bo
     if isinstance(node, cst.Assign | cst.AnnAssign):
         if node.value is not None:
             yield from _in_order_of_evaluation(node.value)
-        for target in [one.target for one in node.targets] if isinstance(node, cst.Assign) else [node.target]:
-            for one in [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]:
-                yield one, True
-                yield from _in_order_of_evaluation(one)
+        for target in [assigned.target for assigned in node.targets] if isinstance(node, cst.Assign) else [node.target]:
+            for part in [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]:
+                yield part, True
+                yield from _in_order_of_evaluation(part)
     else:
         yield node, False
         for child in children(node):
@@ -496,7 +496,7 @@ def _rank(value: Value) -> tuple[str, ...]:
 
 def _place(site: Site | None) -> tuple[str, ...]:
     """The place itself and those of the calls that lead to it."""
-    places = ((one.frame.module, one.unit) for one in site.chain()) if site is not None else ()
+    places = ((outer.frame.module, outer.unit) for outer in site.chain()) if site is not None else ()
     return tuple(text for module, unit in places for text in (module.path, f"{module.order.get(unit, 0):09}"))
 
 
@@ -542,7 +542,7 @@ def _is_data(value: Value) -> bool:
 
 def _together(collections: Sequence[Items | Mapping]) -> tuple[Value, ...]:
     """What may stand in any of several lists or dicts, as one value; nothing where all are empty."""
-    values = [value for one in collections for value in one.values]
+    values = [value for collection in collections for value in collection.values]
     return (join(*values),) if values else ()
 
 

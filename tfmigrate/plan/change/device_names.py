@@ -21,7 +21,7 @@ def gpus_of(ids: Written, quote: str) -> Written:
     """The GPUs of these ids; what makes a list of them is left out where it is only gone through."""
     listed = ids.tree
     if isinstance(listed, cst.List | cst.Tuple) and len(listed.elements) <= _LISTED:
-        numbers = [one.value.value for one in listed.elements if isinstance(one.value, cst.Integer)]
+        numbers = [element.value.value for element in listed.elements if isinstance(element.value, cst.Integer)]
         if len(numbers) == len(listed.elements):
             return Written.of(f"[{', '.join(f'{quote}/gpu:{i}{quote}' for i in numbers)}]")
     call = ids.tree

@@ -171,9 +171,9 @@ class Carrier:
         module = way.target.module
         loops = {owner for owner in module.ancestors(way.before) if isinstance(owner, cst.For | cst.While)}
         return not any(
-            module.order[one.unit] < module.order[way.before] or loops & set(module.ancestors(one.unit))
-            for one in reaching(name, parameter.scope, self.scopes[module])
-            if one is not parameter
+            module.order[reached.unit] < module.order[way.before] or loops & set(module.ancestors(reached.unit))
+            for reached in reaching(name, parameter.scope, self.scopes[module])
+            if reached is not parameter
         )
 
     def _is_settled(self, binding: Occurrence, source: Site, target: Frame, before: cst.CSTNode) -> bool:
@@ -200,7 +200,7 @@ class Carrier:
                 raise _Unavailable
             if binding.unit is not function and loops & set(module.ancestors(binding.unit)):
                 raise _Unavailable
-        return sorted((one for one in bindings if when(one) < module.order[source.unit]), key=when)
+        return sorted((earlier for earlier in bindings if when(earlier) < module.order[source.unit]), key=when)
 
     def _precedes(self, binding: Occurrence, before: cst.CSTNode, module: Module) -> bool:
         """Whether a binding is done with before `before` begins."""
@@ -322,7 +322,7 @@ class Carrier:
     @staticmethod
     def _at(unit: cst.CSTNode, body: cst.Module | cst.BaseSuite, module: Module) -> cst.CSTNode:
         """The unit of `body` that holds `unit`."""
-        return next(one for one in (unit, *module.ancestors(unit)) if module.places[one].block is body)
+        return next(outer for outer in (unit, *module.ancestors(unit)) if module.places[outer].block is body)
 
 
 class _Unavailable(Exception):
@@ -567,7 +567,7 @@ def _assigns(unit: cst.CSTNode, text: str, module: Module) -> bool:
     """Whether a unit assigns to an attribute whose code ends in `text`, alone or with others: `self.a, self.b = c`."""
     return any(
         isinstance(part, cst.AssignTarget | cst.AugAssign | cst.AnnAssign)
-        and any(isinstance(one, cst.Attribute) and module.code(one).endswith(text) for one in walk(part.target))
+        and any(isinstance(node, cst.Attribute) and module.code(node).endswith(text) for node in walk(part.target))
         for part in walk(unit)
     )
 

@@ -170,7 +170,7 @@ def _text_of(node: cst.BaseExpression) -> str | None:
         value = node.evaluated_value
         return value if isinstance(value, str) else None
     if isinstance(node, cst.FormattedString) and node.parts and isinstance(node.parts[-1], cst.FormattedStringText):
-        texts = (one.value if isinstance(one, cst.FormattedStringText) else "{}" for one in node.parts)
+        texts = (part.value if isinstance(part, cst.FormattedStringText) else "{}" for part in node.parts)
         return "".join(texts).replace("{{", "{").replace("}}", "}")
     return None
 

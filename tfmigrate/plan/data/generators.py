@@ -146,7 +146,7 @@ class _Body:
         if last in _VARYING and "maxlen" not in keywords(call):
             yield "its batches may differ in size"
         elif name:
-            keeps = any(name == one or name.startswith(one + ".") for one in _KEEPS)
+            keeps = any(name == keeper or name.startswith(keeper + ".") for keeper in _KEEPS)
             if not (name in _SEEDED and call.args) and (keeps or name.split(".")[0] not in KNOWN):
                 yield f"{name}() may keep a position or draw random numbers"
         elif functions:
@@ -192,9 +192,12 @@ def _bound(function: cst.FunctionDef, name: str) -> Iterator[cst.BaseExpression 
             for target in part.targets:
                 if isinstance(target.target, cst.Name) and target.target.value == name:
                     yield part.value
-                elif any(isinstance(one, cst.Name) and one.value == name for one in _names(target.target)):
+                elif any(
+                    isinstance(target_name, cst.Name) and target_name.value == name
+                    for target_name in _names(target.target)
+                ):
                     yield None if not isinstance(part.value, cst.Call) else part.value
-        elif isinstance(part, cst.For) and any(one.value == name for one in _names(part.target)):
+        elif isinstance(part, cst.For) and any(bound.value == name for bound in _names(part.target)):
             yield None
 
 

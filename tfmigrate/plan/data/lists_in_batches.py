@@ -46,7 +46,10 @@ def _length(node: cst.BaseExpression, facts: Facts) -> int:
         parts = [element.value for element in node.elements]
         return 0 if any(isinstance(part, cst.BaseNumber | cst.UnaryOperation) for part in parts) else len(parts)
     known = facts.options(node) if isinstance(node, cst.Name | cst.Attribute) else frozenset()
-    lengths = {len(one.values) if isinstance(one, Items) and one.counted and one.kind == "list" else 0 for one in known}
+    lengths = {
+        len(option.values) if isinstance(option, Items) and option.counted and option.kind == "list" else 0
+        for option in known
+    }
     return lengths.pop() if len(lengths) == 1 else 0
 
 
@@ -70,5 +73,8 @@ def _as_tuple(node: cst.BaseExpression, facts: Facts, bare: bool) -> Replace:
     if len(node.elements) == 1:
         only = node.elements[0]
         return Replace(node, ("tuple(", only.value, ")") if isinstance(only, cst.StarredElement) else (only.value,))
-    parts = listed(("*", one.value) if isinstance(one, cst.StarredElement) else (one.value,) for one in node.elements)
+    parts = listed(
+        ("*", element.value) if isinstance(element, cst.StarredElement) else (element.value,)
+        for element in node.elements
+    )
     return Replace(node, parts if bare else ("(", *parts, ")"))

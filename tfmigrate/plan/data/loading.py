@@ -91,7 +91,7 @@ def _surely_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
 def _may_be_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
     """Whether what the data is cannot be told, or it is a Sequence on some path."""
     found = facts.options(node)
-    return not found or any(is_sequence(one) or isinstance(one, Opaque | Parameter | Symbol) for one in found)
+    return not found or any(is_sequence(option) or isinstance(option, Opaque | Parameter | Symbol) for option in found)
 
 
 def _set(
@@ -118,7 +118,9 @@ def _set(
     if all(isinstance(node, cst.Call) for node in sequences):
         asked = {name: value for name, value in asked.items() if value != LOADING[name]}  # It has those already.
     indent = facts.module.indent_at(use.site.unit) if looped else ""
-    settings: list[Code] = [(f"{indent}{one}.{name} = ", value) for one in set_on for name, value in asked.items()]
+    settings: list[Code] = [
+        (f"{indent}{receiver}.{name} = ", value) for receiver in set_on for name, value in asked.items()
+    ]
     setting = joined(settings, "\n")
     if looped:
         setting = (f"for {set_on[0]} in ({', '.join(held)}):\n", *setting)

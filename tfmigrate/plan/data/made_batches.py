@@ -40,8 +40,8 @@ def batches_made(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Batc
         if use.method in _PREDICT:
             value = use.argument(0, "generator" if use.method.endswith("_generator") else "x")
             predicted.update(_with_helpers(_makers([value] if value is not None else []), modules))
-        for given in data_of(use):
-            for maker in _with_helpers(_makers(given.values), modules):
+        for data in data_of(use):
+            for maker in _with_helpers(_makers(data.values), modules):
                 models.setdefault(maker, set()).update(use.models)
     for function in [node for node in facts.module.nodes if isinstance(node, cst.FunctionDef) and node in models]:
         for node, yielded in _given(function.body):
@@ -89,7 +89,7 @@ def _with_helpers(makers: Iterable[cst.FunctionDef], modules: Mapping[Module, Fa
             continue
         for node, yielded in _given(maker.body):
             for call in _calls(node, maker) if not yielded else ():
-                pending += [one for one in _called(call, facts) if not contains_yield(one)]
+                pending += [function for function in _called(call, facts) if not contains_yield(function)]
 
 
 def _calls(node: cst.BaseExpression, function: cst.FunctionDef) -> Iterator[cst.Call]:
@@ -116,8 +116,8 @@ def _same_names(one: list[cst.BaseExpression], other: list[cst.BaseExpression]) 
 
 
 def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:
-    for one in facts.options(call.func):
-        function = one.function if isinstance(one, Method) else one
+    for option in facts.options(call.func):
+        function = option.function if isinstance(option, Method) else option
         if isinstance(function, FunctionValue) and isinstance(function.node, cst.FunctionDef):
             yield function.node
 

@@ -76,9 +76,9 @@ def _has_one(model: ModelObject, facts: Facts) -> bool | None:
     if isinstance(outputs, cst.List | cst.Tuple):
         return len(outputs.elements) == 1
     made = facts.options(outputs)
-    if any(isinstance(one, Items) and len(one.values) > 1 for one in made):
+    if any(isinstance(option, Items) and len(option.values) > 1 for option in made):
         return False
-    return True if made and all(isinstance(one, Made) and one.kind == "tensor" for one in made) else None
+    return True if made and all(isinstance(option, Made) and option.kind == "tensor" for option in made) else None
 
 
 def _dicts(use: Use) -> Iterator[cst.Dict]:

@@ -37,12 +37,12 @@ def check(context: Context) -> Iterator[CallChange]:
     helper = scopes.fresh(_HELPER, scopes.module)
     found: dict[cst.Call, list[Data]] = {}
     for use in facts.uses:
-        for given in data_of(use) if use.method in _TRAIN else ():
-            if given.parameter != "validation_data" and given.steps is not None:
-                found.setdefault(use.call, []).append(given)
+        for batches in data_of(use) if use.method in _TRAIN else ():
+            if batches.parameter != "validation_data" and batches.steps is not None:
+                found.setdefault(use.call, []).append(batches)
     wrapped: dict[cst.Call, CallChange] = {}
     for call, paths in found.items():
-        sequences = [is_sequence(value) for given in paths for value in given.values]
+        sequences = [is_sequence(value) for path in paths for value in path.values]
         data, steps = paths[0].node, paths[0].steps
         if steps is None or not any(sequences) or _asks_for_all(steps.value, paths, facts, scopes):
             continue
@@ -80,7 +80,7 @@ _ONE_EPOCH = (
 def _asks_for_all(steps: cst.BaseExpression, paths: list[Data], facts: Facts, scopes: Scopes) -> bool:
     """Whether an epoch is the whole Sequence, whichever it is."""
     data = paths[0].node
-    values = [value for given in paths for value in given.values]
+    values = [value for path in paths for value in path.values]
 
     def is_length_of(value: Value) -> bool:
         if isinstance(value, Instance):

@@ -83,7 +83,7 @@ def _is_whole(node: cst.BaseExpression, facts: Facts) -> bool:
         return isinstance(node.func, cst.Name) and node.func.value == "len"
     known = facts.options(node)
     return isinstance(node, cst.Integer) or (
-        bool(known) and all(isinstance(one, Literal) and isinstance(one.value, int) for one in known)
+        bool(known) and all(isinstance(option, Literal) and isinstance(option.value, int) for option in known)
     )
 
 

@@ -102,8 +102,8 @@ def _streams(facts: Facts) -> Iterator[tuple[cst.Call, list[Data]]]:
     """Each argument that may be a generator or another iterator, with what it is on every path to its call."""
     found: dict[tuple[cst.Call, str], list[Data]] = {}
     for use in facts.uses:
-        for given in data_of(use):
-            found.setdefault((use.call, given.parameter), []).append(given)
+        for data in data_of(use):
+            found.setdefault((use.call, data.parameter), []).append(data)
     for (call, _), paths in found.items():
         if any(_is_stream(value) for path in paths for value in path.values):
             yield call, paths
@@ -113,9 +113,9 @@ def _elsewhere(facts: Facts) -> dict[cst.Call, str]:
     """The calls that train on what a function of an unknown module makes, with its name."""
     found: dict[cst.Call, str] = {}
     for use in facts.uses:
-        for given in data_of(use) if use.method in _TRAIN else ():
-            if not any(map(_is_stream, given.values)) and not _takes_arrays(use, given):
-                names = filter(None, (made_elsewhere(value, facts) for value in given.values))
+        for data in data_of(use) if use.method in _TRAIN else ():
+            if not any(map(_is_stream, data.values)) and not _takes_arrays(use, data):
+                names = filter(None, (made_elsewhere(value, facts) for value in data.values))
                 found.update((use.call, name) for name in names if use.call not in found)
     return found
 

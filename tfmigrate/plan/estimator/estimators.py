@@ -201,8 +201,8 @@ class _Whole(Migration):
         wanted = [self.drafts[one.module].wanted(one.code, one.node) for one in self.said]
         if not all(wanted):
             return set()
-        for one in self.said:
-            self.drafts[one.module].say(one.code, one.node, one.message, one.action)
+        for report in self.said:
+            self.drafts[report.module].say(report.code, report.node, report.message, report.action)
         for module, edit in self.edits:
             if edit not in self.drafts[module].edits:
                 self.drafts[module].edits.append(edit)
@@ -249,7 +249,7 @@ class _Whole(Migration):
             keywords(config.node)["eval_distribute"].value
         )
         planned = [plan_call(self, use, built, inputs, evaluates, title, trainings, function.module) for use in uses]
-        first = next(one for one in planned if one is not None)
+        first = next(planned_call for planned_call in planned if planned_call is not None)
         self._construct(given, built, inputs, first, scope, config)
         self.edits.extend(inputs.edits())
         for module, node, message in inputs.notes():

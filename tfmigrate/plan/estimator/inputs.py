@@ -410,7 +410,7 @@ class Inputs:
         if batch is None:
             repeated = self._after(function, call, calls)
             arms = {part for node in walk(function.node.body) if isinstance(node, cst.If) for part in walk(node)}
-            endless = any(_is_endless(one) and one not in arms for one in calls)
+            endless = any(_is_endless(other) and other not in arms for other in calls)
             batch = self._batches[call] = _Batch(module, function.node, call, size, repeated, endless)
         batch.roles.add(role)
         if limited:
@@ -598,8 +598,12 @@ def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[st
             value = assign.value
             parts = set(walk(value)) if value is not None else set()
             if batch in parts or any(isinstance(part, cst.Name) and part.value in found for part in parts):
-                targets = [one.target for one in assign.targets] if isinstance(assign, cst.Assign) else [assign.target]
-                found |= {name.value for one in targets for name in walk(one) if isinstance(name, cst.Name)}
+                targets = (
+                    [written.target for written in assign.targets]
+                    if isinstance(assign, cst.Assign)
+                    else [assign.target]
+                )
+                found |= {name.value for target in targets for name in walk(target) if isinstance(name, cst.Name)}
         if len(found) == before:
             return found
 

@@ -718,7 +718,7 @@ class _Reader(Reader):
         kinds = {id(arg): thing for arg, thing in zip(node.args, passed, strict=True)}
         saved = self.names, self.module, self._returned
         bound = {name: kinds[id(given[name])] if name in given else PLAIN for name in params}
-        if not all(isinstance(one, Plain | Features | Tensor | Mode | Training | Params) for one in bound.values()):
+        if not all(isinstance(each, Plain | Features | Tensor | Mode | Training | Params) for each in bound.values()):
             raise self.refuse(codes.NO_KERAS_LAYER, node, "it is passed more than tensors, the mode and settings")
         form = tuple(type(bound[name]) for name in params)
         if self._read_functions.setdefault(definition, form) != form or definition is self.plan.function:

@@ -144,7 +144,10 @@ def _own_strategy(migration: Migration, strategy: StrategyObject) -> Written:
     if not counted:
         passed = (Written.of(f"{arg.keyword.value}=" if arg.keyword else "", arg.value) for arg in strategy.node.args)
         return Written.of(f"{name}(", Written.joined(passed, ", "), ")")
-    named = (Written((f"{one.keyword}=" + shown(one.code)), (f"{one.keyword}=", *one.code)) for one in arguments)
+    named = (
+        Written((f"{argument.keyword}=" + shown(argument.code)), (f"{argument.keyword}=", *argument.code))
+        for argument in arguments
+    )
     return Written.of(f"{name}(", Written.joined(named, ", "), ")")
 
 

@@ -32,7 +32,7 @@ def as_dataset_of(iterator):
 
     def spec(*arrays):
         sizes = [set(sizes) for sizes in zip(*(array.shape[1:] for array in arrays))]
-        known = [one.pop() if len(one) == 1 else None for one in sizes]
+        known = [size.pop() if len(size) == 1 else None for size in sizes]
         return tf.TensorSpec([None, *known], arrays[0].dtype)
 
     first = [batch for _, batch in zip(range(8), batches())]

@@ -63,10 +63,10 @@ def models_in_themselves(facts: Facts, gone: Container[cst.CSTNode]) -> Iterator
 
     `gone`: the nodes of the module that vanish; a wrap that stays is refused, and its model is two still.
     """
-    for node in (one for one in facts.module.nodes if isinstance(one, cst.Assign | cst.Expr)):
+    for node in (inner for inner in facts.module.nodes if isinstance(inner, cst.Assign | cst.Expr)):
         for holder, name, value in _attribute_set(node):
             held = facts.options(value)
-            wraps = [one.wrap for one in facts.options(holder) if isinstance(one, Parallel)]
+            wraps = [option.wrap for option in facts.options(holder) if isinstance(option, Parallel)]
             wraps = [wrap for wrap in wraps if held & options(wrap.template)]
             own = [wrap.call for wrap in wraps if wrap.site.frame.module is facts.module]
             if not wraps or any(not _vanishes(call.func, gone) for call in own):
@@ -148,7 +148,7 @@ def _own_attribute(node: cst.CSTNode, method: FunctionValue) -> str | None:
 
 def _comparisons(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     """`self.monitor_op(current, self.best)` in a class's own on_epoch_end(): Keras 3 has neither before its own ran."""
-    methods = [one for one in cls.members.values() if isinstance(one, FunctionValue)]
+    methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
     read = [node for method in methods for name, node in _read(method) if name == "monitor_op"]
     set_here = {
         part
@@ -168,7 +168,7 @@ def _comparisons(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
 
 def _writers(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     """`self.writer.add_summary(...)` in a TensorBoard of one's own: TensorFlow 1 and old Keras had one writer there."""
-    methods = [one for one in cls.members.values() if isinstance(one, FunctionValue)]
+    methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
     if any("writer" in method.attributes_set for method in methods):
         return
     read = [node for method in methods for name, node in _read(method) if name == "writer"]
@@ -183,7 +183,7 @@ def _writers(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
 
 def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     """`self.epochs_since_last_save`, which a class that overrides on_epoch_end() goes on counting."""
-    methods = [one for one in cls.members.values() if isinstance(one, FunctionValue)]
+    methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
     found = cls.members.get("__init__")
     initialiser = found if isinstance(found, FunctionValue) else None
     kept = {name for _, _, name in _assignments(initialiser, facts)} if initialiser is not None else set()
@@ -195,7 +195,7 @@ def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     listed = " and ".join(f"`{name}`" for name in sorted(read))
     first = min(read.values(), key=facts.module.position)
     lines = _lines(initialiser, facts) if initialiser is not None else ()
-    unit = next((one for one in lines if call in set(walk(one))), None)
+    unit = next((line for line in lines if call in set(walk(line))), None)
     if initialiser is None or named is None or unit is None:
         message = f"ModelCheckpoint of Keras 3 keeps no {listed}: count the epochs here"
         yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, action="warn")

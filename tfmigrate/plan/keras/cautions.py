@@ -80,14 +80,14 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
     first: dict[tuple[Site, cst.CSTNode | None], Use] = {}
     for use in compiles:
         draft = drafts[use.site.frame.module]
-        for made in use.optimizers:
-            earlier = first.setdefault(made, use)
-            if earlier is use and _anew_in_a_loop(use, made[0]):
+        for optimizer in use.optimizers:
+            earlier = first.setdefault(optimizer, use)
+            if earlier is use and _anew_in_a_loop(use, optimizer[0]):
                 why = (
                     "its optimizer is created before the loop, and the model inside it: Keras 3 builds it for the "
                     "weights of the first round's model and raises ValueError (Unknown variable) in the second"
                 )
-                yield Shared(use, made[1], why, "make it in the loop")
+                yield Shared(use, optimizer[1], why, "make it in the loop")
             if earlier is use or _exclusive(earlier, use):
                 continue
             before = f"its optimizer is also that of the compile() at {earlier.place(draft.module)}"
@@ -96,13 +96,13 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
                     f"{before}: Keras 3 builds it for one model's weights and raises ValueError (Unknown variable) at "
                     "the other's first step"
                 )
-                yield Shared(use, made[1], why, "make one for each")
+                yield Shared(use, optimizer[1], why, "make one for each")
             elif any(earlier.line < line < use.line for line in _unfrozen(use, draft)):
                 why = (
                     f"{before}, after which layers are unfrozen: Keras 3 built it for the weights that "
                     "trained before, and raises ValueError (Unknown variable) at the first step"
                 )
-                yield Shared(use, made[1], why, "make a new one here")
+                yield Shared(use, optimizer[1], why, "make a new one here")
 
 
 def _anew_in_a_loop(use: Use, optimizer: Site) -> bool:

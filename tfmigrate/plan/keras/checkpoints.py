@@ -63,7 +63,7 @@ def checkpoints(facts: Facts) -> Iterator[Checkpoint]:
 
 def _own_class(call: cst.Call, facts: Facts) -> ClassValue | None:
     """The class of the program that a call makes an object of, where that descends from ModelCheckpoint."""
-    found = [one for one in facts.options(call.func) if isinstance(one, ClassValue)]
+    found = [option for option in facts.options(call.func) if isinstance(option, ClassValue)]
     return found[0] if len(found) == 1 and _descends(found[0]) else None
 
 
@@ -97,13 +97,13 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, scopes = context.facts, context.draft.scopes
     name = scopes.fresh(_HELPER, scopes.module)
     helped: dict[cst.CSTNode, CallChange] = {}
-    for one in _periods(facts, context.modules):
-        if one.is_default(facts):
-            yield _dropped(one)
-        elif (change := _kept(one, name, facts)) is not None:
-            helped[one.cls.node if one.cls is not None else one.call] = change
+    for period in _periods(facts, context.modules):
+        if period.is_default(facts):
+            yield _dropped(period)
+        elif (change := _kept(period, name, facts)) is not None:
+            helped[period.cls.node if period.cls is not None else period.call] = change
         else:
-            yield _left(one, facts)
+            yield _left(period, facts)
     code = partial(definition, "periodic", {"tf": context.tf, _HELPER: name}, facts.module.tree.default_indent)
     yield from with_function(facts.module, code, helped, helped.values())
 
@@ -125,7 +125,7 @@ class _Period:
         """Whether it is 1 for every object."""
         value = self.argument.value
         known = Literal(value.evaluated_value) if isinstance(value, cst.Integer) else facts.values.get(value)
-        passed = [isinstance(one, cst.Integer) and one.evaluated_value == 1 for one in self.given]
+        passed = [isinstance(argument, cst.Integer) and argument.evaluated_value == 1 for argument in self.given]
         return known == Literal(1) or (bool(passed) and all(passed))
 
 

@@ -29,7 +29,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         if names.canonical(facts.symbols.get(call.func, "")) != "keras.backend.clear_session":
             continue
-        function = next((one for one in facts.module.ancestors(unit) if isinstance(one, cst.FunctionDef)), None)
+        function = next((outer for outer in facts.module.ancestors(unit) if isinstance(outer, cst.FunctionDef)), None)
         if function is not None and function in builders:
             message = (
                 "clear_session() inside the scope of a strategy discards the scope, and leaving it raises IndexError: "

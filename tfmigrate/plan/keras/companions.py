@@ -101,7 +101,7 @@ def _changes(context: Context) -> list[CallChange]:
 @cache
 def _rules() -> tuple[ModuleType, ...]:
     """Every module of the rooms, those first that name no others in AFTER."""
-    names = [f"{room.__name__}.{found.name}" for room in _ROOMS for found in iter_modules(room.__path__)]
+    names = [f"{room.__name__}.{module_info.name}" for room in _ROOMS for module_info in iter_modules(room.__path__)]
     modules = {name: import_module(name) for name in names}
     after = {name: getattr(module, "AFTER", ()) for name, module in modules.items()}
     return tuple(modules[name] for name in TopologicalSorter(after).static_order())

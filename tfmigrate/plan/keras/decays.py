@@ -84,7 +84,7 @@ def decays_of(migration: Migration) -> Decays:
             divided.pop(call, None)
             kept.add(call)
             asking.update(use.call for use in training.uses(call))
-    trainings = {fit: code for found in divided.values() for fit, code in found.items()}
+    trainings = {fit: code for fits in divided.values() for fit, code in fits.items()}
     return Decays(frozenset(divided), trainings, frozenset(kept), frozenset(asking), stuck)
 
 
@@ -122,7 +122,7 @@ def decays(call: cst.Call, facts: Facts) -> bool:
 
 def _is_suppressed(call: cst.Call, draft: Draft) -> bool:
     line, _ = draft.module.position(call)
-    return any(one.covers(line, codes.OPTIMIZER_DECAY) for one in draft.suppressions)
+    return any(suppression.covers(line, codes.OPTIMIZER_DECAY) for suppression in draft.suppressions)
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -154,7 +154,7 @@ def _kept_decays(draft: Draft, decays: Decays) -> Iterator[CallChange]:
     module, indent = draft.module, draft.module.tree.default_indent
     keeper, asker = (draft.scopes.fresh(name, draft.scopes.module) for name in (_KEEPER, _ASKER))
     changes = []
-    for call in (one for one in module.calls if one in decays.kept):
+    for call in (maker for maker in module.calls if maker in decays.kept):
         message = f"the rate stays a number, which callbacks set; the optimizer keeps its decay for {_ASKER}"
         wrapped = Replace(call, (f"{keeper}(", call, ", ", keywords(call)["decay"].value, ")"))
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, wrapped))
@@ -218,7 +218,7 @@ def _schedule(call: cst.Call, facts: Facts) -> cst.Call | None:
     given = named.get("learning_rate")
     if given is None:
         return None
-    made = [given.value, *(one.node for one in facts.options(given.value) if isinstance(one, Opaque))]
+    made = [given.value, *(option.node for option in facts.options(given.value) if isinstance(option, Opaque))]
     for node in made:
         if isinstance(node, cst.Call) and names.canonical(facts.symbols.get(node.func, "")).startswith(_SCHEDULES):
             return node
@@ -244,7 +244,7 @@ class _Training:
                 for site, node in use.optimizers:
                     if node is not None:
                         self._compiles.setdefault(node, []).append((use, site))
-        self._set = [(known, *one) for known in facts.modules.values() for one in rates_set(known)]
+        self._set = [(known, *setting) for known in facts.modules.values() for setting in rates_set(known)]
 
     def made(self, call: cst.Call) -> frozenset[Site]:
         """Where an optimizer is made, once for each activation of the function round it."""

@@ -46,7 +46,7 @@ def _initializers(modules: Mapping[Module, Facts]) -> Iterator[FunctionValue]:
         for call in facts.module.calls:
             for arg in call.args:
                 if arg.keyword is not None and arg.keyword.value.endswith("initializer"):
-                    yield from (one for one in facts.options(arg.value) if isinstance(one, FunctionValue))
+                    yield from (option for option in facts.options(arg.value) if isinstance(option, FunctionValue))
 
 
 def _is_initializer(base: str) -> bool:

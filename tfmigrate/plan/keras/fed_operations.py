@@ -88,7 +88,7 @@ class _Fed:
     def _as_function(
         self, name: str, fed: Mapping[str, str], read: list[cst.CSTNode], runs: list[_Run]
     ) -> Iterator[CallChange]:
-        taken = [one for one in fed if any(_own(part) == one for part in read)]
+        taken = [parameter for parameter in fed if any(_own(part) == parameter for part in read)]
         tf, quote = self._context.tf, self._context.quote
         parts = {}
         for part in read:
@@ -101,7 +101,7 @@ class _Fed:
         message = "TensorFlow 2 has no sessions: the operation is a function of what it was fed"
         yield CallChange(codes.FED_OPERATIONS, value, message, Replace(value, function.code))
         for run in runs:
-            given = Written.joined([Written.at(run.fed[one]) for one in taken], ", ")
+            given = Written.joined([Written.at(run.fed[placeholder]) for placeholder in taken], ", ")
             called = Written.of(f"self.{name}(", given, ").numpy()")
             yield CallChange(codes.FED_OPERATIONS, run.call, message, Replace(run.call, called.code))
 

@@ -55,13 +55,13 @@ def _enters_graph(item: cst.WithItem, facts: Facts, symbols: Mapping[cst.CSTNode
         and bool(made)
         and made != {NOTHING}
         and all(
-            one == NOTHING  # before `global graph` is assigned
+            option == NOTHING  # before `global graph` is assigned
             or (
-                isinstance(one, Opaque)
-                and isinstance(one.node, cst.Call)
-                and names.plain(symbols.get(one.node.func, "")) in _GRAPHS
+                isinstance(option, Opaque)
+                and isinstance(option.node, cst.Call)
+                and names.plain(symbols.get(option.node.func, "")) in _GRAPHS
             )
-            for one in made
+            for option in made
         )
     )
 

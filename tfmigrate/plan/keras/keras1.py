@@ -123,8 +123,8 @@ def _literal(node: cst.BaseExpression) -> Value | None:
 
 def _is_int(value: Value | None) -> bool:
     return value is not None and all(
-        isinstance(one, Literal) and isinstance(one.value, int) and not isinstance(one.value, bool)
-        for one in options(value)
+        isinstance(option, Literal) and isinstance(option.value, int) and not isinstance(option.value, bool)
+        for option in options(value)
     )
 
 

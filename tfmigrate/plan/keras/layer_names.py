@@ -42,8 +42,8 @@ def _is_named_by_keras(call: cst.Call, context: Context) -> bool:
     if name.startswith("keras.layers.") or name in _MODELS:
         return True
     return any(
-        isinstance(one, ModelObject) or (isinstance(one, Made) and one.kind in ("layer", "tensor"))
-        for one in context.facts.options(call)
+        isinstance(option, ModelObject) or (isinstance(option, Made) and option.kind in ("layer", "tensor"))
+        for option in context.facts.options(call)
     )
 
 
@@ -92,7 +92,7 @@ class _Slashes:
         """Whether a parameter may be given None, which has no replace()."""
         if not isinstance(node, cst.Name) or node in seen:
             return False
-        return node.value == "None" or any(self.may_be_none(given, seen | {node}) for given in self._given(node))
+        return node.value == "None" or any(self.may_be_none(value, seen | {node}) for value in self._given(node))
 
     def _look(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.SimpleString | cst.FormattedStringText):
@@ -109,7 +109,7 @@ class _Slashes:
             return any(self.may_be_in(element.value) for element in node.elements)
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "format":
             return self.may_be_in(node.func.value) or any(self.may_be_in(arg.value) for arg in node.args)
-        if isinstance(node, cst.Name) and any(self.may_be_in(given) for given in self._given(node)):
+        if isinstance(node, cst.Name) and any(self.may_be_in(value) for value in self._given(node)):
             return True
         return any(self._holds(value, node) for facts in self._modules for value in facts.options(node))
 
@@ -119,7 +119,7 @@ class _Slashes:
         if function is None:
             return
         parameters = [*function.params.posonly_params, *function.params.params, *function.params.kwonly_params]
-        words = [one.name.value for one in parameters]
+        words = [parameter.name.value for parameter in parameters]
         if node.value not in words:
             return
         default = parameters[words.index(node.value)].default
@@ -136,14 +136,16 @@ class _Slashes:
     @cached_property
     def _functions(self) -> Mapping[cst.CSTNode, cst.FunctionDef]:
         """The function that a name stands in."""
-        functions = (one for facts in self._modules for one in facts.module.nodes if isinstance(one, cst.FunctionDef))
+        functions = (
+            inner for facts in self._modules for inner in facts.module.nodes if isinstance(inner, cst.FunctionDef)
+        )
         return {node: function for function in functions for node in walk(function) if isinstance(node, cst.Name)}
 
     @cached_property
     def _calls(self) -> Mapping[str, list[cst.Call]]:
         """Calls by the last part of the name that is called."""
         calls: dict[str, list[cst.Call]] = {}
-        for call in (one for facts in self._modules for one in facts.module.calls):
+        for call in (each for facts in self._modules for each in facts.module.calls):
             name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
             if isinstance(name, cst.Name):
                 calls.setdefault(name.value, []).append(call)

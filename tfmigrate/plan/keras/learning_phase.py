@@ -57,5 +57,9 @@ def _phase(call: cst.Call, facts: Facts) -> int | None:
         return node.evaluated_value
     if isinstance(node, cst.Name) and node.value in ("True", "False"):
         return int(node.value == "True")
-    known = {int(one.value) for one in facts.options(node) if isinstance(one, Literal) and isinstance(one.value, int)}
+    known = {
+        int(option.value)
+        for option in facts.options(node)
+        if isinstance(option, Literal) and isinstance(option.value, int)
+    }
     return known.pop() if len(known) == len(facts.options(node)) == 1 else None

@@ -76,7 +76,7 @@ class _Layer:
             return set()
         listed = {_own(element.value) for element in value.elements}
         self.settled = self.settled and None not in listed
-        return {one for one in listed if one is not None}
+        return {attribute for attribute in listed if attribute is not None}
 
     def _makes(self, value: cst.BaseExpression) -> bool:
         """Whether a value is a variable that is trained."""

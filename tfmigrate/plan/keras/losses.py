@@ -68,7 +68,9 @@ def batch_losses(
     predicting = _only_predicting(modules)
     whole: dict[cst.BaseExpression, FunctionValue] = {}
     for shown in compiled(facts, scopes):
-        mixing = [one for one in ordered(shown.values) if isinstance(one, FunctionValue) and reader.mixes_samples(one)]
+        mixing = [
+            value for value in ordered(shown.values) if isinstance(value, FunctionValue) and reader.mixes_samples(value)
+        ]
         means = [_as_rows(modules, function) for function in mixing]
         if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
             continue
@@ -142,19 +144,24 @@ def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[Model
     `modules`: the facts of every module of the program; `single`: models that no strategy has to do with.
     """
     calls = [call for call in facts.module.calls if name_of(call.func, facts) == "keras.layers.Lambda" and call.args]
-    shown = (one for known in modules.values() for one in compiled(known) if not one.models or one.models - single)
-    losses = (value for one in shown for value in ordered(one.values))
-    if not calls or not any(isinstance(one, FunctionValue) and _is_prediction(one) for one in losses):
+    shown = (
+        loss_argument
+        for known in modules.values()
+        for loss_argument in compiled(known)
+        if not loss_argument.models or loss_argument.models - single
+    )
+    losses = (value for loss_argument in shown for value in ordered(loss_argument.values))
+    if not calls or not any(isinstance(loss, FunctionValue) and _is_prediction(loss) for loss in losses):
         return
     reader = Reader(modules)
     for call in calls:
         function = keywords(call).get("function", call.args[0]).value
-        for one in facts.options(function):
-            if isinstance(one, FunctionValue) and reader.mixes_samples(one, cut=False):
+        for option in facts.options(function):
+            if isinstance(option, FunctionValue) and reader.mixes_samples(option, cut=False):
                 yield CallChange(
                     codes.BATCH_LOSS,
                     call,
-                    f"{called(one)} compares the samples of a batch with each other in a layer, but each replica "
+                    f"{called(option)} compares the samples of a batch with each other in a layer, but each replica "
                     "sees only its own part, and Keras 3 multiplies a scalar loss by the number of replicas: "
                     "`tfmigrate explain TFM403` shows how to give the layer the whole batch",
                     action="warn",
@@ -166,7 +173,9 @@ def _is_prediction(function: FunctionValue) -> bool:
     """`lambda y_true, y_pred: y_pred`: the loss is made in the model."""
     node, parameters = function.node, parameters_of(function)
     returned = list(returned_by(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
-    return len(parameters) == 2 and all(isinstance(one, cst.Name) and one.value == parameters[1] for one in returned)
+    return len(parameters) == 2 and all(
+        isinstance(result, cst.Name) and result.value == parameters[1] for result in returned
+    )
 
 
 def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
@@ -178,14 +187,14 @@ def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Modul
     for shown in compiled(facts):
         if shown.is_metric or not shown.models & models:
             continue
-        for one in ordered(shown.values):
-            owner = modules.get(one.module) if isinstance(one, FunctionValue) else None
-            if isinstance(one, FunctionValue) and owner is not None and _is_scalar_loss(one, owner):
-                mended = _as_rows(modules, one) if one.module is facts.module else None
+        for value in ordered(shown.values):
+            owner = modules.get(value.module) if isinstance(value, FunctionValue) else None
+            if isinstance(value, FunctionValue) and owner is not None and _is_scalar_loss(value, owner):
+                mended = _as_rows(modules, value) if value.module is facts.module else None
                 yield mended or CallChange(
                     codes.BATCH_LOSS,
                     shown.node,
-                    f"{called(one)} returns one number for the batch, and Keras 3 multiplies it by the number of "
+                    f"{called(value)} returns one number for the batch, and Keras 3 multiplies it by the number of "
                     "replicas, in the gradient and in the report: return one value per sample",
                     action="warn",
                 )
@@ -194,7 +203,7 @@ def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Modul
 def _is_scalar_loss(function: FunctionValue, facts: Facts) -> bool:
     node = function.node
     returned = list(returned_by(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
-    return bool(returned) and all(one is not None and _is_scalar(one, node, facts) for one in returned)
+    return bool(returned) and all(result is not None and _is_scalar(result, node, facts) for result in returned)
 
 
 def _is_scalar(
@@ -285,9 +294,9 @@ def _parts(
     if isinstance(node, cst.BinaryOperation) and isinstance(value, Items):  # [dice] * 3, [dice] + ["mse"]
         for side in (node.left, node.right):
             if isinstance(side, cst.List | cst.Tuple):
-                for one in (element.value for element in side.elements):
-                    if not isinstance(one, cst.BaseNumber | cst.BaseString):
-                        yield from _parts(one, facts.values.get(one, value), facts)
+                for listed in (element.value for element in side.elements):
+                    if not isinstance(listed, cst.BaseNumber | cst.BaseString):
+                        yield from _parts(listed, facts.values.get(listed, value), facts)
             elif isinstance(side, cst.BinaryOperation) or isinstance(facts.values.get(side), Items):
                 yield from _parts(side, facts.values.get(side, value), facts)
         return
@@ -297,8 +306,8 @@ def _parts(
         for element, part in zip(elements, value.values):
             yield from _parts(element, part, facts)
     else:
-        found = options(value) | {part for one in options(value) for part in _inner(one)}
-        yield node, frozenset(called for one in found for called in _called_by(one))
+        found = options(value) | {part for option in options(value) for part in _inner(option)}
+        yield node, frozenset(called for thing in found for called in _called_by(thing))
 
 
 def _called_by(value: Value) -> Iterator[Value]:
@@ -309,7 +318,7 @@ def _called_by(value: Value) -> Iterator[Value]:
         own = value.cls.lookup("call" if _is_loss_class(value.cls) else "__call__")
         yield from (value, own) if own is not None else (value,)
     elif isinstance(value, Partial):
-        functions = [one for one in options(value.callee) if isinstance(one, FunctionValue)]
+        functions = [option for option in options(value.callee) if isinstance(option, FunctionValue)]
         yield from functions or (value,)
     else:
         yield value
@@ -329,7 +338,10 @@ def parameters_of(function: FunctionValue) -> list[str]:
     """The names of what a loss is called with, its object left out."""
     declared = [param.name.value for param in function.node.params.params]
     decorated = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
-    static = any(isinstance(one.decorator, cst.Name) and one.decorator.value == "staticmethod" for one in decorated)
+    static = any(
+        isinstance(decorator.decorator, cst.Name) and decorator.decorator.value == "staticmethod"
+        for decorator in decorated
+    )
     return declared[1:] if function.owner is not None and not static else declared
 
 
@@ -388,7 +400,7 @@ class Reader:
         read = set() if read is None else read
         read.add(function.node)
         called = [option for call in calls for option in facts.options(call.func)]
-        return any(self.mixes_samples(one, read, cut=cut) for one in called if isinstance(one, FunctionValue))
+        return any(self.mixes_samples(callee, read, cut=cut) for callee in called if isinstance(callee, FunctionValue))
 
 
 def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
@@ -397,7 +409,7 @@ def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
         return True
     if name_of(call.func, facts) not in REDUCTIONS or has_stars(call) or not call.args:
         return False
-    return any(isinstance(one, cst.Integer) and one.evaluated_value == 0 for one in axes_of(call))
+    return any(isinstance(axis, cst.Integer) and axis.evaluated_value == 0 for axis in axes_of(call))
 
 
 def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
@@ -415,8 +427,12 @@ def _means_of(module: Module, modules: Mapping[Module, Facts], single: Set[Model
     for known in modules.values():
         for shown in compiled(known):
             if not shown.is_metric and not (shown.models and shown.models <= single):
-                found.update((one, None) for one in ordered(shown.values) if isinstance(one, FunctionValue))
-    changes = (_as_rows(modules, one) for one in found if one.module is module and reader.mixes_samples(one))
+                found.update((value, None) for value in ordered(shown.values) if isinstance(value, FunctionValue))
+    changes = (
+        _as_rows(modules, function)
+        for function in found
+        if function.module is module and reader.mixes_samples(function)
+    )
     yield from {change.node: change for change in changes if change is not None}.values()
 
 

@@ -128,7 +128,7 @@ def class_weight_words(facts: Facts) -> Iterator[CallChange]:
         value = next((value for keyword, value in use.arguments if keyword == "class_weight"), None)
         if argument is None or value is None:
             continue
-        if all(isinstance(one, Literal) and isinstance(one.value, str) for one in options(value)):
+        if all(isinstance(option, Literal) and isinstance(option.value, str) for option in options(value)):
             message = (
                 f"`class_weight={facts.module.code(argument.value)}` did nothing: weights are a dict, class by class"
             )
@@ -141,7 +141,7 @@ def class_weights_of_outputs(facts: Facts) -> Iterator[CallChange]:
         argument = keywords(use.call).get("class_weight")
         if argument is None or is_none(argument.value) or has_one_output(use.models, facts) is not False:
             continue
-        if any(isinstance(one, Literal) for one in facts.options(argument.value)):
+        if any(isinstance(option, Literal) for option in facts.options(argument.value)):
             continue
         message = (
             "TensorFlow 2 takes `class_weight` only for models with one output, and raises a ValueError here: pass "
@@ -191,4 +191,6 @@ def _placeholder(
     if name.rsplit(".", 1)[-1] != "placeholder" or not name.startswith(("tensorflow.", "keras.backend.")):
         return None
     small = getattr(bindings[0].unit, "body", ())
-    return next((one for one in small if isinstance(one, cst.Assign) and one.value is value), None)
+    return next(
+        (statement for statement in small if isinstance(statement, cst.Assign) and statement.value is value), None
+    )

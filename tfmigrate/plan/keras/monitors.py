@@ -104,12 +104,12 @@ def check(context: Context) -> Iterator[CallChange]:
     """`EarlyStopping('val_dice')`: the `mode=` that the old Keras took from the name is written out."""
     facts, modules = context.facts, context.modules.values()
     keys, settings, quote = changed_keys(context), context.settings, context.quote
-    watchers = [one for one in _watchers(facts) if one.mode is None or _is_auto(one.mode)]
+    watchers = [candidate for candidate in _watchers(facts) if candidate.mode is None or _is_auto(candidate.mode)]
     own = frozenset(name for known in modules for name in _functions_in_metrics(known)) if watchers else frozenset()
-    for one in watchers:
-        judge = _judge(one, settings)
+    for watcher in watchers:
+        judge = _judge(watcher, settings)
         if judge is not None:
-            yield from _direction(one, judge, facts, keys, own, quote)
+            yield from _direction(watcher, judge, facts, keys, own, quote)
 
 
 def _is_auto(mode: cst.BaseExpression) -> bool:
@@ -150,7 +150,7 @@ def _watchers(facts: Facts) -> Iterator[_Watcher]:
 
 def _base(cls: ClassValue) -> str | None:
     """The watching class of Keras, by its qualified name, whose heir a class of the program is itself."""
-    found = [one.name for one in cls.bases if isinstance(one, Symbol) and names.canonical(one.name) in WATCHERS]
+    found = [base.name for base in cls.bases if isinstance(base, Symbol) and names.canonical(base.name) in WATCHERS]
     return found[0] if len(found) == 1 else None
 
 
@@ -165,7 +165,7 @@ def _made(call: cst.Call, name: str) -> Iterator[_Watcher]:
 
 def _made_of_own(call: cst.Call, cls: ClassValue) -> Iterator[_Watcher]:
     """An object of a class that descends from a watching one, where what it is given is handed on as it is."""
-    heir = next((one for one in cls.ancestors() if _base(one) is not None), None)
+    heir = next((ancestor for ancestor in cls.ancestors() if _base(ancestor) is not None), None)
     base = _base(heir) if heir is not None else None
     initialiser = cls.lookup("__init__")
     if heir is None or base is None:

@@ -101,7 +101,7 @@ def _weights_of_some(losses: cst.Dict, weights: cst.BaseExpression, written: cst
 def _is_one_loss(node: cst.BaseExpression, facts: Facts) -> bool:
     """Whether a loss is one word or one function, surely."""
     known = facts.options(node)
-    return text_of(node) is not None or (bool(known) and all(isinstance(one, FunctionValue) for one in known))
+    return text_of(node) is not None or (bool(known) and all(isinstance(option, FunctionValue) for option in known))
 
 
 def _one_loss(
@@ -293,8 +293,8 @@ def _has_another(model: ModelObject, items: Collection[str], context: Context) -
             pending += [node.left, node.right]
         elif isinstance(node, cst.List):
             for element in node.elements:
-                named = [_name_given(one, draft.facts, items) for one in _all_values(element.value, draft.scopes)]
-                if named and not any(one is not False for one in named):
+                named = [_name_given(value, draft.facts, items) for value in _all_values(element.value, draft.scopes)]
+                if named and not any(name is not False for name in named):
                     return True
     return False
 
@@ -313,7 +313,9 @@ def _name_given(output: cst.BaseExpression | None, facts: Facts, items: Collecti
     made = facts.options(layer) if isinstance(layer, cst.Call) else ()
     if not isinstance(layer, cst.Call) or not made:
         return None
-    if not all(isinstance(one, Instance) or (isinstance(one, Made) and one.kind == "layer") for one in made):
+    if not all(
+        isinstance(option, Instance) or (isinstance(option, Made) and option.kind == "layer") for option in made
+    ):
         return None
     for arg in layer.args:
         if arg.star or (arg.keyword is not None and arg.keyword.value == "name"):
@@ -327,7 +329,11 @@ def _layer_name(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> str |
     if not isinstance(node, cst.Call):
         return None
     made = facts.options(node.func)
-    layers = {one.config for one in made if isinstance(one, Made) and one.kind == "layer" and one.config is not None}
+    layers = {
+        option.config
+        for option in made
+        if isinstance(option, Made) and option.kind == "layer" and option.config is not None
+    }
     layer = settled(node.func, scopes) if not layers else layers.pop()
     if layers or not isinstance(layer, cst.Call) or len(made) > 1:
         return None

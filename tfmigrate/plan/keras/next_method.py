@@ -28,7 +28,7 @@ def check(context: Context) -> Iterator[CallChange]:
         if not isinstance(func, cst.Attribute) or func.attr.value != "next" or call.args:
             continue
         made = facts.options(func.value)
-        if made and all(_is_iterator(one, modules.values()) for one in made):
+        if made and all(_is_iterator(option, modules.values()) for option in made):
             message = "iterators no longer have a next() method: the builtin next() is called"
             yield CallChange(codes.NEXT_METHOD, call, message, Replace(call, ("next(", func.value, ")")))
 
@@ -45,13 +45,13 @@ def _is_iterator(value: Value, known: Collection[Facts]) -> bool:
     if not isinstance(call.func, cst.Attribute) or not call.func.attr.value.startswith("flow"):
         return False
     owner = call.func.value
-    return any(_is_maker(one, facts) for facts in known for one in facts.options(owner))
+    return any(_is_maker(option, facts) for facts in known for option in facts.options(owner))
 
 
 def _is_maker(value: Value, facts: Facts) -> bool:
     return any(
-        isinstance(one, Opaque)
-        and isinstance(one.node, cst.Call)
-        and names.canonical(facts.symbols.get(one.node.func, "")) == _MAKER
-        for one in options(value)
+        isinstance(option, Opaque)
+        and isinstance(option.node, cst.Call)
+        and names.canonical(facts.symbols.get(option.node.func, "")) == _MAKER
+        for option in options(value)
     )

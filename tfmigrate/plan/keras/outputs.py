@@ -109,7 +109,11 @@ def _set_here(node: cst.CSTNode) -> cst.Attribute | None:
 
 def _are_models(values: Collection[Value]) -> bool:
     """Whether a value is a model that Keras made of layers: a class of the program may set what it likes."""
-    models = [one for one in values if isinstance(one, Parallel) or (isinstance(one, ModelObject) and not one.instance)]
+    models = [
+        value
+        for value in values
+        if isinstance(value, Parallel) or (isinstance(value, ModelObject) and not value.instance)
+    ]
     return bool(values) and len(models) == len(values)
 
 
@@ -135,7 +139,7 @@ def _outputs_of(model: ModelObject, facts: Facts) -> int | None:
         plain = all(isinstance(element, cst.Element) for element in outputs.elements)
         return len(outputs.elements) if plain else None
     made = facts.options(outputs)
-    counts = {len(one.values) if isinstance(one, Items) and one.counted else None for one in made}
-    if all(isinstance(one, Made) and one.kind == "tensor" for one in made) and made:
+    counts = {len(option.values) if isinstance(option, Items) and option.counted else None for option in made}
+    if all(isinstance(option, Made) and option.kind == "tensor" for option in made) and made:
         return 1
     return counts.pop() if len(counts) == 1 else None

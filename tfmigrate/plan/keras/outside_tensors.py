@@ -116,12 +116,14 @@ def _reads(function: FunctionValue, facts: Facts, scopes: Scopes) -> str | None:
         if root is None:
             continue
         owner = scopes.owner(root.value, scopes.holding(root) or scope)
-        outside = owner is not None and owner.node is not node and not any(one is owner.node for one in walk(node.body))
+        outside = (
+            owner is not None and owner.node is not node and not any(inner is owner.node for inner in walk(node.body))
+        )
         if outside or (isinstance(part, cst.Attribute) and root.value == own):
             return facts.module.code(part)
     return None
 
 
 def _is_tensor(node: cst.BaseExpression, facts: Facts) -> bool:
-    found = [one for one in facts.options(node) if isinstance(one, Made)]
-    return bool(found) and all(one.kind == "tensor" for one in found)
+    found = [option for option in facts.options(node) if isinstance(option, Made)]
+    return bool(found) and all(tensor.kind == "tensor" for tensor in found)

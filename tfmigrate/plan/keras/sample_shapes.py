@@ -107,8 +107,8 @@ class SampleShape:
         whole = isinstance(first, cst.Slice) and not any((first.lower, first.upper, first.step))
         if lost is None or not whole:
             return None
-        indices = [one.value for one in others if isinstance(one, cst.Index)]
-        return lost + len(indices) if all(isinstance(one, cst.Integer) for one in indices) else None
+        indices = [other.value for other in others if isinstance(other, cst.Index)]
+        return lost + len(indices) if all(isinstance(index, cst.Integer) for index in indices) else None
 
     def _reduced(self, call: cst.Call) -> int | None:
         """A reduction over axes behind the first. One counted from the end may be the first where others are gone."""

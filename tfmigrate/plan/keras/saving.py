@@ -78,12 +78,12 @@ def files_of(migration: Migration) -> Files:
             written.append(Written(path, module, ending, *paths.endings(path, module)))
         for call in draft.facts.module.calls:
             if call.args and _is_load_model(call, draft.facts):
-                loaded.update(one.text for one in paths.endings(call.args[0].value, module)[0])
+                loaded.update(known.text for known in paths.endings(call.args[0].value, module)[0])
     renamed = {
-        literal.text: _new_ending_of(literal.text, one.ending, loaded)
-        for one in written
-        for literal in one.literals
-        if _is_old(literal.text) and (not _may_stay(literal.text, one.ending) or literal.text in loaded)
+        literal.text: _new_ending_of(literal.text, saved.ending, loaded)
+        for saved in written
+        for literal in saved.literals
+        if _is_old(literal.text) and (not _may_stay(literal.text, saved.ending) or literal.text in loaded)
     }
     return Files(paths, written, renamed)
 
@@ -109,18 +109,18 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
     facts, scopes, files, keys = context.facts, context.scopes, context.migration.once(files_of), changed_keys(context)
     module, renamed = facts.module, files.renamed
     seen: set[cst.BaseExpression] = set()
-    for one in files.written:
-        for literal in sorted(one.literals, key=lambda literal: literal.text):
+    for saved in files.written:
+        for literal in sorted(saved.literals, key=lambda literal: literal.text):
             if literal.module is module and literal.text in renamed and literal.node not in seen:
                 seen.add(literal.node)
                 yield _change(literal, module, renamed[literal.text], keys)
-        if one.module is module and one.path not in seen and not _ends_well(one, renamed):
-            seen.add(one.path)
+        if saved.module is module and saved.path not in seen and not _ends_well(saved, renamed):
+            seen.add(saved.path)
             message = (
-                f"Keras 3 writes {_kind(one.ending)} only to files that end in {_ENDINGS[one.ending]}: make sure that "
-                "this path does"
+                f"Keras 3 writes {_kind(saved.ending)} only to files that end in {_ENDINGS[saved.ending]}: make sure "
+                "that this path does"
             )
-            yield CallChange(codes.WEIGHT_FILES, one.path, message, action="warn")
+            yield CallChange(codes.WEIGHT_FILES, saved.path, message, action="warn")
     for other in files.paths.facts.values():
         for call in other.module.calls:
             if not call.args or not (_loads(call, other) or _saves(call)):
@@ -140,8 +140,8 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
 def _ends_well(written: Written, renamed: Container[str]) -> bool:
     """Whether Keras 3 takes each name that a path may be, once those that must change have."""
     return written.known and all(
-        one.text.endswith(written.ending) or one.text in renamed or _may_stay(one.text, written.ending)
-        for one in written.literals
+        literal.text.endswith(written.ending) or literal.text in renamed or _may_stay(literal.text, written.ending)
+        for literal in written.literals
     )
 
 

@@ -28,7 +28,7 @@ _OPTIONS = "tensorflow.GPUOptions"
 def session_lines(facts: Facts, scopes: Scopes, tf: str, modules: Iterable[Module]) -> SessionLines:
     """The statements of every session that only carries settings."""
     sessions = [*_set_sessions(facts), *_dropped_sessions(facts, scopes, modules)]
-    found = {one.call: _Reading(facts, scopes, tf).session(one) for one in sessions}
+    found = {session.call: _Reading(facts, scopes, tf).session(session) for session in sessions}
     return SessionLines({call: one.units(facts.module) for call, one in found.items() if not isinstance(one, str)})
 
 
@@ -36,12 +36,12 @@ def check(context: Context) -> Iterator[CallChange]:
     """Each `K.set_session(...)`: rewritten where all that the session carries is understood, else reported."""
     facts, scopes, tf, quote = context.facts, context.scopes, context.tf, context.quote
     raised = context.migration.raised
-    for one in (*_set_sessions(facts), *_dropped_sessions(facts, scopes, context.modules)):
-        call, unit = one.call, one.unit
+    for setting in (*_set_sessions(facts), *_dropped_sessions(facts, scopes, context.modules)):
+        call, unit = setting.call, setting.unit
         reading = _Reading(facts, scopes, tf)
-        found = reading.session(one)
+        found = reading.session(setting)
         if isinstance(found, str):
-            if one.made is call:
+            if setting.made is call:
                 continue  # TFM501 says it
             yield CallChange(
                 codes.SESSIONS,
@@ -101,13 +101,15 @@ def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -
             continue
         assert isinstance(small, cst.Assign)
         target = small.targets[0].target
-        function = next((one for one in facts.module.ancestors(unit) if isinstance(one, cst.FunctionDef)), None)
+        function = next((outer for outer in facts.module.ancestors(unit) if isinstance(outer, cst.FunctionDef)), None)
         scope = scopes.by_node[function] if function is not None else scopes.module
         if len(small.targets) > 1 or not isinstance(target, cst.Name):
             continue
         mentions = scopes.of_variable(target.value, scope)
-        reads = [one for one in mentions if one.node is not target]
-        returns = tuple(one for one in map(only_statement, (read.unit for read in reads)) if _gives(one, reads))
+        reads = [mention for mention in mentions if mention.node is not target]
+        returns = tuple(
+            statement for statement in map(only_statement, (read.unit for read in reads)) if _gives(statement, reads)
+        )
         if len(returns) != len(reads) or any(read.binds or read.scope is not scope for read in reads):
             continue
         if function is None and _is_mentioned(target.value, modules, facts.module):
@@ -198,11 +200,11 @@ class _Settings:
         """The lines that go whole from the block of `unit`, itself included, in order."""
         block = module.places[unit].block
         lines = [
-            one
-            for one in module.places
-            if module.places[one].block is block
-            and isinstance(one, cst.SimpleStatementLine)
-            and all(small in self.removed for small in one.body)
+            place
+            for place in module.places
+            if module.places[place].block is block
+            and isinstance(place, cst.SimpleStatementLine)
+            and all(small in self.removed for small in place.body)
         ]
         return tuple(lines)
 
@@ -276,7 +278,9 @@ class _Reading:
         gone = set(self._found.removed[before:])
         for line in body[:-1]:
             small = line.body if isinstance(line, cst.SimpleStatementLine) else (None,)
-            if not all(one in gone or isinstance(one, cst.Pass) or is_docstring(one) for one in small):
+            if not all(
+                statement in gone or isinstance(statement, cst.Pass) or is_docstring(statement) for statement in small
+            ):
                 raise _NotOnlySettings(f"{function.name.value}() does more than make it")
         del self._found.removed[before:]
         self._found.functions.append(function)
@@ -298,11 +302,11 @@ class _Reading:
         bindings = [mention for mention in mentions if mention.binds]
         if len(bindings) == 1:
             return bindings[0], [mention for mention in mentions if not mention.binds]
-        numbers = {one.node: number for one in mentions if (number := self._number(one, scope)) is not None}
+        numbers = {other.node: number for other in mentions if (number := self._number(other, scope)) is not None}
         in_block = all(self._module.places[binding.unit].block is self._block for binding in bindings)
         if in_block and len(numbers) == len(mentions):
             starts = {numbers[binding.node]: binding for binding in bindings}
-            reads = [one for one in mentions if not one.binds]
+            reads = [mention for mention in mentions if not mention.binds]
             start = max((number for number in starts if number < numbers[node]), default=None)
             # One that is read before it is bound may be read in a loop's next round.
             if start is not None and all(numbers[read.node] > min(starts) for read in reads):

@@ -60,7 +60,7 @@ class _Reader:
             return "len(", owner, ")"
         if name == "value" and isinstance(owner, cst.Subscript) and self._is_shape(owner.value):
             return (owner,)
-        if name in _OLD and any(_is_symbolic(one) for one in self._facts.options(owner)):
+        if name in _OLD and any(_is_symbolic(option) for option in self._facts.options(owner)):
             return owner, ".shape"
         return None
 
@@ -76,7 +76,7 @@ class _Reader:
     def _is_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether a value may be a tensor, and is nothing that the program says what it is."""
         known = self._facts.options(node)
-        return bool(known) and all(_is_symbolic(one) or isinstance(one, Opaque | Parameter) for one in known)
+        return bool(known) and all(_is_symbolic(option) or isinstance(option, Opaque | Parameter) for option in known)
 
 
 def _is_symbolic(value: object) -> bool:

@@ -39,7 +39,9 @@ def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> I
     `modules`: the facts of every module of the program.
     """
     uses = [use for known in modules.values() for use in known.uses if use.method == "compile"]
-    losses = {one for use in uses for one in _functions(use.argument(1, "loss")) if one.module is facts.module}
+    losses = {
+        function for use in uses for function in _functions(use.argument(1, "loss")) if function.module is facts.module
+    }
     for loss in sorted(losses, key=lambda one: facts.module.position(one.node)):
         parameters = parameters_of(loss)
         if not parameters or _is_bound_again(parameters[0], loss.node):
@@ -97,11 +99,13 @@ def metric_targets(
     found: dict[cst.CSTNode, FunctionValue] = {}
     for known in modules.values():
         for shown in compiled(known):
-            for one in shown.values if shown.is_metric else ():
-                if isinstance(one, FunctionValue) and one.module is facts.module:
-                    gathered = reader.mixes_samples(one) and not reader.is_one_mean(one) and not shown.models <= single
-                    if not gathered and _computes_with(one, facts):
-                        found[one.node] = one
+            for value in shown.values if shown.is_metric else ():
+                if isinstance(value, FunctionValue) and value.module is facts.module:
+                    gathered = (
+                        reader.mixes_samples(value) and not reader.is_one_mean(value) and not shown.models <= single
+                    )
+                    if not gathered and _computes_with(value, facts):
+                        found[value.node] = value
     for function in sorted(found.values(), key=lambda one: facts.module.position(one.node)):
         targets, predictions = parameters_of(function)[:2]
         body = function.node.body

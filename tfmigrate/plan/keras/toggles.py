@@ -105,9 +105,9 @@ def _is_mixed(part: ModelObject, drafts: _Drafts) -> bool:
         models = models_of(value)
         if options(value) != {part} and not models and not opaque_sites(value).isdisjoint(part.sites):
             return True
-        if any(one is not part and (one in inside or part in one.base_models()) for one in models):
+        if any(model is not part and (model in inside or part in model.base_models()) for model in models):
             return True
-        if models == {part} and not any(isinstance(one, ModelObject | Parallel) for one in options(value)):
+        if models == {part} and not any(isinstance(option, ModelObject | Parallel) for option in options(value)):
             return True  # a layer of it
     return False
 
@@ -165,10 +165,10 @@ class _Ways:
         for unit in reversed(units):
             inside = {unit, *self.draft.module.inside(unit)}
             nodes = set(walk(unit))
-            trained = [one for one in self.steps if one.site.unit in inside]
+            trained = [step for step in self.steps if step.site.unit in inside]
             toggles = [row for row in self.draft.facts.toggles if row[0] in nodes]
             if trained:
-                same = all(self.part.needed(one) == self.value for one in trained)
+                same = all(self.part.needed(use) == self.value for use in trained)
                 return same and unit is trained[0].site.unit
             if toggles:
                 (_, whose, given), *others = toggles
@@ -182,8 +182,8 @@ class _Ways:
     def _setters(self) -> frozenset[str]:
         """The functions of the module that set some `trainable`."""
         toggled = {row[0] for row in self.draft.facts.toggles}
-        functions = (one for one in self.draft.module.nodes if isinstance(one, cst.FunctionDef))
-        return frozenset(one.name.value for one in functions if not toggled.isdisjoint(walk(one)))
+        functions = (node for node in self.draft.module.nodes if isinstance(node, cst.FunctionDef))
+        return frozenset(function.name.value for function in functions if not toggled.isdisjoint(walk(function)))
 
 
 def _last_name(node: cst.BaseExpression) -> str:
@@ -212,14 +212,16 @@ def _attribute(part: ModelObject, use: Use, drafts: _Drafts) -> str | None:
             if not isinstance(held, cst.Attribute) or models_of(value) != {part} or own is None:
                 continue
             owner = next((cls for cls in _classes(held, draft) if _share_a_base(cls, own)), None)
-            method = next((one for one in _methods_round(held, draft) if dotted(held.value) == receiver_of(one)), None)
+            method = next(
+                (round_ for round_ in _methods_round(held, draft) if dotted(held.value) == receiver_of(round_)), None
+            )
             if owner is not None and method is not None and _is_set_once(held.attr.value, (owner, own)):
                 return f"{receiver}.{held.attr.value}"
     return None
 
 
 def _methods_round(node: cst.CSTNode, draft: Draft) -> Iterator[cst.FunctionDef]:
-    functions = (one for one in draft.module.nodes if isinstance(one, cst.FunctionDef))
+    functions = (inner for inner in draft.module.nodes if isinstance(inner, cst.FunctionDef))
     return (function for function in functions if any(node is part for part in walk(function)))
 
 
@@ -233,7 +235,7 @@ def _share_a_base(one: ClassValue, other: ClassValue) -> bool:
 
 def _is_set_once(name: str, owners: Iterable[ClassValue]) -> bool:
     """Whether one statement alone gives an attribute of an object its value."""
-    setters = {unit: method for cls in owners for one in cls.ancestors() for method, unit in setters_of(one, name)}
+    setters = {unit: method for cls in owners for base in cls.ancestors() for method, unit in setters_of(base, name)}
     binding = [unit for unit, method in setters.items() if f"{receiver_of(method)}.{name}" in _targets(unit)]
     return len(binding) == 1
 
@@ -241,7 +243,9 @@ def _is_set_once(name: str, owners: Iterable[ClassValue]) -> bool:
 def _targets(unit: Unit) -> set[str]:
     """What a statement assigns to, the elements of a tuple one by one."""
     targets = [part.target for part in walk(unit) if isinstance(part, cst.AssignTarget | cst.AnnAssign)]
-    spread = [one.value for target in targets if isinstance(target, cst.Tuple | cst.List) for one in target.elements]
+    spread = [
+        element.value for target in targets if isinstance(target, cst.Tuple | cst.List) for element in target.elements
+    ]
     return {dotted(target) for target in (*targets, *spread)}
 
 
@@ -267,4 +271,4 @@ def _is_settled(node: cst.BaseExpression, use: Use, draft: Draft) -> bool:
         return False
     order = draft.module.order
     bindings = reaching(root.value, scope, draft.scopes)
-    return all(one.unit is one.scope.node or order[one.unit] < order[use.site.unit] for one in bindings)
+    return all(binding.unit is binding.scope.node or order[binding.unit] < order[use.site.unit] for binding in bindings)

@@ -43,7 +43,9 @@ def loss_aliases(facts: Facts) -> Iterator[CallChange]:
                 edit = Replace(node, f"{node.prefix}{node.quote}{new}{node.quote}")
                 yield CallChange(codes.LOSS_ALIAS, node, message, edit)
             elif word is None:
-                for option in sorted({str(one.value) for one in facts.options(node) if isinstance(one, Literal)}):
+                for option in sorted(
+                    {str(possible.value) for possible in facts.options(node) if isinstance(possible, Literal)}
+                ):
                     if option.lower() in SHORT_LOSSES:
                         message = (
                             f"the loss may be {option!r}, with which Keras 3 cannot load the model from an HDF5 file: "
@@ -66,7 +68,9 @@ def _losses(use: Use, argument: cst.BaseExpression, facts: Facts) -> Iterator[Ca
     for node in _written(argument):
         word = text_of(node)
         if word is None:
-            for option in sorted({str(one.value) for one in facts.options(node) if isinstance(one, Literal)}):
+            for option in sorted(
+                {str(possible.value) for possible in facts.options(node) if isinstance(possible, Literal)}
+            ):
                 if option in LOSS_WORDS:
                     message = (
                         f"the loss may be {option!r}, which Keras 3 does not know: it is {LOSS_WORDS[option]!r} now"

@@ -184,10 +184,10 @@ class _Imports:
             if alias.asname is not None or new == bound or not new[:1].isupper() or not bound[:1].isupper():
                 continue
             mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
-            rebound = any(one.binds and one.node is not alias for one in mentions)
+            rebound = any(mention.binds and mention.node is not alias for mention in mentions)
             known = any(new in scope.mentions for scope in draft.scopes.by_node.values())
             if not known and not rebound and (draft.module, bound) not in taken and not draft.writes(bound):
-                nodes = [one.node for one in mentions if isinstance(one.node, cst.Name)]
+                nodes = [seen.node for seen in mentions if isinstance(seen.node, cst.Name)]
                 found[alias] = new, [node for node in nodes if node not in self.vanishing]
         return found
 

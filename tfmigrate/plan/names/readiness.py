@@ -115,7 +115,11 @@ class _Reader:
             found = self._symbols(node)
             root = root_of(node)
             failed_before = self._lacking(self._facts.symbols.get(root, ""))
-            if not failed_before and self._means_a_library(root) and all(self._lacking(one.name) for one in found):
+            if (
+                not failed_before
+                and self._means_a_library(root)
+                and all(self._lacking(symbol.name) for symbol in found)
+            ):
                 yield self._lack(node, min(symbol.name for symbol in found))
 
     def _symbols(self, node: cst.BaseExpression) -> list[Symbol]:
@@ -165,7 +169,7 @@ class _Reader:
         keras = self._keras()
         for use in self._facts.uses:
             receivers = options(use.receiver)
-            models = [one for one in receivers if isinstance(one, Parallel | ModelObject)]
+            models = [receiver for receiver in receivers if isinstance(receiver, Parallel | ModelObject)]
             if receivers and len(models) == len(receivers) and all(model.instance is None for model in use.models):
                 yield use, tuple(f"{keras}.{name}.{use.method}" for name in ("Model", "Sequential"))
 

@@ -135,8 +135,8 @@ def _round(measured: Sequence[str], version: str | None) -> tuple[str, ...]:
     if version is None or brings_keras_3(version):
         return tuple(measured[-1:])
     minor = _minor(version)
-    known = [one for one in measured if _minor(one) < KERAS_3_SINCE] or list(measured)
-    same = [one for one in known if _minor(one) == minor]
-    below = [one for one in known if _minor(one) < minor]
-    above = [one for one in known if _minor(one) > minor]
+    known = [candidate for candidate in measured if _minor(candidate) < KERAS_3_SINCE] or list(measured)
+    same = [candidate for candidate in known if _minor(candidate) == minor]
+    below = [candidate for candidate in known if _minor(candidate) < minor]
+    above = [candidate for candidate in known if _minor(candidate) > minor]
     return tuple(same or [*below[-1:], *(above[:1] or measured[-1:])])

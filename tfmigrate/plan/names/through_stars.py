@@ -20,8 +20,8 @@ _IMPORTS = {
     "K": "from tensorflow.keras import backend as K",
     "np": "import numpy as np",
     **{
-        one: f"import {one}"
-        for one in (
+        module: f"import {module}"
+        for module in (
             "os", "sys", "io", "re", "csv", "json", "time", "copy", "types", "random", "string", "inspect", "warnings",
             "threading", "multiprocessing", "six", "h5py",
         )

@@ -40,7 +40,7 @@ _OF_A_FEATURE = (
 
 def _is_of_a_feature(guard: cst.If, facts: Facts) -> bool:
     """Whether a check stands in a function that trains, builds and compiles nothing: a program may never call it."""
-    around = [one for one in facts.module.ancestors(guard) if isinstance(one, cst.FunctionDef)]
+    around = [outer for outer in facts.module.ancestors(guard) if isinstance(outer, cst.FunctionDef)]
     used = {use.site.frame.function for use in facts.uses} | {wrap.site.frame.function for wrap in facts.wraps}
     built = {model.site.frame.function for model in facts.models}
     return bool(around) and used.isdisjoint(around) and built.isdisjoint(around)
@@ -49,7 +49,7 @@ def _is_of_a_feature(guard: cst.If, facts: Facts) -> bool:
 def _stops(guard: cst.If, facts: Facts) -> bool:
     """Whether an `if` does nothing but stop the program, and say so before."""
     *before, last = map(only_statement, units_of(guard.body))
-    return _ends(last, facts) and all(_is_call_of(one, frozenset({"print"}), facts) for one in before)
+    return _ends(last, facts) and all(_is_call_of(statement, frozenset({"print"}), facts) for statement in before)
 
 
 def _ends(statement: cst.CSTNode | None, facts: Facts) -> bool:

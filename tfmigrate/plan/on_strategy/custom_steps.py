@@ -54,7 +54,7 @@ def _whole_batches(facts: Facts, call: cst.Call) -> Iterator[CallChange]:
         return
     for element in given.value.elements:
         found = facts.options(element.value)
-        if found and all(isinstance(one, Opaque) and one.origin == OF_DATASET for one in found):
+        if found and all(isinstance(option, Opaque) and option.origin == OF_DATASET for option in found):
             message = (
                 "this batch comes from a dataset that was not distributed: every replica computes all of it, which is "
                 "no faster, and the gradients of all are added up; loop over "
@@ -66,8 +66,8 @@ def _whole_batches(facts: Facts, call: cst.Call) -> Iterator[CallChange]:
 
 def _functions(found: Iterable[Value]) -> Iterator[FunctionValue]:
     """The functions of the program among some values, those of methods too."""
-    for one in found:
-        function = one.function if isinstance(one, Method) else one
+    for value in found:
+        function = value.function if isinstance(value, Method) else value
         if isinstance(function, FunctionValue):
             yield function
 
@@ -76,9 +76,9 @@ def _runners(facts: Facts, call: cst.Call) -> frozenset[StrategyObject]:
     """The strategies whose run() a call is, if it is nothing else."""
     found = facts.options(call.func)
     runs = [
-        one.receiver
-        for one in found
-        if isinstance(one, Method) and one.name in _RUN and isinstance(one.receiver, StrategyObject)
+        option.receiver
+        for option in found
+        if isinstance(option, Method) and option.name in _RUN and isinstance(option.receiver, StrategyObject)
     ]
     synchronous = len(runs) == len(found) and all(strategy.name in SYNCHRONOUS for strategy in runs)
     return frozenset(runs) if synchronous else frozenset()
@@ -180,8 +180,8 @@ class _Body:
     def _returns_mean(self, call: cst.Call) -> bool:
         """Whether a function of the program is called that returns such a mean, whichever of its returns is taken."""
         found = self.facts.options(call.func)
-        plain = (one for one in _functions(found) if self._is_plain(one))
-        bodies = [(one, _Body.of(self.modules, one, self.read)) for one in plain]
+        plain = (function for function in _functions(found) if self._is_plain(function))
+        bodies = [(function, _Body.of(self.modules, function, self.read)) for function in plain]
         return len(bodies) == len(found) > 0 and all(
             body is not None and body.returns_mean(one) for one, body in bodies
         )
@@ -190,10 +190,14 @@ class _Body:
         """Whether no decorator changes what a function returns."""
         facts = self.modules.get(function.module)
         decorators = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
-        made_by = [one.decorator.func if isinstance(one.decorator, cst.Call) else one.decorator for one in decorators]
+        made_by = [
+            decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator
+            for decorator in decorators
+        ]
         return facts is not None and all(
-            facts.symbols.get(one) == "tensorflow.function" or (isinstance(one, cst.Name) and one.value in _BINDERS)
-            for one in made_by
+            facts.symbols.get(maker) == "tensorflow.function"
+            or (isinstance(maker, cst.Name) and maker.value in _BINDERS)
+            for maker in made_by
         )
 
     def returns_mean(self, function: FunctionValue) -> bool:
@@ -235,14 +239,14 @@ def _made_outside(
     for call in calls_in(step):
         if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in ("apply_gradients", "update_state"):
             continue
-        for made in facts.options(call.func.value):
-            if not isinstance(made, Made) or made.kind not in ("optimizer", "metric") or is_plain_sgd(made):
+        for option in facts.options(call.func.value):
+            if not isinstance(option, Made) or option.kind not in ("optimizer", "metric") or is_plain_sgd(option):
                 continue
-            for site in made.sites:
+            for site in option.sites:
                 if scoping.outside(site, strategies):
                     message = (
-                        f"this {made.kind} is made outside the scope of the strategy whose run() uses it: Keras 3 "
+                        f"this {option.kind} is made outside the scope of the strategy whose run() uses it: Keras 3 "
                         "fails, Keras 2 does not; make it in the scope"
                     )
-                    node = made.config if made.config is not None else site.unit
+                    node = option.config if option.config is not None else site.unit
                     yield site.frame.module, CallChange(codes.COMPILE_OUTSIDE_SCOPE, node, message, action="warn")

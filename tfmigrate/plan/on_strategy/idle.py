@@ -29,8 +29,12 @@ def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Contai
     `apart`: models that are not asked about. Unknown counts as a use: a strategy that is passed on, kept in an object,
     imported elsewhere, or made under a condition is not idle.
     """
-    idle = [one for one in facts.strategies if one.name in SYNCHRONOUS and _is_idle(one, facts, drafts)]
-    if len(idle) != 1 or len({one.node for one in facts.strategies}) != 1:
+    idle = [
+        candidate
+        for candidate in facts.strategies
+        if candidate.name in SYNCHRONOUS and _is_idle(candidate, facts, drafts)
+    ]
+    if len(idle) != 1 or len({other.node for other in facts.strategies}) != 1:
         return
     (strategy,) = idle
     scoping = Scoping(facts)
@@ -38,8 +42,10 @@ def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Contai
         if use.method != "fit" or not use.models or any(model in apart for model in use.models):
             continue
         sites = frozenset().union(*(sites_of(model) for model in use.models))
-        compiles = [one for one in facts.uses if one.method == "compile" and one.models & use.models]
-        sites |= {site for one in compiles for site in (one.site, *one.parts)}
+        compiles = [
+            compile_ for compile_ in facts.uses if compile_.method == "compile" and compile_.models & use.models
+        ]
+        sites |= {site for compile_ in compiles for site in (compile_.site, *compile_.parts)}
         if all(scoping.outside(site, idle) for site in (*sites, use.site)) and _is_made_before(strategy, use):
             first = min((model.site for model in use.models), key=lambda site: site.frame.module.order[site.unit])
             here = strategy.site.frame.module
@@ -127,7 +133,9 @@ def _is_empty(block: cst.With, draft: Draft) -> bool:
 def _makes_data(call: cst.Call, draft: Draft) -> bool:
     found = draft.facts.options(call)
     symbol = draft.facts.symbols.get(call.func, "")
-    return symbol.startswith("tensorflow.data.") or (bool(found) and all(isinstance(one, Dataset) for one in found))
+    return symbol.startswith("tensorflow.data.") or (
+        bool(found) and all(isinstance(option, Dataset) for option in found)
+    )
 
 
 def _talks(call: cst.Call) -> bool:

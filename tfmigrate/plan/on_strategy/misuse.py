@@ -138,7 +138,12 @@ class _Reader:
         """A strategy that trains a model after another one trained."""
         made = {strategy: MadeStrategy(strategy.site, strategy.node) for strategy in self._facts.strategies}
         trainings = (
-            (use, frozenset(made[one] for model in use.models for s in model.sites for one in self._scoping.inside(s)))
+            (
+                use,
+                frozenset(
+                    made[inner] for model in use.models for s in model.sites for inner in self._scoping.inside(s)
+                ),
+            )
             for use in self._uses
             if use.method in TRAINING
         )

@@ -62,12 +62,12 @@ class Scoping:
     def __init__(self, facts: ProgramFacts) -> None:
         self._facts = facts
         self._outermost = {strategy: outermost(strategy.site) for strategy in facts.strategies}
-        self._entered = {one for entered in facts.entered.values() for one in entered}
+        self._entered = {scope for entered in facts.entered.values() for scope in entered}
 
     def strategies(self, site: Site) -> Strategies | None:
         """The strategies in whose scope a place stands; empty: in none, for sure; None: that cannot be told."""
         entered = self._facts.entered.get(site, ())
-        if self._facts.scopes_elsewhere or not all(one.strategies for one in entered):
+        if self._facts.scopes_elsewhere or not all(scope.strategies for scope in entered):
             return None
         return entered[-1].strategies if entered else frozenset()
 
@@ -81,10 +81,10 @@ class Scoping:
     def _does_without(self, site: Site, strategies: Collection[StrategyObject]) -> bool:
         """Whether a place is the other arm of an `if` that enters the scope, where a strategy is not always made."""
         return all(map(is_conditional, strategies)) and any(
-            one.frame is entered.frame
+            outer.frame is entered.frame
             and entered.strategies & frozenset(strategies)
-            and one.frame.module.exclusive(one.unit, entered.block)
-            for one in site.chain()
+            and outer.frame.module.exclusive(outer.unit, entered.block)
+            for outer in site.chain()
             for entered in self._entered
         )
 
@@ -99,7 +99,7 @@ def is_conditional(strategy: StrategyObject) -> bool:
     parts = walk(strategy.site.unit) if not isinstance(strategy.site.unit, cst.BaseCompoundStatement) else ()
     chosen = any(isinstance(part, cst.IfExp) and strategy.node in walk(part) for part in parts)
     return chosen or any(
-        isinstance(owner, cst.If) for one in strategy.site.chain() for owner, _ in one.frame.module.arms(one.unit)
+        isinstance(owner, cst.If) for outer in strategy.site.chain() for owner, _ in outer.frame.module.arms(outer.unit)
     )
 
 
@@ -307,7 +307,7 @@ def _calls_of(unit: Unit) -> list[cst.Call]:
 
 
 def sites_of(model: ModelObject) -> frozenset[Site]:
-    return frozenset().union(*(one.sites for one in model.base_models()))
+    return frozenset().union(*(base.sites for base in model.base_models()))
 
 
 def _order(site: Site) -> tuple[str, int]:

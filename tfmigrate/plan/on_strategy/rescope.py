@@ -59,17 +59,17 @@ def plan_rescoping(
     moved: set[ModelObject] = set()
     scopes = _Scopes(facts, drafts)
     wanted: dict[_Body, list[_Target]] = {}
-    for found in (*things_outside(facts, apart), *left_idle(facts, drafts, apart)):
-        targets = scopes.targets(found)
-        place = scopes.shown(found, targets)
+    for outside in (*things_outside(facts, apart), *left_idle(facts, drafts, apart)):
+        targets = scopes.targets(outside)
+        place = scopes.shown(outside, targets)
         draft, node = drafts[place.frame.module], place.unit
-        if found.meant:
-            draft.say(found.code, node, found.message, "warn")
+        if outside.meant:
+            draft.say(outside.code, node, outside.message, "warn")
         elif targets is None:
-            draft.say(found.code, node, f"{found.message}; move it in", "warn")
-        elif draft.wanted(found.code, node):
-            draft.say(found.code, node, found.message, "rewrite")
-            moved.update(found.use.models)
+            draft.say(outside.code, node, f"{outside.message}; move it in", "warn")
+        elif draft.wanted(outside.code, node):
+            draft.say(outside.code, node, outside.message, "rewrite")
+            moved.update(outside.use.models)
             for target in targets:
                 wanted.setdefault(target.body, []).append(target)
     for body, targets in wanted.items():
@@ -83,7 +83,7 @@ class _Scopes:
     def __init__(self, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
         self._facts = facts
         self._drafts = drafts
-        self._entered = {one for entered in facts.entered.values() for one in entered}
+        self._entered = {scope for entered in facts.entered.values() for scope in entered}
         self._training = frozenset(use.site for use in facts.uses if use.method in TRAINING)
 
     def targets(self, found: Outside) -> list[_Target] | None:
@@ -108,16 +108,16 @@ class _Scopes:
 
     def _near(self, site: Site, strategies: Strategies) -> _Target | None:
         """The place, or the call it runs under, in the innermost function that knows the strategy."""
-        for one in site.chain():
-            context = self._context(one.frame, strategies)
+        for outer in site.chain():
+            context = self._context(outer.frame, strategies)
             if context is None:
                 continue
-            if one.frame is not site.frame and self._holds_more(one):
+            if outer.frame is not site.frame and self._holds_more(outer):
                 return None
-            if self._reaches(context, one, strategies):
-                return _target(one, context)
-            late = self._late(one, strategies)
-            return _target(one, context, late) if late is not None else None
+            if self._reaches(context, outer, strategies):
+                return _target(outer, context)
+            late = self._late(outer, strategies)
+            return _target(outer, context, late) if late is not None else None
         return None
 
     def _context(self, frame: Frame, strategies: Strategies) -> str | None:
@@ -135,7 +135,8 @@ class _Scopes:
     def _holds_more(self, site: Site) -> bool:
         """Whether a call, taken into the scope as a whole, would take training or a scope of its own with it."""
         return any(use.lifted(site.frame) == site for use in self._training) or any(
-            one.frame is not site.frame and any(s == site for s in _calls_above(one.frame)) for one in self._entered
+            scope.frame is not site.frame and any(s == site for s in _calls_above(scope.frame))
+            for scope in self._entered
         )
 
     def _reaches(self, context: str, site: Site, strategies: Strategies) -> bool:
@@ -150,8 +151,10 @@ class _Scopes:
         home = draft.scopes.owner(root, lexical)
         if home is None:
             return False
-        made = [one for one in (strategy.site.lifted(site.frame) for strategy in strategies) if one is not None]
-        if not all(module.order[one.unit] < module.order[unit] for one in made):
+        made = [
+            lifted for lifted in (strategy.site.lifted(site.frame) for strategy in strategies) if lifted is not None
+        ]
+        if not all(module.order[maker.unit] < module.order[unit] for maker in made):
             return False
         mentions = reaching(root, lexical, draft.scopes)
         absent = {mention.unit for mention in mentions if self._may_be_none(mention, draft)}
@@ -159,8 +162,8 @@ class _Scopes:
             return not absent
         bindings = {mention.unit for mention in mentions} - absent
         if absent:
-            last = max(module.order[one] for one in absent)
-            return any(module.order[one] > last and _before(one, unit, module) for one in bindings)
+            last = max(module.order[gone] for gone in absent)
+            return any(module.order[binding] > last and _before(binding, unit, module) for binding in bindings)
         return lexical.node in bindings or _surely_bound(bindings, unit, module)
 
     @staticmethod
@@ -205,7 +208,7 @@ class _Scopes:
         own = {mention.unit for mention in bindings if mention.scope is lexical}
         early = all(unit is lexical.node or module.order[unit] < module.order[site.unit] for unit in own)
         known = early and (not own or lexical.node in own or _surely_bound(own, site.unit, module))
-        if not bindings or not known or any(site in one.sites for one in use.models):
+        if not bindings or not known or any(site in model.sites for model in use.models):
             return None
         return _target(site, f"{receiver}.distribute_strategy.scope()")
 
@@ -215,11 +218,11 @@ class _Scopes:
         """Blocks round the units, joined with the neighbouring ones that enter the same scope already."""
         module, units = body.module, frozenset(target.unit for target in targets)
         existing = {
-            one.block
-            for one in self._entered
-            if _function(one.frame) is body.function
-            and len(one.block.items) == 1
-            and module.code(one.block.items[0].item) == body.context
+            scope.block
+            for scope in self._entered
+            if _function(scope.frame) is body.function
+            and len(scope.block.items) == 1
+            and module.code(scope.block.items[0].item) == body.context
         }
         frames = {target.frame for target in targets}
         lifted = {site.lifted(frame) for site in self._training for frame in frames}
@@ -247,7 +250,7 @@ def _function(frame: Frame) -> cst.Module | cst.FunctionDef:
 
 
 def _holds_one_of(run: Run, units: frozenset[Unit], module: Module) -> bool:
-    return any(one in units for unit in run.units for one in (unit, *module.inside(unit)))
+    return any(inner in units for unit in run.units for inner in (unit, *module.inside(unit)))
 
 
 def _calls_above(frame: Frame) -> Iterator[Site]:

@@ -42,10 +42,12 @@ def no_devices(
 
 def _cannot_be(node: cst.BaseExpression, draft: Draft) -> str | None:
     found = draft.facts.options(node)
-    listed = [part for one in found if isinstance(one, Items) for value in one.values for part in options(value)]
+    listed = [
+        part for option in found if isinstance(option, Items) for value in option.values for part in options(value)
+    ]
     if found and all(map(_is_number, found)):
         return "a number"
-    if listed and all(isinstance(one, Items) for one in found) and all(map(_is_number, listed)):
+    if listed and all(isinstance(option, Items) for option in found) and all(map(_is_number, listed)):
         return "a list of numbers"
     if _are_physical(node, draft):
         return "a list of physical devices, which are not names"

@@ -427,7 +427,7 @@ def _table(text: str, left: str | None) -> Iterator[_Pin]:
 def _as_pep440(specifier: str) -> str:
     """Poetry's `^1.15`, `~1.15`, `1.15` and `*` in the language of packaging."""
     parts = []
-    for part in (one.strip() for one in specifier.split(",")):
+    for part in (bound.strip() for bound in specifier.split(",")):
         version = part.lstrip("^~=")
         if part.startswith("^") and version[:1].isdigit():
             first, *more = version.split(".")

@@ -16,7 +16,7 @@ _LAYER = "keras.layers.BatchNormalization"
 
 def say_batch_statistics(placement: Placement, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
     """Say so at the first call for each group of models, where the program has such layers."""
-    known = (names.canonical(name) for one in facts.modules.values() for name in one.symbols.values())
+    known = (names.canonical(name) for module in facts.modules.values() for name in module.symbols.values())
     if _LAYER not in known:
         return
     for group in placement.owner.groups:

@@ -83,7 +83,7 @@ def _is_before_outputs(part: _Part) -> bool:
 
 
 def _parts(cls: ClassValue) -> Iterator[_Part]:
-    methods = [one.node for one in cls.members.values() if isinstance(one, FunctionValue)]
+    methods = [member.node for member in cls.members.values() if isinstance(member, FunctionValue)]
     used = {name for method in methods for name in _used_as_models(method)}
     if any(names.canonical(base) == "keras.callbacks.ModelCheckpoint" for base in cls.outside_bases()):
         used.add("self.model")  # It saves that.
@@ -138,7 +138,7 @@ def _trained_with(cls: ClassValue, uses: Iterable[Use]) -> set[Value]:
         for use in uses
         if use.method in TRAINING
         for _, value in use.arguments
-        if any(cls.node in {one.node for one in held.ancestors()} for held in _classes(value))
+        if any(cls.node in {base.node for base in held.ancestors()} for held in _classes(value))
         for option in options(use.receiver)
     }
 

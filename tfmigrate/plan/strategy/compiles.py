@@ -15,7 +15,7 @@ from tfmigrate.understand.values import ModelObject, Parallel, options
 
 def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
     """The template compiled after the parallel model, which then trains: as one object the wrong one wins."""
-    for group, wrap in [(one, wrap) for one in groups for wrap in one.wraps]:
+    for group, wrap in [(each, wrap) for each in groups for wrap in each.wraps]:
         parallel = [use for use in group.compiles if _is_parallel(use, wrap)]
         trained = [use for use in group.trainings if _is_parallel(use, wrap)]
         for use in group.compiles:

@@ -93,7 +93,7 @@ def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Ma
     if taken is not None:
         return f"a part of the parallel model is used at {taken}"
     known = [_callbacks(use) for use in uses if use.method in TRAINING]
-    used = None if None in known else [one for callbacks in known for one in callbacks or ()]
+    used = None if None in known else [callback for callbacks in known for callback in callbacks or ()]
     watched = _watched(drafts.values(), used)
     return f"{watched} may read the model in the middle of an epoch" if watched is not None else None
 
@@ -107,7 +107,7 @@ def _can_be_model(option: Value) -> bool:
 
 
 def _is_parallel(value: Value, wrap: Wrap) -> bool:
-    return any(isinstance(one, Parallel) and one.wrap.call is wrap.call for one in options(value))
+    return any(isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(value))
 
 
 def _shares(use: Use) -> bool:
@@ -138,20 +138,21 @@ def _callbacks(use: Use) -> list[Value] | None:
     given = use.argument(_BEFORE_CALLBACKS, "callbacks")
     if given is None:
         return None if any(name in ("*", "**") for name, _ in use.arguments) else []
-    found = [one for option in options(given) if option != NOTHING
-             for one in (option.values if isinstance(option, Items) else (option,))]  # fmt: skip
-    each = [option for one in found for option in options(one) if option != NOTHING]
+    found = [value for option in options(given) if option != NOTHING
+             for value in (option.values if isinstance(option, Items) else (option,))]  # fmt: skip
+    each = [option for item in found for option in options(item) if option != NOTHING]
     known = all(
-        isinstance(one, Instance) or (isinstance(one, Opaque) and isinstance(one.node, cst.Call)) for one in each
+        isinstance(callback, Instance) or (isinstance(callback, Opaque) and isinstance(callback.node, cst.Call))
+        for callback in each
     )
     return each if known else None
 
 
 def _watched(drafts: Iterable[Draft], used: Sequence[Value] | None) -> str | None:
     """A callback of the program that runs in the midst of an epoch, in words. `used`: those in question, if known."""
-    classes = None if used is None else {cls.node for one in used if isinstance(one, Instance)
-                                         for cls in one.cls.ancestors()}  # fmt: skip
-    calls = None if used is None else {one.node for one in used if isinstance(one, Opaque)}
+    classes = None if used is None else {cls.node for callback in used if isinstance(callback, Instance)
+                                         for cls in callback.cls.ancestors()}  # fmt: skip
+    calls = None if used is None else {callback.node for callback in used if isinstance(callback, Opaque)}
     for draft in drafts:
         for cls in draft.facts.classes:
             if not _IN_BETWEEN.isdisjoint(cls.members) and (classes is None or cls.node in classes):
@@ -185,7 +186,7 @@ def remake_optimizers(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -
         done.add(given)
         draft, text = drafts[use.site.frame.module], dotted(given)
         made = f"type({text}).from_config({text}.get_config())"
-        surely = all(isinstance(one, Made) and one.kind == "optimizer" for one in options(optimizer))
+        surely = all(isinstance(option, Made) and option.kind == "optimizer" for option in options(optimizer))
         draft.edits.append(Replace(given, made if surely else f"{text} if isinstance({text}, str) else {made}"))
         message = (
             f"the optimizer `{text}` is made outside the scope of the strategy, which Keras 3 refuses: another one "

@@ -134,7 +134,10 @@ class Blocks:
     def _holds_template(self, unit: cst.CSTNode) -> bool:
         inside = set(self._module.inside(unit))
         return any(
-            one.unit in inside for wrap in self._wraps for site in opaque_sites(wrap.template) for one in site.chain()
+            outer.unit in inside
+            for wrap in self._wraps
+            for site in opaque_sites(wrap.template)
+            for outer in site.chain()
         )
 
     def _unwrap(self, unit: cst.CSTNode) -> None:

@@ -100,7 +100,7 @@ def _targets(group: Group) -> Iterator[tuple[Site, Frame | None]]:
 
 def _on_the_object(frame: Frame | None, owner: Frame) -> Frame | None:
     """The innermost method of the object that an activation runs under."""
-    return next((one for one in frame.chain() if _is_method_of(one, owner)), None) if frame is not None else None
+    return next((outer for outer in frame.chain() if _is_method_of(outer, owner)), None) if frame is not None else None
 
 
 def _is_method_of(frame: Frame, other: Frame) -> bool:
@@ -111,7 +111,7 @@ def _is_method_of(frame: Frame, other: Frame) -> bool:
 
 
 def _method_round(frame: Frame) -> Frame | None:
-    return next((one for one in frame.chain() if one.owner is not None and _is_method_of(one, one)), None)
+    return next((outer for outer in frame.chain() if outer.owner is not None and _is_method_of(outer, outer)), None)
 
 
 def _from_the_base(cls: ClassValue) -> tuple[int, str, int]:
@@ -137,15 +137,15 @@ def _asks_its_base(init: cst.FunctionDef) -> Unit | None:
 
 def _is_made_by_then(site: Site, owner: Frame) -> bool:
     """Whether `__init__` has made the strategy before a place in a method: not above the call in a derived one."""
-    inits = [one for one in site.chain() if isinstance(one.frame.function, cst.FunctionDef)
-             and one.frame.function.name.value == "__init__" and _is_method_of(one.frame, owner)]  # fmt: skip
-    if any(one.frame.function is owner.function for one in inits):
+    inits = [outer for outer in site.chain() if isinstance(outer.frame.function, cst.FunctionDef)
+             and outer.frame.function.name.value == "__init__" and _is_method_of(outer.frame, owner)]  # fmt: skip
+    if any(running.frame.function is owner.function for running in inits):
         return True
-    for one in inits:
-        assert isinstance(one.frame.function, cst.FunctionDef)
-        asked = _asks_its_base(one.frame.function)
-        order = one.frame.module.order
-        if asked is None or order[asked] >= order[one.unit]:
+    for init in inits:
+        assert isinstance(init.frame.function, cst.FunctionDef)
+        asked = _asks_its_base(init.frame.function)
+        order = init.frame.module.order
+        if asked is None or order[asked] >= order[init.unit]:
             return False
     return True
 
@@ -155,7 +155,7 @@ def attribute_for(frame: Frame, name: str, drafts: Mapping[Module, Draft]) -> st
     owner = frame.owner
     assert owner is not None
     classes = [cls for draft in drafts.values() for cls in draft.facts.classes]
-    related = {one for cls in classes if owner in cls.ancestors() for one in cls.ancestors()} | {*owner.ancestors()}
+    related = {base for cls in classes if owner in cls.ancestors() for base in cls.ancestors()} | {*owner.ancestors()}
     return numbered(name, lambda one: any(one in cls.members or any(setters_of(cls, one)) for cls in related))
 
 
@@ -174,9 +174,9 @@ def place_in_init(
         round_
         for group in groups
         for site in sites_to_cover(group)
-        for one in site.chain()
-        if one.frame.function is owner.function
-        for round_ in (one.unit, *owner.module.ancestors(one.unit))
+        for outer in site.chain()
+        if outer.frame.function is owner.function
+        for round_ in (outer.unit, *owner.module.ancestors(outer.unit))
     }
     last = next((number for number, unit in enumerate(units) if unit in building), len(units) - 1)
     tried = [(unit, strategy_at(unit)) for unit in units[: last + 1]]

@@ -42,8 +42,8 @@ def other_names(draft: Draft) -> Iterator[OtherName]:
 def drop_other_names(draft: Draft, exported: Set[str]) -> None:
     """Takes out those that nothing reads any more. `exported`: names of the module that others import."""
     gone = draft.vanishing()
-    for one in list(other_names(draft)):
-        if one.goes_with(gone, exported):
+    for alias in list(other_names(draft)):
+        if alias.goes_with(gone, exported):
             message = "this name of multi_gpu_model, which TensorFlow 2.4 removed, is dropped"
-            draft.edits.append(Remove(one.assignment))
-            draft.say(codes.LEFTOVER_IMPORT, one.assignment, message, "rewrite")
+            draft.edits.append(Remove(alias.assignment))
+            draft.say(codes.LEFTOVER_IMPORT, alias.assignment, message, "rewrite")

@@ -39,7 +39,7 @@ def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:
     """Mentions that are not called, at least not by a call that wraps; `getattr(utils, "multi_gpu_model")` is one."""
     accounted = {wrap.call.func for wrap in draft.facts.wraps}
     exported = {name for module, name in facts.exported if module is draft.module}
-    accounted |= {one.assignment.value for one in other_names(draft) if one.goes_with(accounted, exported)}
+    accounted |= {alias.assignment.value for alias in other_names(draft) if alias.goes_with(accounted, exported)}
     for wrapper_class in {wrap.wrapper_class for wrap in facts.wraps if wrap.wrapper_class is not None}:
         accounted.update(node for node in walk(wrapper_class.node) if isinstance(node, cst.Name | cst.Attribute))
     for node, name in draft.facts.symbols.items():

@@ -52,7 +52,7 @@ def _only_called(function: cst.FunctionDef, calls: Set[cst.Call], draft: Draft) 
     names = {call.func for call in calls}
     mentions = draft.scopes.of_variable(function.name.value, draft.scopes.module)
     return draft.module.places[function].owner is None and all(
-        one.node is function.name if one.binds else one.node in names for one in mentions
+        mention.node is function.name if mention.binds else mention.node in names for mention in mentions
     )
 
 

@@ -105,7 +105,9 @@ def _steps(facts: Facts) -> list[cst.Call]:
     if not steps:
         return []
     functions = (node for node in facts.module.nodes if isinstance(node, cst.FunctionDef))
-    inner = {part for one in functions if one.name.value in _UPDATES | {"train_step"} for part in walk(one)}
+    inner = {
+        part for function in functions if function.name.value in _UPDATES | {"train_step"} for part in walk(function)
+    }
     return [call for call in steps if call not in inner]
 
 

@@ -156,7 +156,7 @@ def _called_in_scopes(by_frame: Mapping[Frame, list[Wrap]], facts: ProgramFacts)
         for site in owner.call.chain() if owner.call is not None else ():
             if site.frame in by_frame and owner.function in functions and owner.function is not site.frame.function:
                 group = group_of(site.frame, tuple(by_frame[site.frame]), facts)
-                covered = (one.lifted(site.frame) for one in sites_to_cover(group))
+                covered = (covered_site.lifted(site.frame) for covered_site in sites_to_cover(group))
                 if any(lifted is not None and lifted.unit is site.unit for lifted in covered):
                     yield owner.function  # type: ignore[misc]
 

@@ -60,10 +60,10 @@ class Placement:
     def stands_round(self, sites: Iterable[Site]) -> bool:
         """Whether one of some places is in its scope, or runs under a call that is."""
         return any(
-            not self.covered.isdisjoint((one.unit, *one.frame.module.ancestors(one.unit)))
+            not self.covered.isdisjoint((outer.unit, *outer.frame.module.ancestors(outer.unit)))
             for site in sites
-            for one in site.chain()
-            if one.unit in one.frame.module.places  # a default value's stands nowhere
+            for outer in site.chain()
+            if outer.unit in outer.frame.module.places  # a default value's stands nowhere
         )
 
     @property
@@ -141,7 +141,7 @@ def placements_of(
 def called_in_scopes(placements: Iterable[Placement]) -> Iterator[cst.CSTNode]:
     """The functions that make a strategy and are called where the scope of another one stands."""
     placements = tuple(placements)
-    round_ = {group.owner: one for one in placements for group in one.owner.groups}
+    round_ = {group.owner: placed for placed in placements for group in placed.owner.groups}
     for placement in placements:
         for group in placement.owner.groups:
             for site in group.owner.call.chain() if group.owner.call is not None else ():
@@ -266,7 +266,7 @@ def _alternatives(node: cst.If) -> Iterator[cst.BaseSuite]:
 
 
 def _is_in(module: Module, unit: Unit, suites: Container[cst.CSTNode]) -> bool:
-    return any(module.places[one].block in suites for one in (unit, *module.ancestors(unit)))
+    return any(module.places[outer].block in suites for outer in (unit, *module.ancestors(unit)))
 
 
 def _runs(owner: Owner, near: frozenset[Unit], left: Remains | None, move: Move | None = None) -> tuple[Run, ...]:
@@ -401,7 +401,9 @@ def _moved_comments(owner: Owner, left: Remains | None) -> tuple[Unit, ...]:
     units: dict[Unit, None] = {}
     for wrap in owner.wraps:
         if wrap.site.frame.function is owner.groups[0].owner.function and wrap.site.unit in gone:
-            *_, outermost = (one for one in (wrap.site.unit, *owner.module.ancestors(wrap.site.unit)) if one in gone)
+            *_, outermost = (
+                around for around in (wrap.site.unit, *owner.module.ancestors(wrap.site.unit)) if around in gone
+            )
             units[outermost] = None  # type: ignore[index]
     return tuple(units)
 

@@ -84,10 +84,10 @@ class Remains:
             return False
         asked = {part.value for part in test if isinstance(part, cst.Name)}
         inside = {*walk(node.body), *(walk(node.orelse) if node.orelse is not None else ())}
-        if any(one.node in inside for name in asked for one in self.draft.scopes.bindings(name)):
+        if any(binding.node in inside for name in asked for binding in self.draft.scopes.bindings(name)):
             return False
         for part in self.draft.module.nodes:
-            if isinstance(part, cst.Global) and any(one.name.value in asked for one in part.names):
+            if isinstance(part, cst.Global) and any(declared.name.value in asked for declared in part.names):
                 return False
         held = {_root(part) for part in test} - {""}
         return not held or not any(_may_change(part, held, inside) for part in inside)
@@ -96,11 +96,11 @@ class Remains:
 def _may_change(part: cst.CSTNode, held: Container[str], inside: Iterable[cst.CSTNode]) -> bool:
     """Whether code sets an attribute of one of some objects, calls its methods, or hands it on."""
     if isinstance(part, cst.AssignTarget | cst.AugAssign | cst.Del):
-        return any(_root(one) in held for one in walk(part))
+        return any(_root(node) in held for node in walk(part))
     if isinstance(part, cst.Call):
         return _root(part.func) in held
     whole = isinstance(part, cst.Name) and part.value in held
-    return whole and not any(isinstance(one, cst.Attribute) and one.value is part for one in inside)
+    return whole and not any(isinstance(inner, cst.Attribute) and inner.value is part for inner in inside)
 
 
 def _root(node: cst.CSTNode) -> str:

@@ -141,8 +141,8 @@ def first_common_unit(module: Module, runs: Sequence[Run], owner: cst.Module | c
 
 def loops_round(module: Module, unit: Unit, body: cst.Module | cst.BaseSuite) -> Iterator[cst.For | cst.While]:
     """The loops of `body` that a unit of it stands in, innermost first."""
-    for one in (unit, *module.ancestors(unit)):
-        if one is not unit and isinstance(one, cst.For | cst.While):
-            yield one
-        if module.places[one].block is body:
+    for outer in (unit, *module.ancestors(unit)):
+        if outer is not unit and isinstance(outer, cst.For | cst.While):
+            yield outer
+        if module.places[outer].block is body:
             return

@@ -186,7 +186,7 @@ class _Proof:
         unit = passed[-1]
         if not self._is_harmless(unit) or not self._binds_its_own(unit):
             return False
-        asked = any(self.is_about((unit,), one) for one in going) or self.is_about(going, unit)
+        asked = any(self.is_about((unit,), moved) for moved in going) or self.is_about(going, unit)
         if asked or any(map(self._is_known_elsewhere, self.bound((unit,)))):
             return False
         return self._finds_all_the_same(going, passed)
@@ -314,7 +314,7 @@ class _Proof:
         values = [assigned(mention) for mention in mentions if mention.binds]
         if all(value is not None and _is_literal(value) for value in values):
             return True
-        inside = {one for unit in passed for one in (unit, *self._module.inside(unit))}
+        inside = {inner for unit in passed for inner in (unit, *self._module.inside(unit))}
         last = self._module.order[passed[-1]]
         return all(
             mention.binds
@@ -411,8 +411,8 @@ class _Proof:
         return {
             (mention.node.value, self._scopes.owner(mention.node.value, mention.scope))
             for unit in units
-            for one in (unit, *self._module.inside(unit))
-            for mention in self._by_unit.get(one, ())
+            for inner in (unit, *self._module.inside(unit))
+            for mention in self._by_unit.get(inner, ())
             if isinstance(mention.node, cst.Name) and (mention.binds or not binding)
         }
 

@@ -56,14 +56,14 @@ def _is_instead_of(wrap: Wrap, model: ModelObject) -> bool:
     """
     made = list(model.site.chain())
     for other in wrap.site.chain():
-        if any(one.frame is other.frame and one.frame.module.exclusive(one.unit, other.unit) for one in made):
+        if any(outer.frame is other.frame and outer.frame.module.exclusive(outer.unit, other.unit) for outer in made):
             return True
     for guard in wrap.guards:
         if isinstance(guard.node, cst.If) and guard.site.unit is guard.node:
             module = guard.frame.module
             inside = {*module.inside(guard.node)}
             wrapped = guard.site.frame is wrap.site.frame and wrap.site.unit in inside
-            if not wrapped and any(one.frame is guard.frame and one.unit in inside for one in made):
+            if not wrapped and any(outer.frame is guard.frame and outer.unit in inside for outer in made):
                 return True
     return False
 

@@ -220,7 +220,9 @@ def _always(test: cst.BaseExpression, arm: str) -> bool:
 def _inside(module: Module, unit: Unit, node: cst.CSTNode) -> bool:
     """Whether a unit stands in an arm of the statement (an `elif` included)."""
     suites = set(suites_of(node))
-    return any(module.places[one].block in suites for one in (unit, *module.ancestors(unit)) if one in module.places)
+    return any(
+        module.places[outer].block in suites for outer in (unit, *module.ancestors(unit)) if outer in module.places
+    )
 
 
 def _is_called_in(owner: Frame, arm: cst.BaseExpression, guard: Guard) -> bool:

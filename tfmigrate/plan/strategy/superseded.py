@@ -31,18 +31,18 @@ def superseded(facts: Facts, scopes: Scopes, wraps: Iterable[Wrap], program: Pro
     """The strategies in whose scope the wraps of a module stand, as far as nothing else uses them."""
     assignments: set[cst.Assign] = set()
     blocks: set[cst.With] = set()
-    entered = [one for wrap in wraps for one in program.entered.get(wrap.site, ()) if len(one.block.items) == 1]
-    own = [one for one in entered if one.frame.module is facts.module]
-    for one in own:
-        for strategy in one.strategies:
-            statement = next((a for a in _assigns(facts, one) if a.value is strategy.node), None)
+    entered = [entry for wrap in wraps for entry in program.entered.get(wrap.site, ()) if len(entry.block.items) == 1]
+    own = [entry for entry in entered if entry.frame.module is facts.module]
+    for block in own:
+        for strategy in block.strategies:
+            statement = next((a for a in _assigns(facts, block) if a.value is strategy.node), None)
             if statement is None or not isinstance(statement.targets[0].target, cst.Name):
                 continue
-            mentions = scopes.of_variable(statement.targets[0].target.value, _scope_of(facts, scopes, one))
+            mentions = scopes.of_variable(statement.targets[0].target.value, _scope_of(facts, scopes, block))
             items = {node for other in own for node in walk(other.block.items[0])}
             if all(m.node in items or m.node is statement.targets[0].target for m in mentions):
                 assignments.add(statement)
-                blocks.add(one.block)
+                blocks.add(block.block)
     return Superseded(frozenset(assignments), frozenset(blocks))
 
 

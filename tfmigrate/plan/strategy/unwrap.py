@@ -28,8 +28,8 @@ def unwrapped(draft: Draft, refused: Container[cst.Call]) -> Iterator[Edit]:
 
 def _without(statement: cst.Assign, module: Module) -> Edit:
     """The statement goes, and with it an `if` that holds nothing else."""
-    lines = (one for one in module.places if isinstance(one, cst.SimpleStatementLine | cst.SimpleStatementSuite))
-    unit = next(one for one in lines if statement in one.body)
+    lines = (place for place in module.places if isinstance(place, cst.SimpleStatementLine | cst.SimpleStatementSuite))
+    unit = next(line for line in lines if statement in line.body)
     owner = module.places[unit].owner
     if only_statement(unit) is statement and isinstance(owner, cst.If) and owner in module.places:
         if owner.orelse is None and is_pure(owner.test) and len(units_of(owner.body)) == 1:

@@ -412,7 +412,7 @@ def _weighed(facts: Facts) -> Iterator[Row]:
 
 
 def _mean(weighed: list[tuple[float, float]]) -> float | str:
-    if all(one == (0.0, 0.0) for one in weighed):
+    if all(step == (0.0, 0.0) for step in weighed):
         return "none"
     return _figure(1.0 + math.fsum(excess for excess, _ in weighed) / len(weighed), 4)
 

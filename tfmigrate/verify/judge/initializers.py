@@ -23,14 +23,14 @@ def compared(old: Model, new: Model) -> int:
 
 
 def _layers(model: Model) -> int:
-    return len({one.partition(" ")[0] for one in model.initializers})
+    return len({initializer.partition(" ")[0] for initializer in model.initializers})
 
 
 def _by_part(model: Model) -> dict[tuple[str, str], tuple[str, str]]:
     """(the layer's number, "kernel") -> ("dense kernel", "HeNormal")."""
     found = {}
-    for one in model.initializers:
-        place, _, words = one.partition(": ")
+    for initializer in model.initializers:
+        place, _, words = initializer.partition(": ")
         number, _, name = place.partition(" ")
         found[number, name.rpartition(" ")[2]] = name, words
     return found

@@ -168,7 +168,7 @@ def _without_penalties(trace: Trace, constants: Mapping[int, float]) -> Trace:
     return replace(
         trace,
         steps=tuple(replace(step, loss=step.loss - constants.get(step.fit, 0.0)) for step in trace.steps),
-        epochs=tuple(replace(one, logs=lower(one.logs, constants.get(one.fit, 0.0))) for one in trace.epochs),
+        epochs=tuple(replace(epoch, logs=lower(epoch.logs, constants.get(epoch.fit, 0.0))) for epoch in trace.epochs),
     )
 
 

@@ -129,7 +129,7 @@ def pair_compiles(old: Trace, new: Trace) -> tuple[tuple[Compile, Compile], ...]
 def _without_shown_decay(a: Compile, b: Compile, old: Trace, new: Trace) -> tuple[Compile, Compile]:
     """The pair without a `decay` that one side alone has, where the rates of the training call show that a callback or
     the script itself does on the other side what `decay` does: they change, and are the same at every step."""
-    decays = [settings(one).get("decay", 0.0) for one in (a, b)]
+    decays = [settings(side).get("decay", 0.0) for side in (a, b)]
     rates = [(x.learning_rate, y.learning_rate) for x, y in steps_of_both(old, new) if x.fit == a.fit]
     shows = sum(map(bool, decays)) == 1 and max(decays) * (len(rates) - 1) > 10 * ROUNDING
     shows = shows and len(set(rates)) > 1 and optimizer_name(a) not in WRITTEN_ANEW  # whose decay is its momentum's

@@ -158,17 +158,17 @@ class Written:
             "looks": [asdict(look) for look in self.looks],
             "quantities": [
                 {
-                    "name": one.name,
-                    "margin": one.margin,
-                    "mean_difference": one.mean,
-                    "interval": list(one.interval),
-                    "p_equivalent": one.p_equivalent,
-                    "p_different": one.p_different,
-                    "answer": one.answer,
-                    "old": list(self.old_losses[one.name]),
-                    "new": list(self.new_losses[one.name]),
+                    "name": outcome.name,
+                    "margin": outcome.margin,
+                    "mean_difference": outcome.mean,
+                    "interval": list(outcome.interval),
+                    "p_equivalent": outcome.p_equivalent,
+                    "p_different": outcome.p_different,
+                    "answer": outcome.answer,
+                    "old": list(self.old_losses[outcome.name]),
+                    "new": list(self.new_losses[outcome.name]),
                 }
-                for one in self.outcomes
+                for outcome in self.outcomes
             ],
         }
 
@@ -226,7 +226,7 @@ class Report:
     @property
     def possible_controls(self) -> int:
         """Deliberately wrong migrations that could be made in this program."""
-        return len(self.controls) + sum(one.possible for one in self.left_out)
+        return len(self.controls) + sum(control.possible for control in self.left_out)
 
     @property
     def shown(self) -> Pair | None:
@@ -332,7 +332,7 @@ class Report:
                 for control in self.controls
             ],
             "controls_possible": self.possible_controls,
-            "controls_not_run": [asdict(one) for one in self.left_out],
+            "controls_not_run": [asdict(control) for control in self.left_out],
             "pairs": [
                 {
                     "old": pair.old,

@@ -64,8 +64,8 @@ def _place(divergence: Divergence, trace: Trace) -> str | None:
     died = _DIED_AT.search(error) if error else None
     if died and divergence.kind in ("crash", "scope"):
         return died[1]
-    compiled = [one.at for one in trace.compiles if one.fit == (divergence.call or 0)]
-    trained = [one.at for one in trace.fits if one.index == (divergence.call or 0)]
-    predicted = [one.at for one in trace.predictions[divergence.step or 0 :]]
+    compiled = [compile_.at for compile_ in trace.compiles if compile_.fit == (divergence.call or 0)]
+    trained = [fit.at for fit in trace.fits if fit.index == (divergence.call or 0)]
+    predicted = [prediction.at for prediction in trace.predictions[divergence.step or 0 :]]
     found = [*compiled, *trained] if divergence.kind in COMPILED else trained
     return next((at for at in [*found, *predicted] if at), None)

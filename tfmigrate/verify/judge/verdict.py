@@ -119,7 +119,7 @@ def _judge(lab: Lab) -> Report:
     verdict, reason = _conclude(lab, pairs, results, left_out)
     if reference.world.kind != "genuine":
         reason = f"{ALONE}: {why_alone(lab)}; {reason}"
-    reason += "".join(f"; {one}" for one in shared_crashes)
+    reason += "".join(f"; {crash_}" for crash_ in shared_crashes)
     if lost:
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
         reason += f"; beside the training, not the same: {lost[0]}{more}"
@@ -339,7 +339,7 @@ def _conclude(
     else:
         steps = f"{len(deciding[0].judged_steps)} steps"
         what = f"over {lab.covered() if lab.was_cut else steps} the training losses"
-    possible = len(results) + sum(one.possible for one in left_out)
+    possible = len(results) + sum(control.possible for control in left_out)
     made = f"{len(results)} wrong migrations" if possible == len(results) else f"{len(results)} of {possible} possible"
     made += " were all detected" if possible == len(results) else " wrong migrations were made and all detected"
     reason = f"{what} differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); {made}"

@@ -39,7 +39,7 @@ def but_for_whole_batches(
         return pairs
     world = lab.plan.world("restored", 3)
     shown_by = replace(world, role=world.role + WHOLE, whole_batches=True)
-    lab.run(*(one for one in (world, shown_by) if one.role not in lab.runs), start=start)
+    lab.run(*(planned for planned in (world, shown_by) if planned.role not in lab.runs), start=start)
     new, restored, whole = (
         replace(run, trace=through(run.trace)) for run in (new, lab.runs[world.role], lab.runs[shown_by.role])
     )

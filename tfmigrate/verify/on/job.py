@@ -142,7 +142,7 @@ def _moved(run: Run, world: World, before: Path, now: Path) -> Run:
         trace=replace(run.trace, folder=at(run.trace.folder)),
         stdout_path=at(run.stdout_path),
         stderr_path=at(run.stderr_path),
-        workers=tuple(_moved(one, world, before, now) for one in run.workers),
+        workers=tuple(_moved(worker, world, before, now) for worker in run.workers),
     )
 
 
@@ -169,9 +169,9 @@ def _runtime_like(wanted: Runtime) -> Runtime:
     same = runtimes.inspect(wanted.python, wanted.origin) if wanted.python.exists() else None
     if same is not None and fits(same):
         return same
-    for one in runtimes.discover():
-        if fits(one):
-            return one
+    for runtime in runtimes.discover():
+        if fits(runtime):
+            return runtime
     reason = "no interpreter with it was found"
     for name in _recipes(wanted):
         try:

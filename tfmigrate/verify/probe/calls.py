@@ -67,8 +67,7 @@ def training_call(original, name, adapter, recorder):
         if remark:
             recorder.note(remark)
         if left is not None and arguments.get("validation_data") is not None:
-            limits.shorten_validation(
-                arguments, signature, source_of(arguments["validation_data"]), recorder.budget)
+            limits.shorten_validation(arguments, signature, source_of(arguments["validation_data"]), recorder.budget)
         if asked["source"] == "sequence":
             passes.go_on(arguments, steps, recorder)
             data = arguments.get("x", arguments.get("generator"))
@@ -156,11 +155,17 @@ def batch_call(original, adapter, recorder):
             return original(self, *args, **kwargs)
         recorder.end_of_batches()
         adapter.ensure_built(self, arguments.get("x"))
-        call = recorder.batch_call(self, adapter, {
-            "source": "arrays", "epochs": 1, "shuffle": "none",
-            "class_weight": weighs_classes(arguments.get("class_weight")),
-            "sample_weight": arguments.get("sample_weight") is not None,
-        })
+        call = recorder.batch_call(
+            self,
+            adapter,
+            {
+                "source": "arrays",
+                "epochs": 1,
+                "shuffle": "none",
+                "class_weight": weighs_classes(arguments.get("class_weight")),
+                "sample_weight": arguments.get("sample_weight") is not None,
+            },
+        )
         recorder.active.append(call)
         try:
             return original(self, *args, **kwargs)
@@ -194,7 +199,7 @@ def what_was_asked(arguments, signature, data, config):
         "class_weight": weighs_classes(given("class_weight")),
         "sample_weight": given("sample_weight") is not None or third_component(data, source),
         "validation": source_of(given("validation_data")),
-        "callbacks": [type(one).__name__ for one in callbacks_in(given("callbacks"))],
+        "callbacks": [type(callback).__name__ for callback in callbacks_in(given("callbacks"))],
     }
 
 
@@ -244,9 +249,9 @@ def fix_sequence(sequence, seed):
     """Each item of a Sequence draws from a stream seeded by its index: Kerases differ in how often they look at one.
     The same for Sequences that it hands on."""
     found = [sequence]
-    for one in found:
-        fix_one_sequence(one, seed)
-        parts = [part for part in getattr(one, "__dict__", {}).values() if source_of(part) == "sequence"]
+    for array in found:
+        fix_one_sequence(array, seed)
+        parts = [part for part in getattr(array, "__dict__", {}).values() if source_of(part) == "sequence"]
         found.extend(part for part in parts if all(part is not known for known in found))
 
 

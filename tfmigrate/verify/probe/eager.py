@@ -32,7 +32,7 @@ class Batch(object):
 
     def keep(self, losses, rate, arrays, layout):
         """What the next replica passed out."""
-        self.losses.append([float(one) for one in losses])
+        self.losses.append([float(loss) for loss in losses])
         self.parts.append(arrays)
         self.hashes.append([row_hashes(np.atleast_1d(arrays[i])) for i in layout.order])
         self.layout = layout
@@ -50,8 +50,9 @@ class Batch(object):
         if not self.parts or not self.layout.order:
             return None
         replicas = slice(1 if whole_in_each else None)
-        return [np.concatenate([np.atleast_1d(arrays[i]) for arrays in self.parts[replicas]])
-                for i in self.layout.weights]
+        return [
+            np.concatenate([np.atleast_1d(arrays[i]) for arrays in self.parts[replicas]]) for i in self.layout.weights
+        ]
 
     def whole(self, whole_in_each):
         """(leaves, fingerprint) of the global batch: inputs then targets, each as the list of the replicas' parts; in
@@ -203,6 +204,7 @@ class EagerKeras(object):
 
     def count(self, model, data):
         """Counts the rows of this replica's batch, and keeps what they hold."""
+
         def keep(rows, *arrays):
             whole = all(array.ndim and len(array) == rows for array in arrays)
             content, sketch = (rows_anyhow(arrays), rows_sketch(arrays)) if whole else (None, None)
@@ -228,9 +230,9 @@ class EagerKeras(object):
             if not all(isinstance(leaf, np.ndarray) for leaf in tensors):
                 self.recorder.note("ragged or sparse batches have no fingerprint")
                 tensors = wanted = []
-        order = [next(i for i, tensor in enumerate(tensors) if tensor is one) for one in wanted]
+        order = [next(i for i, tensor in enumerate(tensors) if tensor is array) for array in wanted]
         given = tf.nest.flatten(data[2]) if isinstance(data, (tuple, list)) and len(data) > 2 else []
-        weights = [i for i, tensor in enumerate(tensors) if any(tensor is one for one in given)]
+        weights = [i for i, tensor in enumerate(tensors) if any(tensor is array for array in given)]
         share = Share(self.told_losses(), rate, tensors, Layout(data, present, order, weights))
         context = tf.distribute.get_replica_context()
         if context is None:
@@ -250,7 +252,8 @@ class EagerKeras(object):
             return np.int64(0)
 
         self.tf.numpy_function(
-            keep, [tensor for share in shares for tensors in share.tensors for tensor in tensors], self.tf.int64)
+            keep, [tensor for share in shares for tensors in share.tensors for tensor in tensors], self.tf.int64
+        )
 
     # -- steps
 
@@ -267,9 +270,12 @@ class EagerKeras(object):
         loss = raw_loss(logs) if self.batch.loss is None else self.batch.loss
         seconds = time.time() - started
         if self.batch.loss is None:
-            recorder.note("model %d: losses are recorded as its own training step reports them" % entry.index
-                          if own_step else "model %d: this Keras hides its loss metric, so that the losses recorded "
-                          "are means over the epoch so far" % entry.index)
+            recorder.note(
+                "model %d: losses are recorded as its own training step reports them" % entry.index
+                if own_step
+                else "model %d: this Keras hides its loss metric, so that the losses recorded "
+                "are means over the epoch so far" % entry.index
+            )
         whole_in_each = call.name == "train_on_batch" and self.flavour.is_keras3
         leaves, content = self.batch.whole(whole_in_each)
         weights = self.batch.weights(whole_in_each)
@@ -292,7 +298,8 @@ class EagerKeras(object):
             model,
             sum(rows for rows, _, _ in self.seen),
             None if None in contents else sum(contents),
-            functools.reduce(added, sketches) if sketches else None)
+            functools.reduce(added, sketches) if sketches else None,
+        )
         return logs
 
     def sgd_probe(self, model, call):
@@ -321,8 +328,10 @@ class EagerKeras(object):
             tf.function(lambda values: strategy.run(train_step, args=(self.shared(model, values),)))(data)
             moved = self.read(entry.leaves)
         except Exception as error:  # a diagnosis must not end the run it is made on
-            self.recorder.note("no SGD probe for model %d: %s: %s" % (
-                entry.index, type(error).__name__, str(error).strip().split("\n")[0]))
+            self.recorder.note(
+                "no SGD probe for model %d: %s: %s"
+                % (entry.index, type(error).__name__, str(error).strip().split("\n")[0])
+            )
         finally:
             model.optimizer = optimizer
             self.assign(kept_variables, kept)
@@ -330,8 +339,7 @@ class EagerKeras(object):
             return
         trainable = set(id(variable) for variable in model.trainable_weights)
         values = [
-            new if id(variable) in trainable else old
-            for variable, new, old in zip(entry.leaves, moved, entry.initial)
+            new if id(variable) in trainable else old for variable, new, old in zip(entry.leaves, moved, entry.initial)
         ]
         self.recorder.snapshot(entry, call, "sgd_probe", values)
 
@@ -520,8 +528,13 @@ def compiled_loss(model):
 def row_of_zeros(tf, data):
     """Inputs of one sample in the shape of arrays, a dataset's or a Sequence's; None where that cannot be told."""
     spec = getattr(data, "element_spec", None)
-    if spec is None and hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "shape") and (
-            not isinstance(data, (list, tuple, dict))):
+    if (
+        spec is None
+        and hasattr(data, "__getitem__")
+        and hasattr(data, "__len__")
+        and not hasattr(data, "shape")
+        and (not isinstance(data, (list, tuple, dict)))
+    ):
         spec = data[0]
     first = spec[0] if isinstance(spec, (tuple, list)) else data if spec is None else spec
     leaves = tf.nest.flatten(first)

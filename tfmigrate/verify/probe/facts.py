@@ -10,8 +10,15 @@ from . import flavours, initializers, weights
 ASKED = "_tfmigrate_asked"
 LOADED = "_tfmigrate_loaded"
 ADDS = "_tfmigrate_adds"
-NOISE = ("Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout",
-         "AlphaDropout")
+NOISE = (
+    "Dropout",
+    "SpatialDropout1D",
+    "SpatialDropout2D",
+    "SpatialDropout3D",
+    "GaussianNoise",
+    "GaussianDropout",
+    "AlphaDropout",
+)
 REGULARIZED = ("kernel", "bias", "activity", "embeddings", "gamma", "beta", "recurrent", "depthwise", "pointwise")
 
 
@@ -46,15 +53,16 @@ def of_model(model):
         "dtypes": sorted(dtypes),
         "initializers": initializers.of_layers(layers),
         "masked": any(
-            getattr(output, "_keras_mask", None) is not None for output in getattr(model, "outputs", None) or []),
-        "loaded": any(hasattr(one, LOADED) for one in with_inner(model)) or is_part_of_loaded(layers),
+            getattr(output, "_keras_mask", None) is not None for output in getattr(model, "outputs", None) or []
+        ),
+        "loaded": any(hasattr(inner, LOADED) for inner in with_inner(model)) or is_part_of_loaded(layers),
         "adds_losses": any(hasattr(one, ADDS) for one in layers + with_inner(model)),
     }
 
 
 def is_part_of_loaded(layers):
     """Whether all that has weights belongs to models that were loaded: a model of some outputs of one."""
-    return any(layer.weights for layer in layers) and all(hasattr(one, LOADED) for one in layers if one.weights)
+    return any(layer.weights for layer in layers) and all(hasattr(layer, LOADED) for layer in layers if layer.weights)
 
 
 def cells(layer):
@@ -166,7 +174,11 @@ def values_of(flavour, model):
     try:
         variables = weights.of_model(model)
         in_graph = not all(hasattr(variable, "numpy") for variable in variables)
-        values = flavour.root.backend.batch_get_value(variables) if in_graph else [one.numpy() for one in variables]
+        values = (
+            flavour.root.backend.batch_get_value(variables)
+            if in_graph
+            else [variable.numpy() for variable in variables]
+        )
         return {id(variable): (variable, np.array(value)) for variable, value in zip(variables, values)}
     except Exception:  # what has no weights yet, each Keras says in its own way
         return {}

@@ -23,10 +23,10 @@ PARTS = ("kernel", "bias", "embeddings", "recurrent", "depthwise", "pointwise", 
 
 
 def of_layers(layers):
-    """"dense kernel: GlorotUniform" for each part of each layer that has one and weights; what the script's own code
+    """ "dense kernel: GlorotUniform" for each part of each layer that has one and weights; what the script's own code
     gives has no words."""
     found = []
-    for number, layer in enumerate(one for one in layers if one.weights):
+    for number, layer in enumerate(each for each in layers if each.weights):
         for part in PARTS:
             words = in_words(getattr(layer, part + "_initializer", None))
             if words:

@@ -201,7 +201,7 @@ def predictions(report: Report, pairs: Sequence[Pair], shape: Shape) -> Figure:
     old = [x for _, points in compared for x, _ in points]
     if old:
         axes.plot([min(old), max(old)], [min(old), max(old)], **OLD)
-    strays = [point for one in report.controls if _drawable(one.steps) for point in _values(one.steps)]
+    strays = [point for control in report.controls if _drawable(control.steps) for point in _values(control.steps)]
     if strays:
         axes.plot(*zip(*strays), label="wrong on purpose (controls)", **STRAY)
     for (title, points), style in zip(compared, MARKS * len(compared)):
@@ -296,7 +296,7 @@ def residuals(report: Report, shape: Shape) -> Figure:
     comparison = (shown.comparison if shown else None) or pairs[0].comparison
     assert comparison is not None
     # The other mistakes were found by the contract.
-    wrong = [(one.mutation, _drawable(one.steps)) for one in report.controls]
+    wrong = [(control.mutation, _drawable(control.steps)) for control in report.controls]
     wrong = [(name, values) for name, values in wrong if values and max(values) > comparison.tolerance]
     figure = shape.figure(3.4 + 0.16 * len(wrong))
     axes = figure.subplots()
@@ -341,7 +341,7 @@ def _label(figure: Figure, axes: Axes, labels: Sequence[Label], shape: Shape) ->
     if not labels:
         return
     size = 0.88 * shape.font
-    texts = [textwrap.wrap(one.text, shape.label) for one in labels]
+    texts = [textwrap.wrap(label.text, shape.label) for label in labels]
     width, height = figure.get_size_inches()
     needed = 72 * 0.75 * height
     lines = sum(map(len, texts)) * 1.35 * size
@@ -349,7 +349,7 @@ def _label(figure: Figure, axes: Axes, labels: Sequence[Label], shape: Shape) ->
         figure.set_size_inches(width, height + (lines - needed) / 72 / 0.85)
         needed = lines
     axes.get_xlim(), axes.get_ylim()  # matplotlib settles them when they are asked for
-    ends = [axes.transAxes.inverted().transform(axes.transData.transform((one.x, one.y)))[1] for one in labels]
+    ends = [axes.transAxes.inverted().transform(axes.transData.transform((other.x, other.y)))[1] for other in labels]
     heights = [1.35 * size * len(text) / needed for text in texts]
     for one, text, y in zip(labels, texts, spread(ends, heights)):
         axes.annotate(

@@ -20,11 +20,11 @@ def render(report: Report) -> str:
         elif not pair.equivalent:
             ElementTree.SubElement(case, "system-out").text = f"does not decide: {cause}"
         cases.append(case)
-    for one in report.written.outcomes if report.written else ():
-        case = _case("as written", one.name)
-        words = f"mean difference {one.mean:.3g}, margin {one.margin:.3g}"
-        if one.answer != "equivalent":
-            ElementTree.SubElement(case, "failure", type=one.answer, message=words)
+    for outcome in report.written.outcomes if report.written else ():
+        case = _case("as written", outcome.name)
+        words = f"mean difference {outcome.mean:.3g}, margin {outcome.margin:.3g}"
+        if outcome.answer != "equivalent":
+            ElementTree.SubElement(case, "failure", type=outcome.answer, message=words)
         cases.append(case)
     for control in report.controls:
         case = _case("control", control.mutation)

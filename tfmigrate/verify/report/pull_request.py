@@ -47,14 +47,14 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
         found, count = report.written, len(report.written.seeds)
         quantities = [
             (
-                one.name,
-                size(sum(found.old_losses[one.name]) / count),
-                size(sum(found.new_losses[one.name]) / count),
-                f"{size(one.interval[0])} ... {size(one.interval[1])}",
-                size(one.margin),
-                one.answer if one.answer == "equivalent" else f"**{one.answer}**",
+                outcome.name,
+                size(sum(found.old_losses[outcome.name]) / count),
+                size(sum(found.new_losses[outcome.name]) / count),
+                f"{size(outcome.interval[0])} ... {size(outcome.interval[1])}",
+                size(outcome.margin),
+                outcome.answer if outcome.answer == "equivalent" else f"**{outcome.answer}**",
             )
-            for one in found.outcomes
+            for outcome in found.outcomes
         ]
         parts.append(f"As written, over {count} pairs of runs, nothing neutralised:")
         parts.append(_table(("quantity", "old", "new", "difference", "margin", "answer"), quantities))

@@ -124,13 +124,13 @@ def _row(console: Console, row: Row) -> None:
 def _written(console: Console, found: Written) -> None:
     count = len(found.seeds)
     _title(console, f"As written, {count} of {found.looks[-1].pairs} pairs of runs")
-    for one in found.outcomes:
-        old, new = (sum(losses[one.name]) / count for losses in (found.old_losses, found.new_losses))
-        p = one.p_different if one.answer == "different" else one.p_equivalent
-        low, high = (f"{end:+.2g}" for end in one.interval)
-        console.print(Text.assemble(f"{one.name}: ", (one.answer, ANSWERS[one.answer])))
-        words = f"{old:.4g} -> {new:.4g}; difference {one.mean:+.2g} ({low} to {high})"
-        words += f", margin {one.margin:.2g}, p {p:.2g}"
+    for outcome in found.outcomes:
+        old, new = (sum(losses[outcome.name]) / count for losses in (found.old_losses, found.new_losses))
+        p = outcome.p_different if outcome.answer == "different" else outcome.p_equivalent
+        low, high = (f"{end:+.2g}" for end in outcome.interval)
+        console.print(Text.assemble(f"{outcome.name}: ", (outcome.answer, ANSWERS[outcome.answer])))
+        words = f"{old:.4g} -> {new:.4g}; difference {outcome.mean:+.2g} ({low} to {high})"
+        words += f", margin {outcome.margin:.2g}, p {p:.2g}"
         console.print(Padding(Text(words), (0, 0, 0, INDENT), expand=False))
 
 

@@ -59,8 +59,8 @@ def margin(difference: float | None, tolerance: float | None) -> str:
 def not_run(report: Report) -> str:
     """Which controls were not run, and why, reason by reason; empty where all were."""
     why: dict[str, list[str]] = {}
-    for one in report.left_out:
-        why.setdefault(one.why, []).append(one.mutation)
+    for control in report.left_out:
+        why.setdefault(control.why, []).append(control.mutation)
     told = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in why.items())
     return f"Controls not run: {told}" if told else ""
 

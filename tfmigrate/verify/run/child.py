@@ -174,20 +174,20 @@ class Child:
     def _family(self, process: Process) -> list[psutil.Process]:
         """The child and what it started: what descends from it, is in its session, or is marked as this run's."""
         parents: dict[psutil.Process, int] = {}
-        for one in psutil.process_iter():
+        for candidate in psutil.process_iter():
             with suppress(psutil.Error):
-                parents[one] = one.ppid()
+                parents[candidate] = candidate.ppid()
         children: dict[int, list[psutil.Process]] = {}
         for one, parent in parents.items():
             children.setdefault(parent, []).append(one)
-        found = {one for one in parents if one.pid == process.pid or self._is_ours(one, process)}
+        found = {member for member in parents if member.pid == process.pid or self._is_ours(member, process)}
         pending = list(found)
         while pending:
             for child in children.get(pending.pop().pid, ()):
                 if child not in found:
                     found.add(child)
                     pending.append(child)
-        return [one for one in found if _is_alive(one)]
+        return [member for member in found if _is_alive(member)]
 
     def _is_ours(self, one: psutil.Process, process: Process) -> bool:
         with suppress(psutil.Error, OSError):
@@ -202,9 +202,9 @@ class Child:
                 os.kill(process.pid, how)  # before looking for the others, for which a fork bomb leaves no time
             # Otherwise the child comes last: it adopts what loses its parent, and ends that too.
             family = [one for one in self._family(process) if one.pid != process.pid]
-            for one in family:
+            for member in family:
                 with suppress(psutil.Error):
-                    one.send_signal(how)
+                    member.send_signal(how)
             _wait_for(family, GRACE_SECONDS)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(GRACE_SECONDS)
@@ -228,8 +228,8 @@ def _is_alive(process: psutil.Process) -> bool:
 
 def _root_inside(family: Sequence[psutil.Process]) -> Path | None:
     """/ as those of a run see it who have a /proc of their own."""
-    for one in family:
-        root = Path(f"/proc/{one.pid}/root")
+    for process in family:
+        root = Path(f"/proc/{process.pid}/root")
         with suppress(OSError):
             if (root / "proc").stat().st_dev != os.stat("/proc").st_dev:
                 return root
@@ -283,7 +283,7 @@ def _shared_memory(root: Path) -> int:
 def _exact_memory(family: Sequence[psutil.Process], shared: int) -> int:
     """Resident bytes, a page of several processes shared out among them where the system tells, and what lies in
     /dev/shm and is not mapped."""
-    parts = [_share(one) for one in family]
+    parts = [_share(member) for member in family]
     return sum(mine for mine, _ in parts) + max(0, shared - sum(mapped for _, mapped in parts))
 
 

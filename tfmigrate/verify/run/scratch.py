@@ -106,8 +106,8 @@ def _not_copied(folder: Path, name: str, source: Path, largest: int) -> str | No
     if stat.S_ISDIR(state.st_mode):
         if name in SKIPPED or is_installed(path):
             return ""
-        above = (one for one in (folder, *folder.parents) if one.is_relative_to(source))
-        if path.is_symlink() and any(one.samefile(path) for one in above):
+        above = (parent for parent in (folder, *folder.parents) if parent.is_relative_to(source))
+        if path.is_symlink() and any(outer.samefile(path) for outer in above):
             return "was not copied to the run: it is a link to a folder that it lies in"
     elif not stat.S_ISREG(state.st_mode):
         return f"was not copied to the run: it is {what_is(state.st_mode)}"

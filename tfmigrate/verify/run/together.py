@@ -71,7 +71,7 @@ class Together:
         mine = exact_memory()
         with self._lock:
             self._exact[run] = mine
-            known = [self._exact[one] for one in self._used if one in self._exact]
+            known = [self._exact[user] for user in self._used if user in self._exact]
             # Others find out at their next look; until then nobody is ended for what may be shared.
             over = len(known) == len(self._used) and sum(known) > self._allowed["memory"]
             if not over or mine < max(known):

@@ -304,7 +304,7 @@ def load(folder: Path) -> Trace:
         found["prediction"] = []
     else:
         found["model"] = _predictors(found["predictor"])
-        found["weights"] += [Weights(one.index, 0, "initial", one.file) for one in found["model"]]
+        found["weights"] += [Weights(predictor.index, 0, "initial", predictor.file) for predictor in found["model"]]
     return Trace(
         folder=folder,
         start=found["start"][0] if found["start"] else None,
@@ -341,11 +341,11 @@ def together(workers: Sequence[Trace]) -> Trace:
     A step that not all of them took is left out and noted.
     """
     chief, *others = workers
-    parts: dict[tuple[int, int, int], list[Step]] = {}
+    shares_of: dict[tuple[int, int, int], list[Step]] = {}
     for trace in workers:
         for step in trace.steps:
-            parts.setdefault(step.place, []).append(step)
-    whole = [found for found in parts.values() if len(found) == len(workers)]
+            shares_of.setdefault(step.place, []).append(step)
+    whole = [shares for shares in shares_of.values() if len(shares) == len(workers)]
     counts = sorted({len(trace.steps) for trace in workers})
     notes = (f"the workers took {' and '.join(map(str, counts))} steps",) if len(counts) > 1 else ()
     fits = []
@@ -354,9 +354,9 @@ def together(workers: Sequence[Trace]) -> Trace:
         fits.append(
             replace(
                 fit,
-                global_batch_size=_sum(one.global_batch_size for one in same),
-                samples=_sum(one.samples for one in same),
-                validation_samples=_sum(one.validation_samples for one in same),
+                global_batch_size=_sum(each.global_batch_size for each in same),
+                samples=_sum(each.samples for each in same),
+                validation_samples=_sum(each.validation_samples for each in same),
                 validation_content=None,
                 validation_sketch=None,
             )
@@ -366,22 +366,22 @@ def together(workers: Sequence[Trace]) -> Trace:
         ends = [trace.end for trace in workers if trace.end is not None]
         end = replace(
             end,
-            samples_per_second=_sum(one.samples_per_second for one in ends),
-            peak_memory_bytes=_sum(one.peak_memory_bytes for one in ends),
+            samples_per_second=_sum(each.samples_per_second for each in ends),
+            peak_memory_bytes=_sum(each.peak_memory_bytes for each in ends),
         )
     return replace(
         chief,
         fits=tuple(fits),
         steps=tuple(
             replace(
-                found[0],
-                samples=_sum(s.samples for s in found),
+                shares[0],
+                samples=_sum(s.samples for s in shares),
                 fingerprint=None,
                 sketch=None,
                 values=None,
                 weighed=None,
             )
-            for found in whole
+            for shares in whole
         ),
         end=end,
         notes=(*chief.notes, *notes),
