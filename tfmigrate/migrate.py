@@ -92,14 +92,14 @@ def fix(
     `accept` is asked about each program that would change, and one that it declines stays as it is.
     """
     plan = _plan(paths, settings, tell)
-    told = {file.path: file for file in plan.result.files}
+    reported = {file.path: file for file in plan.result.files}
     for group in plan.groups:
-        program = [told[path] for path in group if path in told]
+        program = [reported[path] for path in group if path in reported]
         if accept is not None and any(file.changed for file in program) and not accept(Result(tuple(program))):
             continue
         for file in _written(program, plan.read):
-            told[file.path] = file
-    return replace(plan.result, files=tuple(told[file.path] for file in plan.result.files))
+            reported[file.path] = file
+    return replace(plan.result, files=tuple(reported[file.path] for file in plan.result.files))
 
 
 def add_skips(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> tuple[Result, int]:
@@ -115,13 +115,13 @@ def add_skips(paths: Sequence[str], settings: Settings, tell: Tell | None = None
         plan = _plan(paths, settings, tell)
         open_ = [one for _, one in plan.result.findings if one.action != "suppressed" and one.code != _UNUSED]
         first = {one.code for one in open_ if one.code.startswith(_WRAPS)} or {one.code for one in open_}
-        told = {
+        reported = {
             file.path: replace(file, findings=tuple(finding for finding in file.findings if finding.code in first))
             for file in plan.result.files
         }
         changed = False
         for group in plan.groups:
-            files = [_with_skips(told[path], plan.read[path], skips) for path in group if path in told]
+            files = [_with_skips(reported[path], plan.read[path], skips) for path in group if path in reported]
             written = {file.path for file in _written(files, plan.read) if file.changed and file.status != "error"}
             changed, done = changed or bool(written), done | written
         if not changed:
@@ -130,11 +130,11 @@ def add_skips(paths: Sequence[str], settings: Settings, tell: Tell | None = None
 
 def _with_skips(file: FileResult, read: _Read, skips: ModuleType) -> FileResult:
     """A file as it reads with comments for its findings; unchanged where it is a notebook or cannot be read."""
-    found = [finding for finding in file.findings if finding.action != "suppressed" and finding.code != _UNUSED]
-    if file.error or read.notebook or not found:
+    findings = [finding for finding in file.findings if finding.action != "suppressed" and finding.code != _UNUSED]
+    if file.error or read.notebook or not findings:
         return replace(file, after=file.before)
     write_them = skips.with_skips_in_lines if _names_packages(file.path) else skips.with_skips
-    return replace(file, after=write_them(read.source.text, found), before=read.source.text)
+    return replace(file, after=write_them(read.source.text, findings), before=read.source.text)
 
 
 def migrate_bytes(data: bytes, path: str, settings: Settings) -> FileResult:
@@ -199,22 +199,26 @@ class _Plan:
 def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> _Plan:
     wanted = _needles(settings)
     sources = [path for path in paths if not _names_packages(path)]
-    found = scan.search(
+    searched_files = scan.search(
         sources, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
-    if not found.found and not _asks_for_projects(settings):
-        errors = tuple(sorted(found.errors, key=lambda file: file.path))
-        users = no_users if errors or settings.asks_for_names else lambda: _users(found.paths)
-        return _Plan(Result(errors, len({*found.paths, *set(paths).difference(sources)}), (), users), {}, ())
-    hits = [one for one in found.found if any(needle in one.data for needle in wanted)]
+    if not searched_files.found and not _asks_for_projects(settings):
+        errors = tuple(sorted(searched_files.errors, key=lambda file: file.path))
+        users = no_users if errors or settings.asks_for_names else lambda: _users(searched_files.paths)
+        return _Plan(Result(errors, len({*searched_files.paths, *set(paths).difference(sources)}), (), users), {}, ())
+    hits = [one for one in searched_files.found if any(needle in one.data for needle in wanted)]
     programs = _programs(hits, sources, settings)
-    alone = [one for one in found.found if one.path not in programs.files]
+    alone = [one for one in searched_files.found if one.path not in programs.files]
     read, unreadable = _read((*programs.files.values(), *alone))
     unreadable = [file for file in unreadable if file.path not in programs.others]
     groups = [[path for path in group if path in read] for group in programs.groups]
     groups = [*filter(None, groups), *([one.path] for one in alone if one.path in read)]
     skipped = () if settings.from_version is not None else _odd_pins(read)
-    files = (*_migrated(read, groups, _settings_for(read, settings), settings.jobs, tell), *unreadable, *found.errors)
+    files = (
+        *_migrated(read, groups, _settings_for(read, settings), settings.jobs, tell),
+        *unreadable,
+        *searched_files.errors,
+    )
     files = (*files, *(one for one in skipped if all(one.path != file.path for file in files)))
     if any(file.changed for file in files):
         from tfmigrate import readers  # Late: most runs change nothing.
@@ -222,20 +226,28 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
         files = (*files, *readers.of_renamed_files(files, read, paths, settings))
     files, waiting = _with_projects(files, paths, settings, read, groups)
     others = programs.others | waiting.keys()
-    told = incomplete.held_back(files, lambda path: path not in others, programs.imports() if others else {}, waiting)
-    searched = {one.path for one in found.found}
+    reported = incomplete.held_back(
+        files, lambda path: path not in others, programs.imports() if others else {}, waiting
+    )
+    searched = {one.path for one in searched_files.found}
     # An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
-    told = [
+    reported = [
         f
-        for f in told
+        for f in reported
         if f.findings or f.changed or (f.status != "unchanged" and (f.path in searched or f.path not in read))
     ]
     result = Result(
-        tuple(sorted(told, key=lambda file: file.path)),
+        tuple(sorted(reported, key=lambda file: file.path)),
         # Requirements files, and modules outside the given paths, are read when a program of theirs is.
-        len({*found.paths, *set(paths).difference(sources), *(one.path for one in told if one.path in read)}),
+        len(
+            {
+                *searched_files.paths,
+                *set(paths).difference(sources),
+                *(one.path for one in reported if one.path in read),
+            }
+        ),
         tuple(map(tuple, groups)),
-        no_users if told or settings.asks_for_names else lambda: _users(found.paths),
+        no_users if reported or settings.asks_for_names else lambda: _users(searched_files.paths),
     )
     return _Plan(result, read, groups)
 
@@ -283,16 +295,16 @@ def _with_projects(
         return files, {}
     from tfmigrate import project  # Late: a run without a hit has no project to look at.
 
-    told: list[FileResult] = []
+    reported: list[FileResult] = []
     waiting: dict[str, Sequence[str]] = {}
     for file in files:
         notebook = read[file.path].notebook if file.path in read else None
-        told.append(project.in_shell_lines(file, notebook, settings) if notebook else file)
+        reported.append(project.in_shell_lines(file, notebook, settings) if notebook else file)
     for one in project.around(files, paths, settings):
         if one.found.path in read:
             continue
         read[one.found.path] = _Read(one.found, one.source, None)
-        told.append(one.result)
+        reported.append(one.result)
         if one.waits:
             waiting[one.found.path] = one.users
         group = next((group for group in groups if one.program in group), None)
@@ -300,7 +312,7 @@ def _with_projects(
             groups.append([one.found.path])
         else:
             group.append(one.found.path)
-    return tuple(told), waiting
+    return tuple(reported), waiting
 
 
 @dataclass(frozen=True)
@@ -324,14 +336,14 @@ def _programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settin
     if not hits:
         return _Programs({}, (), (), frozenset())
     roots = dict.fromkeys(root for path in paths if (root := scan.program_root(path)) is not None)
-    given = project_files.real_places(paths)
-    wider = [os.path.relpath(root) for root in roots if not project_files.within(root, given)]
+    asked = project_files.real_places(paths)
+    wider = [os.path.relpath(root) for root in roots if not project_files.within(root, asked)]
     if wider:
         paths = [*paths, *wider]
         hits = scan.search(paths, _needles(settings), settings.exclude, settings.root).found
     files, links = _with_their_programs(hits, paths, settings)
     groups = related.components({file.path: _program(file) for file in files}, links)
-    others = {file.path for file in files if not project_files.within(file.real, given)} if wider else set()
+    others = {file.path for file in files if not project_files.within(file.real, asked)} if wider else set()
     groups = [group for group in groups if not others.issuperset(group)]
     kept = {path for group in groups for path in group}
     return _Programs({file.path: file for file in files if file.path in kept}, groups, links, others)
@@ -342,11 +354,11 @@ def _with_their_programs(
 ) -> tuple[list[scan.Found], list[tuple[str, str]]]:
     """The files with a hit, those that import them and those they import: a model may be built in one file, wrapped
     in another and compiled in a third. And pairs of files that belong together though neither imports the other."""
-    found = {hit.path: hit for hit in hits}
+    by_path = {hit.path: hit for hit in hits}
 
     def search(needles: Sequence[bytes], named: Callable[[str], bool] = scan.is_source) -> dict[str, bytes]:
         more = scan.search(paths, needles, settings.exclude, settings.root, named).found
-        found.update({one.path: one for one in more if one.path not in found})
+        by_path.update({one.path: one for one in more if one.path not in by_path})
         return {one.path: _program(one) for one in more}
 
     def find(wanted: Set[str]) -> dict[str, bytes]:
@@ -358,7 +370,7 @@ def _with_their_programs(
     programs = {hit.path: _program(hit) for hit in hits}
     known = related.with_importers(programs, _needles(settings), search)
     mentioning, links = related.mentions_of_classes(programs, _needles(settings), search)
-    return [found[path] for path in related.with_imported({**known, **mentioning}, find)], links
+    return [by_path[path] for path in related.with_imported({**known, **mentioning}, find)], links
 
 
 def _program(file: scan.Found) -> bytes:
@@ -404,9 +416,9 @@ def _settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Setting
 
 def _odd_pins(paths: Iterable[str]) -> list[FileResult]:
     """Files that would say what the sources at `paths` were written for, and are no files that can be read."""
-    found = {odd: why for folder in {Path(path).parent for path in paths} for odd, why in pins.unreadable(folder)}
+    reasons = {odd: why for folder in {Path(path).parent for path in paths} for odd, why in pins.unreadable(folder)}
     message = "cannot be read ({}), so the versions that it pins are not known"
-    return [FileResult(os.path.relpath(path), "skipped", error=message.format(why)) for path, why in found.items()]
+    return [FileResult(os.path.relpath(path), "skipped", error=message.format(why)) for path, why in reasons.items()]
 
 
 def _migrated(

@@ -22,8 +22,8 @@ class RuleError(UserError):
 def needles() -> tuple[bytes, ...]:
     """A file without any of these concerns no rule; each that holds a shorter one is left out. Raises RuleError."""
     lines = {_line(path) for path in rule_files()}
-    found = {needle for line in lines for needle in ast.literal_eval(line.decode())}
-    return tuple(sorted(n.encode() for n in found if not any(other != n and other in n for other in found)))
+    strings = {needle for line in lines for needle in ast.literal_eval(line.decode())}
+    return tuple(sorted(n.encode() for n in strings if not any(other != n and other in n for other in strings)))
 
 
 def _line(path: Path) -> bytes:

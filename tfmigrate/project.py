@@ -74,12 +74,12 @@ def in_shell_lines(file: FileResult, cells: Notebook, settings: Settings) -> Fil
     from tfmigrate.plan.packages import pins  # Late: most programs stand beside no file that names a package.
 
     asked = pins.Project(settings, rules.all_rules())
-    found = [
+    findings = [
         replace(finding, cell=cell)
         for cell, number, line in cells.shell_lines()
         for finding in pins.shell_findings(number, line, asked)
     ]
-    return replace(file, findings=tuple(sorted((*file.findings, *found), key=_in_order))) if found else file
+    return replace(file, findings=tuple(sorted((*file.findings, *findings), key=_in_order))) if findings else file
 
 
 def _leaves_its_versions(file: FileResult) -> bool:
@@ -111,7 +111,7 @@ def _project(
         return
     from tfmigrate.plan.packages import pins  # Late: see in_shell_lines.
 
-    given, here = project.real_places(paths), project.real_places([folder])
+    asked, here = project.real_places(paths), project.real_places([folder])
     inside = [file for file in files if project.within(os.path.realpath(file.path), here)]
     users = [file.path for file in inside if file.changed]
     refused = next((file.path for file in inside if file.status in ("refused", "error")), None)
@@ -124,7 +124,7 @@ def _project(
         except source.SourceError:
             continue
         stays = f"{refused} still needs the old one" if refused is not None else None
-        outside = not project.within(found.real, given)
+        outside = not project.within(found.real, asked)
         own = pins.Project(settings.for_file(found.path), rules.all_rules(), importer, board, stays)
         waits = outside and pins.mended(found.path, text.text, own).changed
         if outside:

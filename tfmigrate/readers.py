@@ -31,7 +31,7 @@ def of_renamed_files(
     if not renamed:
         return []
     needles = {longest_part(name).encode() for name, _, _ in renamed.values()}
-    told = []
+    reported = []
     for found in scan.search(paths, tuple(needles), settings.exclude, settings.root).found:
         own = settings.for_file(found.path)
         if found.path in known or not found.path.endswith(".py") or not own.wants(codes.WEIGHT_FILES):
@@ -48,8 +48,8 @@ def of_renamed_files(
             ]
             findings = tuple(finding for finding in _findings(text.text, renamed) if finding.line not in left)
             if findings:
-                told.append(FileResult(found.path, "unchanged", findings, before=text.text, after=text.text))
-    return told
+                reported.append(FileResult(found.path, "unchanged", findings, before=text.text, after=text.text))
+    return reported
 
 
 def _renamed(files: Sequence[FileResult]) -> Iterator[tuple[str, tuple[str, str, str]]]:

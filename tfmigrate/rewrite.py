@@ -69,10 +69,10 @@ def _parsed(source: Source) -> Module | FileResult:
                 raise
             return Module(source.path, without_tabs, source.numbering)
     except cst.ParserSyntaxError as error:
-        line, said = error.raw_line, error.message
+        line, reason = error.raw_line, error.message
     except (SyntaxError, ValueError) as error:
-        line, said = getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error))
-    message = explain_syntax_error(text, line, said, source.numbering)
+        line, reason = getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error))
+    message = explain_syntax_error(text, line, reason, source.numbering)
     return FileResult(source.path, "error", error=message, before=text, after=text)
 
 
@@ -176,18 +176,18 @@ def _objection(
     if not any(plan.edits for plan in plans.values()):
         return None
     for module, plan in plans.items():
-        found = guard.objection(module.text, module.printed, after[module], plan.forgotten) if plan.edits else None
-        if found is not None:
-            return f"{found} in {module.path}"
+        torn = guard.objection(module.text, module.printed, after[module], plan.forgotten) if plan.edits else None
+        if torn is not None:
+            return f"{torn} in {module.path}"
     changed = [module.path for module in plans if after[module] != module.text]
     silent = guard.unexplained(changed, {module.path: plan.findings for module, plan in plans.items()})
     if silent is not None:
         return f"{silent} would change and no finding says why"
     if len(plans) > 1:
         texts = {module.path: module.text for module in plans}
-        found = guard.torn(texts, {module.path: text for module, text in after.items()})
-        if found is not None:
-            return found
+        torn = guard.torn(texts, {module.path: text for module, text in after.items()})
+        if torn is not None:
+            return torn
     aliases = _aliases(settings)
     wanted = frozenset(name.rsplit(".", 1)[-1] for name in (MULTI_GPU_MODEL, *aliases))
     if not any(guard.mentions(text, wanted) for text in after.values()):
@@ -195,8 +195,8 @@ def _objection(
     again = interpret(Program([Module(module.path, text) for module, text in after.items()]), aliases)
     asked = {module.path for module, own in settings.items() if own.wants(codes.MULTI_GPU_MODEL)}
     left = len({wrap.call for wrap in again.wraps if wrap.site.frame.module.path in asked})
-    said = sum(finding.action in ("refuse", "suppressed") for plan in plans.values() for finding in plan.findings)
-    return f"{left - said} use(s) of multi_gpu_model would be left without a finding" if left > said else None
+    reported = sum(finding.action in ("refuse", "suppressed") for plan in plans.values() for finding in plan.findings)
+    return f"{left - reported} use(s) of multi_gpu_model would be left without a finding" if left > reported else None
 
 
 def _withdrawn(module: Module, plan: Plan, objection: str) -> FileResult:

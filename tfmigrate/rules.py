@@ -223,10 +223,10 @@ def _header(path: Path) -> tuple[dict[str, Any], str, int]:
 
 def _toml(path: Path, text: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = tomllib.loads(text)
+        table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RuleError(f"{path}:{_toml_line(error) + 1}: front matter is not TOML: {error}") from None
-    return found
+    return table
 
 
 def _toml_line(error: Exception) -> int:
@@ -277,7 +277,7 @@ def _examples(path: Path, body: str, first_line: int) -> tuple[Example, ...]:
 
 def _fences(path: Path, body: str, first_line: int) -> list[tuple[str, str, int]]:
     """(info string, content, line) of each fenced block; blocks are fenced by three backticks at the line's start."""
-    found: list[tuple[str, str, int]] = []
+    blocks: list[tuple[str, str, int]] = []
     opened: tuple[str, int] | None = None
     content: list[str] = []
     for number, line in enumerate(body.splitlines(keepends=True), first_line):
@@ -286,8 +286,8 @@ def _fences(path: Path, body: str, first_line: int) -> list[tuple[str, str, int]
         elif opened is None:
             opened, content = (line[3:].strip(), number), []
         else:
-            found.append((opened[0], "".join(content), opened[1]))
+            blocks.append((opened[0], "".join(content), opened[1]))
             opened = None
     if opened is not None:
         raise RuleError(f"{path}:{opened[1]}: this fenced block is never closed")
-    return found
+    return blocks

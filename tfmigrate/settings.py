@@ -128,8 +128,8 @@ def load(
     configured = _checked({_field(key): value for key, value in table.items()}, where)
     if root and "baseline" in configured:
         configured["baseline"] = str(root / configured["baseline"])
-    given = _checked({key: value for key, value in command_line.items() if value is not None}, "command line")
-    return replace(Settings(root=root), **(configured | given))
+    options = _checked({key: value for key, value in command_line.items() if value is not None}, "command line")
+    return replace(Settings(root=root), **(configured | options))
 
 
 def _key(field_name: str) -> str:
@@ -264,12 +264,12 @@ def _version(text: str) -> tuple[int, ...] | None:
 
 def _requirements(text: str) -> list[tuple[str, tuple[int, ...]]]:
     """[("keras", (2, 2, 4)), ...] from "keras==2.2.4, tf 1.15"; a bare version is TensorFlow's. [] when malformed."""
-    found = []
+    values = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(?:(keras|tf|tensorflow(?:-cpu|-gpu)?)\s*(?:==|\s)\s*)?(\d+(?:\.\d+)*)\s*", part)
         if not match:
             return []
         version = _version(match[2])
         assert version is not None
-        found.append(("keras" if match[1] == "keras" else "tensorflow", version))
-    return found
+        values.append(("keras" if match[1] == "keras" else "tensorflow", version))
+    return values

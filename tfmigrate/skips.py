@@ -38,15 +38,15 @@ def _with_comments(text: str, findings: Iterable[Finding], open_: Set[int], comm
 
 def _open_ends(tokens: Iterable[tokenize.TokenInfo]) -> frozenset[int]:
     """The lines at whose end no comment can stand: inside a string, or behind a backslash."""
-    found: set[int] = set()
+    lines: set[int] = set()
     last = 0
     for token in tokens:
         if token.start[0] > last and token.line.rstrip("\r\n").endswith("\\"):
-            found.add(token.start[0])
+            lines.add(token.start[0])
         last = token.start[0]
         if token.end[0] > token.start[0] and token.string.strip():
-            found.update(range(token.start[0], token.end[0]))
-    return frozenset(found)
+            lines.update(range(token.start[0], token.end[0]))
+    return frozenset(lines)
 
 
 def _skip(lines: list[str], number: int, codes: Set[str], open_: Set[int], commented: Set[int]) -> None:

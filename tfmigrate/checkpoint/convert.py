@@ -44,10 +44,10 @@ def convert(old: Path, new: Path, plain_model: Path | None = None) -> Converted:
     except OSError as error:
         raise UserError(f"{old}: is not an HDF5 file that can be read: {error.strerror or error}") from None
     with source, new_file(new) as unfinished:
-        found = parallel.read(source, old)
-        plain = assigned(found, model, old)
+        saved = parallel.read(source, old)
+        plain = assigned(saved, model, old)
         with h5py.File(unfinished, "w") as target:
-            layouts.write_by_layer(target, plain, found.keras_version)
+            layouts.write_by_layer(target, plain, saved.keras_version)
             if new.name.endswith(ENDING):
                 try:
                     layouts.link_by_class(target, plain)
@@ -55,7 +55,7 @@ def convert(old: Path, new: Path, plain_model: Path | None = None) -> Converted:
                     raise UserError(
                         f"{old}: where a {ENDING} file keeps the weights of the layer {layer} cannot be determined; "
                         f"write to a name that ends in .h5 alone, which load_weights of both Keras versions reads"
-                        + ("" if found.model or model else ", or give the plain model's architecture with --model")
+                        + ("" if saved.model or model else ", or give the plain model's architecture with --model")
                     ) from None
     layers = sum(bool(plain.below(layer)) for layer in plain.model.inner)
-    return Converted(found.template, layers, len(found.weights), found.has_optimizer)
+    return Converted(saved.template, layers, len(saved.weights), saved.has_optimizer)

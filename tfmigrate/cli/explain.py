@@ -53,8 +53,8 @@ def _nearest(what: str, known: dict[str, Rule]) -> str:
     else:
         counts = {code: len(_words(what) & _words(f"{rule.name} {rule.title}")) for code, rule in known.items()}
         near = sorted((code for code, count in counts.items() if count), key=lambda code: -counts[code])
-    told = ", ".join(f"{code} ({known[code].name})" for code in near[:SUGGESTED])
-    return f"did you mean {told}?" if told else "`tfmigrate explain` lists the rules"
+    suggestions = ", ".join(f"{code} ({known[code].name})" for code in near[:SUGGESTED])
+    return f"did you mean {suggestions}?" if suggestions else "`tfmigrate explain` lists the rules"
 
 
 def _words(text: str) -> set[str]:

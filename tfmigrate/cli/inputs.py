@@ -32,14 +32,14 @@ def _forms(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[tuple[settings.Format, Path], ...]:
     known: tuple[settings.Format, ...] = get_args(settings.Format)
-    found = []
+    formats = []
     for value in values:
         name, _, file = value.partition("=")
         form = next((known_form for known_form in known if known_form == name), None)
         if form is None or not file:
             raise click.BadParameter(f"{value!r} is not FORMAT=FILE with one of the formats {', '.join(known)}")
-        found.append((form, Path(file)))
-    return tuple(found)
+        formats.append((form, Path(file)))
+    return tuple(formats)
 
 
 _PIPELINE_OPTIONS = (
@@ -207,5 +207,5 @@ def read_stdin() -> bytes:
 
 
 def result_of(file: FileResult) -> Result:
-    told = file.status != "unchanged" or bool(file.findings)
-    return Result((file,) if told else (), scanned=1)
+    shown = file.status != "unchanged" or bool(file.findings)
+    return Result((file,) if shown else (), scanned=1)

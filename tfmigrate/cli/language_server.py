@@ -72,9 +72,9 @@ def build() -> LanguageServer:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(parameters: types.HoverParams) -> types.Hover | None:
         uri, place = parameters.text_document.uri, parameters.position
-        found = checked.findings(uri, types.Range(place, place))
+        findings = checked.findings(uri, types.Range(place, place))
         known = rules.by_code()
-        pages = [known[code].text for code in dict.fromkeys(finding.code for finding in found) if code in known]
+        pages = [known[code].text for code in dict.fromkeys(finding.code for finding in findings) if code in known]
         if not pages:
             return None
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(pages)))
@@ -87,8 +87,8 @@ def build() -> LanguageServer:
         uri = parameters.text_document.uri
         if uri not in checked.programs or not _is_saved(server, checked.programs[uri][0], uri):
             return []
-        found = checked.findings(uri, parameters.range)
-        return list(_actions(checked.programs[uri], found, parameters.context))
+        findings = checked.findings(uri, parameters.range)
+        return list(_actions(checked.programs[uri], findings, parameters.context))
 
     return server
 

@@ -31,7 +31,7 @@ def runtimes(make: str | None, form: str) -> int:
         except known.CannotMake as error:
             complain(str(error))
             code = COULD_NOT_RUN
-    found = known.discover()
+    discovered = known.discover()
     gpus = devices.gpus()
     if form == "json":
         rows = [
@@ -44,11 +44,11 @@ def runtimes(make: str | None, form: str) -> int:
                 "origin": runtime.origin,
                 "serves": list(runtime.kinds),
             }
-            for runtime in found
+            for runtime in discovered
         ]
         write_json({"version": 1, "runtimes": rows, "gpus": list(gpus)})
         return code
-    for runtime in found:
+    for runtime in discovered:
         serves = ", ".join(runtime.kinds) or "nothing here"
         write(f"{runtime.label}\n    {runtime.python} ({runtime.origin})\n    serves: {serves}\n")
     for gpu in gpus:
@@ -56,12 +56,12 @@ def runtimes(make: str | None, form: str) -> int:
     if not gpus:
         write("No GPU found: logical CPUs stand in for the replicas.\n")
     for kind, recipe in known.MAKES.items():
-        if not any(kind in runtime.kinds for runtime in found):
+        if not any(kind in runtime.kinds for runtime in discovered):
             write(f"No runtime for {kind}: `tfmigrate runtimes --make {recipe}` builds one.\n")
     for keras, recipe in known.KERAS_RECIPES.items():
-        if not any(runtime.kinds and runtime.keras_version == keras for runtime in found):
+        if not any(runtime.kinds and runtime.keras_version == keras for runtime in discovered):
             version = ".".join(map(str, keras))
             write(f"No runtime with Keras {version}: `tfmigrate runtimes --make {recipe}` builds one.\n")
-    if not found:
+    if not discovered:
         write(f"No TensorFlow found: {install_line('verify')} installs today's.\n")
     return code

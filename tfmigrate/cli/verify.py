@@ -214,14 +214,14 @@ def _asked(old: Path, new: Path | None, scratch: Path, options: dict[str, Any]) 
 
 def _command_line(words: Sequence[str]) -> tuple[str, ...]:
     """For the report, which others read: without the values of --env, that may be keys."""
-    found = [Path(words[0]).name, *words[1:]] if words else []
-    for i, word in enumerate(found):
-        before = found[i - 1] if i else ""
+    shown = [Path(words[0]).name, *words[1:]] if words else []
+    for i, word in enumerate(shown):
+        before = shown[i - 1] if i else ""
         if word.startswith("--env="):
-            found[i] = word[: word.find("=", 6) + 1] + "..." if "=" in word[6:] else word
+            shown[i] = word[: word.find("=", 6) + 1] + "..." if "=" in word[6:] else word
         elif before == "--env" and "=" in word:
-            found[i] = word.partition("=")[0] + "=..."
-    return tuple(found)
+            shown[i] = word.partition("=")[0] + "=..."
+    return tuple(shown)
 
 
 def _judged(

@@ -13,16 +13,16 @@ _Node = TypeVar("_Node", bound=cst.CSTNode)
 
 def indented(statement: _Node, indent: str) -> _Node:
     """The statement with its lines behind a backslash moved to the right. LibCST indents those in brackets itself."""
-    found = statement.visit(_Behind(f"\n{indent}", "\n"))
-    assert isinstance(found, type(statement))
-    return found
+    moved = statement.visit(_Behind(f"\n{indent}", "\n"))
+    assert isinstance(moved, type(statement))
+    return moved
 
 
 def dedented(statement: _Node, indent: str) -> _Node:
     """The same to the left."""
-    found = statement.visit(_Behind("\n", f"\n{indent}"))
-    assert isinstance(found, type(statement))
-    return found
+    moved = statement.visit(_Behind("\n", f"\n{indent}"))
+    assert isinstance(moved, type(statement))
+    return moved
 
 
 def realigned(

@@ -153,9 +153,9 @@ class _Editor(cst.CSTTransformer):
         node, parts = (part.node, part.parts) if isinstance(part, Changed) else (part, ())
 
         def fill(given: Mapping[cst.BaseExpression, cst.BaseExpression]) -> cst.BaseExpression:
-            found = node.visit(_Editor(self._tree, self._edits, root=node, given=given))
-            assert isinstance(found, cst.BaseExpression)
-            return found
+            edited = node.visit(_Editor(self._tree, self._edits, root=node, given=given))
+            assert isinstance(edited, cst.BaseExpression)
+            return edited
 
         return filled(fill, {old: composed(new.code, self._parts_in(new.code), self._config) for old, new in parts})
 
@@ -269,12 +269,12 @@ class _Editor(cst.CSTTransformer):
 
     def _remarked(self, original: cst.SimpleStatementLine, pieces: _Pieces) -> _Pieces:
         """A line with the comments that are made on what stands in it."""
-        said = dict.fromkeys(self._remarks[node] for node in walk(original) if node in self._remarks)
-        if not said or len(pieces) != 1:
+        remarks = dict.fromkeys(self._remarks[node] for node in walk(original) if node in self._remarks)
+        if not remarks or len(pieces) != 1:
             return pieces
         (line,) = pieces
         assert isinstance(line, cst.SimpleStatementLine)
-        text = f"# {'; '.join(said)}"
+        text = f"# {'; '.join(remarks)}"
         code = self._tree.code_for_node(line.with_changes(leading_lines=[])).strip()
         if line.trailing_whitespace.comment is None and "\n" not in code and len(code) + len(text) < _WIDTH:
             space, comment = cst.SimpleWhitespace("  "), cst.Comment(text)
@@ -283,11 +283,11 @@ class _Editor(cst.CSTTransformer):
         return [_led(line, [*line.leading_lines, cst.EmptyLine(comment=cst.Comment(text))])]
 
     def _import(self, edit: ImportNames, updated: cst.BaseSmallStatement) -> list[cst.BaseSmallStatement]:
-        found: list[cst.BaseSmallStatement] = []
+        statements: list[cst.BaseSmallStatement] = []
         for number, part in enumerate(edit.parts):
             semicolon = updated.semicolon if number == len(edit.parts) - 1 else cst.MaybeSentinel.DEFAULT
             if number == 0 and isinstance(updated, cst.ImportFrom) and part.module and _old_names(part):
-                found.append(self._narrowed(updated, part).with_changes(semicolon=semicolon))
+                statements.append(self._narrowed(updated, part).with_changes(semicolon=semicolon))
             else:
                 names = ", ".join(
                     n if isinstance(n, str) else cst.Module([]).code_for_node(_plain(n)) for n in part.names
@@ -295,8 +295,8 @@ class _Editor(cst.CSTTransformer):
                 text = f"from {part.module} import {names}" if part.module else f"import {names}"
                 line = cst.parse_statement(text, self._config)
                 assert isinstance(line, cst.SimpleStatementLine)
-                found.append(line.body[0].with_changes(semicolon=semicolon))
-        return found
+                statements.append(line.body[0].with_changes(semicolon=semicolon))
+        return statements
 
     def _narrowed(self, updated: cst.ImportFrom, part: ImportPart) -> cst.ImportFrom:
         assert not isinstance(updated.names, cst.ImportStar)
@@ -332,20 +332,20 @@ class _Editor(cst.CSTTransformer):
 
     def _common_first(self, original: cst.If, updated: cst.If, orelse: cst.Else) -> _Pieces:
         """What both arms begin with, and an `if` for the rest."""
-        one, other = _statements(updated.body), _statements(orelse.body)
+        body, other = _statements(updated.body), _statements(orelse.body)
         common = 0
-        while common < min(len(one), len(other)) and self._alike(one[common], other[common]):
+        while common < min(len(body), len(other)) and self._alike(body[common], other[common]):
             common += 1
-        if not common or common == len(one):
+        if not common or common == len(body):
             return [updated]
-        above = [dedented(piece, self.indent(original.body)) for piece in one[:common]]
+        above = [dedented(piece, self.indent(original.body)) for piece in body[:common]]
         above[0] = _led(above[0], [*self.leading(original), *_comment_lines(_lines_above(above[0]))])
-        rest = [_led(one[common], _comment_lines(_lines_above(one[common]))), *one[common + 1 :]]
+        rest = [_led(body[common], _comment_lines(_lines_above(body[common]))), *body[common + 1 :]]
         tail = None
         if len(other) > common:
             tail = orelse.with_changes(body=orelse.body.with_changes(body=other[common:]))
         left = updated.with_changes(body=updated.body.with_changes(body=rest), orelse=tail)
-        pieces = [*above, _led(left, _blank_lines(_lines_above(one[common])))]
+        pieces = [*above, _led(left, _blank_lines(_lines_above(body[common])))]
         return _keep_comments(self._comments_in(original), pieces)
 
     def _alike(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
@@ -403,18 +403,18 @@ class _Editor(cst.CSTTransformer):
 
     def _blank_above(self, units: Sequence[cst.CSTNode]) -> dict[cst.CSTNode, list[cst.EmptyLine]]:
         """The blank lines above units of a block that a move gives other ones: paragraphs stay apart."""
-        found = {}
+        above_of = {}
         for move in self._moves:
             if move.before in units:
                 first = move.units[0]
                 place = units.index(first)
                 follower = next(unit for unit in units[place:] if unit not in move.units)
                 above, below = (_blank_lines(getattr(unit, "leading_lines", ())) for unit in (first, follower))
-                found[follower] = above if not place or len(above) > len(below) else below
-                found[first] = _blank_lines(getattr(move.before, "leading_lines", ()))
+                above_of[follower] = above if not place or len(above) > len(below) else below
+                above_of[first] = _blank_lines(getattr(move.before, "leading_lines", ()))
                 if units.index(move.before) < place:
-                    found[move.before] = []
-        return found
+                    above_of[move.before] = []
+        return above_of
 
     def orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         return [cst.EmptyLine(comment=cst.Comment(text)) for text in self._comments_in(unit)]
@@ -586,19 +586,19 @@ def _edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:
 
 def _reached(tree: cst.CSTNode, edited: set[cst.CSTNode]) -> set[cst.CSTNode]:
     """All nodes on the way from the module to an edited one, and all below it: the rest stays as it is."""
-    found: set[cst.CSTNode] = set()
+    touched: set[cst.CSTNode] = set()
 
     def mark(node: cst.CSTNode) -> bool:
         if node in edited:
-            found.update(walk(node))
+            touched.update(walk(node))
             return True
         below = [mark(child) for child in children(node)]
         if any(below):
-            found.add(node)
+            touched.add(node)
         return any(below)
 
     mark(tree)
-    return found
+    return touched
 
 
 def _narrowed(function: cst.CSTNode, kept: Sequence[str]) -> cst.FunctionDef:
@@ -632,14 +632,14 @@ def _commas_of_dropped(edit: Arguments) -> dict[int, cst.Comma]:
     """Where arguments behind another are dropped: the comma of the last of them, unless its own ends a line."""
     places = {arg: number for number, arg in enumerate(edit.call.args)}
     stood = [places.get(argument.source, -1) if argument.source is not None else -1 for argument in edit.arguments]
-    found = {}
+    last_at = {}
     for position, (place, following) in enumerate(pairwise(stood)):
         if 0 <= place < following - 1:
             own, last = edit.call.args[place].comma, edit.call.args[following - 1].comma
             plain = isinstance(own, cst.Comma) and isinstance(own.whitespace_after, cst.SimpleWhitespace)
             if plain and isinstance(last, cst.Comma):
-                found[position] = last
-    return found
+                last_at[position] = last
+    return last_at
 
 
 def _definitions_apart(lines: Sequence[cst.BaseStatement]) -> _Pieces:

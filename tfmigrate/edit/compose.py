@@ -29,11 +29,11 @@ def composed_lines(code: str | Code, edited: Edited, config: cst.PartialParserCo
     """The statements of a piece of code, without the blank lines between them; else as composed()."""
     text, holes = _with_holes((code,) if isinstance(code, str) else code, edited)
     module = cst.parse_module(text)
-    found: list[cst.BaseStatement] = []
+    statements: list[cst.BaseStatement] = []
     for statement in module.body:
         tree = cst.parse_statement(module.code_for_node(statement).strip("\n"), config)
-        found.append(filled(partial(_statement, tree), holes))
-    return found
+        statements.append(filled(partial(_statement, tree), holes))
+    return statements
 
 
 def _with_holes(code: Code, edited: Edited) -> tuple[str, dict[str, cst.BaseExpression]]:

@@ -150,8 +150,8 @@ class _Fitting:
     def _opened(self, line: str, tokens: _Tokens, outer: Sequence[_Pair]) -> str | None:
         """A line with what stands in one of its brackets on a line of its own, or each element on one."""
         indent = line[: len(line) - len(line.lstrip())]
-        found = [pair for pair in outer if pair.opening + 1 < pair.closing]
-        calls = [pair for pair in found if not _is_subscript(tokens, pair)]
+        filled = [pair for pair in outer if pair.opening + 1 < pair.closing]
+        calls = [pair for pair in filled if not _is_subscript(tokens, pair)]
         fitting = [pair for pair in calls if self._leaves_fitting(line, indent, tokens, pair)]
         full = [
             brackets
@@ -200,15 +200,15 @@ def _newline(line: str) -> str:
 
 def _pairs(tokens: _Tokens) -> list[_Pair]:
     """All pairs of brackets in order of their ends, those inside a formatted string left out."""
-    found, opened, strings = [], [], 0
+    pairs, opened, strings = [], [], 0
     for number, token in enumerate(tokens):
         strings += (token.type == _FSTRING[0]) - (token.type == _FSTRING[1])
         if token.type == tokenize.OP and not strings:
             if token.string in _PAIRS:
                 opened.append(number)
             elif token.string in _PAIRS.values() and opened:
-                found.append(_Pair(opened.pop(), number))
-    return found
+                pairs.append(_Pair(opened.pop(), number))
+    return pairs
 
 
 def _is_subscript(tokens: _Tokens, pair: _Pair) -> bool:

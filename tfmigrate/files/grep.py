@@ -26,9 +26,11 @@ def grep(paths: Sequence[str], needles: Sequence[bytes]) -> dict[int, bytes | st
     hits = _search(paths, needles, shares[0])
     for share, (child, pipe) in zip(shares[1:], children, strict=True):
         with open(pipe, "rb") as answer:
-            said = answer.read()
+            output = answer.read()
         # A child that died left its share undone.
-        hits.update(marshal.loads(said) if os.waitpid(child, 0)[1] == 0 and said else _search(paths, needles, share))
+        hits.update(
+            marshal.loads(output) if os.waitpid(child, 0)[1] == 0 and output else _search(paths, needles, share)
+        )
     return hits
 
 

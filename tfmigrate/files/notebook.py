@@ -169,8 +169,8 @@ def _is_python(document: Mapping[str, object]) -> bool:
     metadata = document.get("metadata")
     if not isinstance(metadata, dict):
         return True
-    said = (metadata.get("language_info") or {}).get("name") or (metadata.get("kernelspec") or {}).get("language")
-    return str(said or "python").lower() in ("python", "ipython", "python2", "python3")
+    language = (metadata.get("language_info") or {}).get("name") or (metadata.get("kernelspec") or {}).get("language")
+    return str(language or "python").lower() in ("python", "ipython", "python2", "python3")
 
 
 def _code_cells(text: str, cells: Sequence[object]) -> Iterator[_CodeCell]:
@@ -233,16 +233,16 @@ def _set_aside(body: str, number: int) -> tuple[str, tuple[str, ...]]:
     alone = "\n" not in body.strip()
     statement, magic_goes_on, indent = "", False, ""
     for line in body.split("\n"):
-        found = None if statement else _MAGIC.fullmatch(line) or _HELP.fullmatch(line)
-        if found is None and alone:
-            found = _AUTOMAGIC.fullmatch(line)
-        if not magic_goes_on and found is None:
+        match = None if statement else _MAGIC.fullmatch(line) or _HELP.fullmatch(line)
+        if match is None and alone:
+            match = _AUTOMAGIC.fullmatch(line)
+        if not magic_goes_on and match is None:
             # A line inside brackets or a long string may begin with % and is no magic.
             statement = statement + line + "\n" if _is_open(statement + line + "\n") else ""
             lines.append(line)
             continue
-        if found is not None and not magic_goes_on:
-            indent, target, text = found["indent"], found["target"], found["text"]
+        if match is not None and not magic_goes_on:
+            indent, target, text = match["indent"], match["target"], match["text"]
         else:
             target, text = "", line.removeprefix(indent)
         magic_goes_on = text.endswith("\\")

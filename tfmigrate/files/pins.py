@@ -26,11 +26,11 @@ _IMAGE = re.compile(r"^\s*FROM\s+(?:(?!nvcr\.io)\S+/)?tensorflow:(\d+(?:\.\d+)*)
 
 def pinned_in(folder: Path) -> dict[str, str]:
     """The version of each package that a folder's own files pin."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for path in _files(folder):
         for package, version in _pins(path):
-            found.setdefault(package, version)
-    return found
+            versions.setdefault(package, version)
+    return versions
 
 
 def written_for(folder: Path, pinned: Callable[[Path], Mapping[str, str]] = pinned_in) -> str | None:
@@ -40,9 +40,9 @@ def written_for(folder: Path, pinned: Callable[[Path], Mapping[str, str]] = pinn
     the nearest that pins either. Who asks for many folders hands in a `pinned` that remembers.
     """
     for parent in folders_up(Path(os.path.realpath(folder))):
-        found = pinned(parent)
-        if found:
-            return ", ".join(f"{package}=={version}" for package, version in sorted(found.items()))
+        versions = pinned(parent)
+        if versions:
+            return ", ".join(f"{package}=={version}" for package, version in sorted(versions.items()))
     return None
 
 

@@ -21,9 +21,9 @@ def nearest(folder: str, listed: Callable[[Path], Sequence[Path]]) -> tuple[str,
     Paths are relative to the current folder where `folder` is.
     """
     for parent in folders_up(Path(os.path.realpath(folder))):
-        found = [_found(file, os.path.isabs(folder)) for file in listed(parent)]
-        if found:
-            return str(parent), found
+        files = [_found(file, os.path.isabs(folder)) for file in listed(parent)]
+        if files:
+            return str(parent), files
     return str(Path(os.path.realpath(folder))), []
 
 

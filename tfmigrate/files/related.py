@@ -34,7 +34,7 @@ def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: 
     """The hits, and the files that import from one of them what holds a needle; their importers likewise."""
     known = dict(hits)
     wanted = {path: _concerned(data, needles) for path, data in hits.items()}
-    told = dict(wanted)
+    mentioned = dict(wanted)
     for _ in range(_ROUNDS):
         stems = {os.fsencode(module_name(path)) for path, names in wanted.items() if names}
         if not stems:
@@ -50,8 +50,8 @@ def with_importers(hits: Mapping[str, bytes], needles: Sequence[bytes], search: 
                 # A file with a hit may pass on what another one makes of its own: an __init__.py does, and what its
                 # modules hold is reached through it.
                 passed = _concerned(data, sorted(names)) | (names if package else frozenset())
-                fresh[path] = passed - told.get(path, frozenset())
-                told[path] = told.get(path, frozenset()) | fresh[path]
+                fresh[path] = passed - mentioned.get(path, frozenset())
+                mentioned[path] = mentioned.get(path, frozenset()) | fresh[path]
                 known[path] = data
         wanted = fresh
     return known
@@ -104,16 +104,16 @@ def mentions_of_classes(
     homes: dict[bytes, str] = {}
     for path, data in hits.items():
         homes.update((name, path) for name in _wrapper_classes(data, needles))
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     links = []
     if homes:
         word = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(homes)))
         for path, data in search(sorted(homes)).items():
             named = set(word.findall(data))
             if named:
-                found[path] = data
+                contents[path] = data
                 links += [(path, homes[name]) for name in sorted(named) if homes[name] != path]
-    return found, links
+    return contents, links
 
 
 def _wrapper_classes(data: bytes, needles: Sequence[bytes]) -> Iterator[bytes]:
@@ -135,7 +135,7 @@ def reached(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()) -
     for one, other in links:
         if one in direct and other in direct:
             direct[one].add(other)
-    found: dict[str, set[str]] = {}
+    reached_: dict[str, set[str]] = {}
     for path in files:
         seen: set[str] = set()
         pending = [path]
@@ -143,8 +143,8 @@ def reached(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()) -
             fresh = direct[pending.pop()] - seen
             seen |= fresh
             pending += fresh
-        found[path] = seen
-    return found
+        reached_[path] = seen
+    return reached_
 
 
 def components(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()) -> list[list[str]]:
@@ -182,23 +182,23 @@ def module_name(path: str) -> str:
 def _concerned(data: bytes, needles: Sequence[bytes]) -> frozenset[bytes]:
     """The names that a module's top level binds in statements that hold a needle, or import all there is, and in those
     that use one of these names."""
-    found: set[bytes] = set()
+    names: set[bytes] = set()
     left: list[tuple[bytes, bytes]] = []
     for statement in _STATEMENT.split(data):
         passed_on, defined = _IMPORT.match(statement), _DEFINED.match(statement)
         if passed_on:
             words = re.findall(rb"\w+|\*", passed_on[2] or b"")
-            found.update(needles if b"*" in words else _bound(words, needles))
+            names.update(needles if b"*" in words else _bound(words, needles))
         elif defined and any(needle in statement for needle in needles):
-            found.add(defined[1] or defined[2])
+            names.add(defined[1] or defined[2])
         elif defined:
             left.append((defined[1] or defined[2], statement))
-    fresh = found.difference(needles)
+    fresh = names.difference(needles)
     while fresh:
         uses = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(fresh)))
-        fresh = {name for name, statement in left if uses.search(statement)} - found
-        found |= fresh
-    return frozenset(found)
+        fresh = {name for name, statement in left if uses.search(statement)} - names
+        names |= fresh
+    return frozenset(names)
 
 
 def _bound(words: Sequence[bytes], needles: Sequence[bytes]) -> Iterator[bytes]:

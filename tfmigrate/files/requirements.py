@@ -15,7 +15,7 @@ NAMES = ("requirements*.txt", "requirements/*.txt", "constraints*.txt")
 def requirements_in(folder: Path) -> dict[str, str]:
     """What the requirement files of a folder ask for, canonical name of the package to requirement, the first that
     names it. Options, links and files are left out, markers are not looked at."""
-    found: dict[str, str] = {}
+    pins: dict[str, str] = {}
     for pattern in NAMES:
         for path in sorted(folder.glob(pattern)):
             try:
@@ -28,5 +28,5 @@ def requirements_in(folder: Path) -> dict[str, str]:
                 except InvalidRequirement:
                     continue
                 if asked.url is None:
-                    found.setdefault(canonicalize_name(asked.name), f"{asked.name}{asked.specifier}")
-    return found
+                    pins.setdefault(canonicalize_name(asked.name), f"{asked.name}{asked.specifier}")
+    return pins

@@ -226,15 +226,15 @@ class _Search:
     def outcome(self, paths: Sequence[str]) -> Scan:
         folders = [os.path.join(os.path.realpath(path), "") for path in paths if os.path.isdir(path)]
         named = {_place(path) for path in paths if not os.path.isdir(path)}
-        found: dict[str, Found] = {}
+        hits: dict[str, Found] = {}
         # Each file is handled once, under the first name it was found by; a link to it comes last.
         for hit in sorted(self.found, key=lambda one: _place(one.path) != one.real):
             if hit.real not in named and not any(hit.real.startswith(folder) for folder in folders):
                 tell = self.error if _place(hit.path) in named else self.skip
                 tell(hit.path, f"is a link to {hit.real}, outside the given paths; name that file itself")
             else:
-                found.setdefault(hit.real, hit)
-        ordered = sorted(found.values(), key=lambda one: one.path)
+                hits.setdefault(hit.real, hit)
+        ordered = sorted(hits.values(), key=lambda one: one.path)
         failed = sorted((self.skipped | self.errors).values(), key=lambda error: error.path)
         return Scan(tuple(ordered), tuple(failed), tuple(path for path, _ in self.looked_at))
 
@@ -324,7 +324,7 @@ def _of_folder(spec: GitIgnoreSpec, folder: str) -> bool | None:
     GitIgnoreSpec answers for a file in the folder, where a pattern for folders counts less.
     """
     for pattern in reversed(spec.patterns):
-        found = pattern.regex.match(folder) if pattern.regex is not None else None
-        if found and (found.groupdict().get("ps_d") is None or found.end("ps_d") == len(folder)):
+        match = pattern.regex.match(folder) if pattern.regex is not None else None
+        if match and (match.groupdict().get("ps_d") is None or match.end("ps_d") == len(folder)):
             return bool(pattern.include)
     return None

@@ -32,8 +32,8 @@ def comments_that_go(draft: Draft) -> Iterator[Forget]:
     if not draft.edits:
         return
     going = _Going(draft)
-    found = (comment for unit in draft.module.places for comment in going.at(unit))
-    yield from map(Forget, dict.fromkeys(found))
+    going_comments = (comment for unit in draft.module.places for comment in going.at(unit))
+    yield from map(Forget, dict.fromkeys(going_comments))
 
 
 class _Going:
@@ -75,8 +75,8 @@ class _Going:
             if not any(small in self._imports for small in unit.body):
                 names = "|".join(map(re.escape, _bound(unit)))
                 own = rf"|\b(?:{names})\b" if names else ""
-                told = re.compile(f"{_PARALLEL.pattern}{own}", re.IGNORECASE)
-                yield from above if self._ends_here(unit) else _speaking_of(told, above)
+                claim = re.compile(f"{_PARALLEL.pattern}{own}", re.IGNORECASE)
+                yield from above if self._ends_here(unit) else _speaking_of(claim, above)
 
     def _of_a_device(self, unit: cst.CSTNode) -> Iterator[cst.Comment]:
         """Claims about where the template is: above the block, behind its first line, and above what it begins with."""
@@ -125,8 +125,8 @@ class _Going:
             return []  # The head of a file.
         lines: Sequence[cst.EmptyLine] = getattr(unit, "leading_lines", ())
         blank = max((number for number, line in enumerate(lines, 1) if line.comment is None), default=0)
-        found = [line.comment for line in lines[blank:] if line.comment is not None]
-        return [] if any(_STAYS.match(comment.value) or _is_code(comment) for comment in found) else found
+        comments = [line.comment for line in lines[blank:] if line.comment is not None]
+        return [] if any(_STAYS.match(comment.value) or _is_code(comment) for comment in comments) else comments
 
 
 def _own(unit: cst.CSTNode) -> list[cst.Comment]:
@@ -137,13 +137,13 @@ def _own(unit: cst.CSTNode) -> list[cst.Comment]:
 
 def _sentences(comments: Sequence[cst.Comment]) -> list[list[cst.Comment]]:
     """The lines of a comment, a new sentence at a time."""
-    found: list[list[cst.Comment]] = []
+    sentences: list[list[cst.Comment]] = []
     for comment in comments:
-        if found and not found[-1][-1].value.rstrip().endswith((".", "!", "?")):
-            found[-1].append(comment)
+        if sentences and not sentences[-1][-1].value.rstrip().endswith((".", "!", "?")):
+            sentences[-1].append(comment)
         else:
-            found.append([comment])
-    return found
+            sentences.append([comment])
+    return sentences
 
 
 def _speaking_of(pattern: re.Pattern[str], comments: Sequence[cst.Comment]) -> Iterator[cst.Comment]:

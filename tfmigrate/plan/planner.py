@@ -71,7 +71,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         estimators = plan_estimators(facts, drafts)
     rules = tuple(rules)
     raised = {call: unit for placed in placements for call, unit in placed.raised.sessions}
-    told = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts), raised)
+    renamed = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts), raised)
     for module, edit in reversed([raised_edit for placement in placements for raised_edit in placement.raised.edits]):
         drafts[module].edits.append(edit)
     plan_strategy_methods(drafts, rules)
@@ -82,7 +82,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         apart = related_models(facts.wraps, facts)
         moved = plan_rescoping(facts, drafts, apart)
         plan_arrays_on_strategy(facts, drafts, apart, moved)
-        plan_misuses(facts, drafts, apart, moved, rules, told)
+        plan_misuses(facts, drafts, apart, moved, rules, renamed)
         workers.plan_onto_workers(facts, drafts, estimators)
     _say_what_changes_under_refused_uses(facts, drafts)
     _say_what_changes_with_others(drafts)
@@ -147,7 +147,7 @@ def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal
         for wrap in reversed(facts.wraps)
         if wrap.wrapper_class is not None and wrap.call in refused
     }
-    found: dict[cst.Call, Refusal] = {}
+    refusals: dict[cst.Call, Refusal] = {}
     for wrap in facts.wraps:
         if wrap.wrapper_class in staying and wrap.call not in refused:
             other = staying[wrap.wrapper_class]
@@ -156,8 +156,8 @@ def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal
                 f"the class {wrap.wrapper_class.node.name.value} wraps the model, and stays for its use at {place}, "
                 "which is not migrated"
             )
-            found[wrap.call] = Refusal(codes.NOT_FOLLOWED, message)
-    return found
+            refusals[wrap.call] = Refusal(codes.NOT_FOLLOWED, message)
+    return refusals
 
 
 def _copied_instead(
@@ -176,7 +176,7 @@ def _copied_instead(
 
 def _to_callers(owners: Iterable[Owner], unplaced: Mapping[cst.Call, Refusal]) -> dict[Wrap, Frame]:
     """Where the wraps may be owned instead whose number of GPUs comes too late for their owner: in its callers."""
-    found: dict[Wrap, Frame] = {}
+    outer: dict[Wrap, Frame] = {}
     stuck: set[cst.Call] = set()
     for owner in owners:
         for group in owner.groups:
@@ -184,10 +184,10 @@ def _to_callers(owners: Iterable[Owner], unplaced: Mapping[cst.Call, Refusal]) -
                 refusal = unplaced.get(wrap.call)
                 late = refusal is not None and refusal.code == codes.GPUS_TOO_LATE
                 if late and group.owner.call is not None and not owner.kept:
-                    found[wrap] = group.owner.call.frame
+                    outer[wrap] = group.owner.call.frame
                 else:
                     stuck.add(wrap.call)
-    return {wrap: frame for wrap, frame in found.items() if wrap.call not in stuck}
+    return {wrap: frame for wrap, frame in outer.items() if wrap.call not in stuck}
 
 
 def _migrate(
@@ -254,8 +254,10 @@ def _say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], 
             for module in (placement.owner.module, *places, *(use.site.frame.module for use in group.compiles)):
                 causes.setdefault(module, group.wraps[0])
     for module, draft in drafts.items():
-        said = any(finding.code == codes.MULTI_GPU_MODEL and finding.action == "rewrite" for finding in draft.findings)
-        if draft.edits and not said:
+        reported = any(
+            finding.code == codes.MULTI_GPU_MODEL and finding.action == "rewrite" for finding in draft.findings
+        )
+        if draft.edits and not reported:
             wrap = causes.get(module, wraps[0])
             scope = next((edit for edit in draft.edits if isinstance(edit, Scope)), None)
             what = "what is built here is now in the scope of its strategy" if scope else "this file changes with it"
@@ -307,20 +309,20 @@ def _drop_wrapper_classes(wrapper_classes: Iterable[ClassValue], drafts: Mapping
 
 
 def _say_refused(refused: Mapping[cst.Call, Refusal], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
-    said: set[cst.Call] = set()
+    reported: set[cst.Call] = set()
     for wrap in facts.wraps:
         refusal = refused.get(wrap.call)
-        if refusal is None or not refusal.code or wrap.call in said:
+        if refusal is None or not refusal.code or wrap.call in reported:
             continue
-        said.add(wrap.call)
+        reported.add(wrap.call)
         module = wrap.site.frame.module
         reason = why_not_copied(wrap, refusal, facts, drafts)
         message = refusal.message if reason is None else f"{refusal.message}. No copy can be trained instead: {reason}"
         drafts[module].say(refusal.code, wrap.call, message, "refuse", trail_of(wrap, facts))
         if wrap.wrapper_class is not None:
             message = f"stays, because its use at {module.place(wrap.call)} is refused"
-            for call in {*wraps_in(wrap.wrapper_class, drafts)} - said:
-                said.add(call)
+            for call in {*wraps_in(wrap.wrapper_class, drafts)} - reported:
+                reported.add(call)
                 drafts[wrap.wrapper_class.closure.module].say(refusal.code, call, message, "refuse")
 
 

@@ -71,8 +71,8 @@ def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
 
     `uses`: what is called on the models in question, in whatever module. Returns whether this one writes their files.
     """
-    found = {use.call: use for use in uses if use.method in _SAVES and use.site.frame.module is draft.module}
-    writing = [call for call in found if draft.wanted(codes.SAVED_BY_CHIEF, call)]
+    saves = {use.call: use for use in uses if use.method in _SAVES and use.site.frame.module is draft.module}
+    writing = [call for call in saves if draft.wanted(codes.SAVED_BY_CHIEF, call)]
     if not writing:
         return False
     helper = draft.scopes.fresh(_HELPER, draft.scopes.module)
@@ -81,7 +81,7 @@ def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
     draft.edits.append(Insert(place, code))
     for call in writing:
         draft.edits.append(Replace(call.func, (f"{helper}(", call.func, ")")))
-        story = f"every worker calls {found[call].method}(), as it must, and only the chief writes to the path"
+        story = f"every worker calls {saves[call].method}(), as it must, and only the chief writes to the path"
         draft.say(codes.SAVED_BY_CHIEF, call, story, "rewrite")
     return True
 
@@ -99,12 +99,12 @@ class OfEstimator:
 
 def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft], migrated: Iterable[OfEstimator]) -> None:
     """A program that is on one machine's strategy, from now on or already, goes over to that of several."""
-    made = {strategy.node: strategy for strategy in facts.strategies if strategy.name == "MirroredStrategy"}
-    wanted = [one for one in made.values() if drafts[one.site.frame.module].settings.over_workers]
+    strategies = {strategy.node: strategy for strategy in facts.strategies if strategy.name == "MirroredStrategy"}
+    wanted = [one for one in strategies.values() if drafts[one.site.frame.module].settings.over_workers]
     ours = {estimator.strategy.node: estimator for estimator in migrated}
     for strategy in wanted:
         draft = drafts[strategy.site.frame.module]
-        if len(made) > 1:
+        if len(strategies) > 1:
             moved: _Moved | str = "several machines share one strategy, and this makes more"
         elif strategy.node not in ours and strategy.node in set(_of_run_configs(facts)):
             moved = "an Estimator that stays trains under it"

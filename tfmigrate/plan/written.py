@@ -45,8 +45,8 @@ class Written:
     @classmethod
     def joined(cls, parts: Iterable[str | Written], between: str) -> Written:
         """Pieces with the same text between them."""
-        found = [piece for part in parts for piece in (between, part)]
-        return cls.of(*found[1:])
+        pieces = [piece for part in parts for piece in (between, part)]
+        return cls.of(*pieces[1:])
 
     @classmethod
     def at(
@@ -89,10 +89,10 @@ class Written:
 
     def part(self, name: str) -> Written | None:
         """One operand, by its path in LibCST's tree; None where the expression is put together of several."""
-        one = self.code[0] if len(self.code) == 1 else ""
-        if isinstance(one, str):
+        piece = self.code[0] if len(self.code) == 1 else ""
+        if isinstance(piece, str):
             return None
-        node, parts = (one.node, dict(one.parts)) if isinstance(one, Changed) else (one, {})
+        node, parts = (piece.node, dict(piece.parts)) if isinstance(piece, Changed) else (piece, {})
         below: Any = node
         for step in name.split("."):
             below = below[int(step)] if step.isdecimal() else getattr(below, step)
@@ -114,9 +114,9 @@ def _text(node: cst.CSTNode) -> str:
 
 
 def _replaced(node: cst.BaseExpression, given: Mapping[cst.BaseExpression, cst.BaseExpression]) -> cst.BaseExpression:
-    found = node.visit(_Replacing(given))
-    assert isinstance(found, cst.BaseExpression)
-    return found
+    replaced = node.visit(_Replacing(given))
+    assert isinstance(replaced, cst.BaseExpression)
+    return replaced
 
 
 class _Replacing(cst.CSTTransformer):
@@ -178,7 +178,7 @@ def listed(codes: Iterable[Code]) -> Code:
 
 def joined(codes: Iterable[str | Code], separator: str) -> Code:
     """Pieces of code with the same text between them."""
-    found: list[str | cst.BaseExpression | Changed] = []
+    pieces: list[str | cst.BaseExpression | Changed] = []
     for number, code in enumerate(codes):
-        found.extend(((separator,) if number else ()) + ((code,) if isinstance(code, str) else code))
-    return tuple(found)
+        pieces.extend(((separator,) if number else ()) + ((code,) if isinstance(code, str) else code))
+    return tuple(pieces)

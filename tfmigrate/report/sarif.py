@@ -70,7 +70,7 @@ def _result(file: FileResult, finding: Finding, codes: list[str]) -> dict[str, A
         region = {"startLine": finding.cell.file_line, "endLine": finding.cell.file_line}
         message = f"cell {finding.cell.number}, line {finding.line}: {message}"
     location["physicalLocation"]["region"] = region
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": severity(finding),
@@ -78,7 +78,7 @@ def _result(file: FileResult, finding: Finding, codes: list[str]) -> dict[str, A
         "locations": [location],
         "properties": {"action": finding.action, "applied": finding.applied},
     }
-    return found | ({"suppressions": [{"kind": "inSource"}]} if finding.action == "suppressed" else {})
+    return result | ({"suppressions": [{"kind": "inSource"}]} if finding.action == "suppressed" else {})
 
 
 def _fixes(result: Result) -> dict[str, dict[str, Any]]:

@@ -69,11 +69,11 @@ def _rules() -> dict[str, Rule]:
 
 def what_is_left(result: Result) -> str:
     """One line that names every rule under which something is left to a person, once; empty where nothing is."""
-    found = Counter(finding.code for _, finding in result.findings if is_left(finding) and not finding.unsafe)
-    known = _rules() if found else {}
+    counts = Counter(finding.code for _, finding in result.findings if is_left(finding) and not finding.unsafe)
+    known = _rules() if counts else {}
     causes = [
         f"{code} {known[code].name if code in known else ''}".rstrip() + (f" ({count} places)" if count > 1 else "")
-        for code, count in sorted(found.items())
+        for code, count in sorted(counts.items())
     ]
     return f"Left to do by hand: {', '.join(causes)}." if causes else ""
 

@@ -90,10 +90,10 @@ def counts(result: Result) -> str:
         (total.errors, "could not be handled"),
         (total.skipped, "skipped"),
     ]
-    told = [f"{_number(count, 'file', 'files')} {what}" for count, what in parts if count]
+    parts_ = [f"{_number(count, 'file', 'files')} {what}" for count, what in parts if count]
     others = [(total.warnings, "warning", "warnings"), (total.suppressed, "suppressed use", "suppressed uses")]
-    told += [_number(*other) for other in others if other[0]]
-    lines = [f"{checked}: {', '.join(told)}."]
+    parts_ += [_number(*other) for other in others if other[0]]
+    lines = [f"{checked}: {', '.join(parts_)}."]
     if total.unsafe:
         places = _number(total.unsafe, "more place is", "more places are")
         lines.append(f"{places} rewritten with --unsafe-fixes, which changes what the program does.")

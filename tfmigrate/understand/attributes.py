@@ -67,10 +67,10 @@ def attribute(walker: Walker, value: Value, name: str) -> Value:
 def _member(walker: Walker, module: Module, name: str) -> Value:
     """A name of a module; that of a package may be a module in it."""
     state = walker.state
-    found = state.store.get((state.tops[module], name))
-    if found is not None:
+    value = state.store.get((state.tops[module], name))
+    if value is not None:
         state.program_facts.exported.add((module, name))
-        return found
+        return value
     if module.path.endswith("__init__.py"):
         inner = state.program.imported(name, 1, module)
         if inner is not None:
@@ -80,13 +80,13 @@ def _member(walker: Walker, module: Module, name: str) -> Value:
 
 
 def _of_instance(walker: Walker, owner: Instance | ModelObject, cls: ClassValue, name: str) -> Value:
-    found = walker.state.attribute(owner, name) or cls.lookup(name)
-    if isinstance(found, FunctionValue) and found.owner is not None:
-        kinds = {dotted(item.decorator) for item in decorators(found)}
+    member = walker.state.attribute(owner, name) or cls.lookup(name)
+    if isinstance(member, FunctionValue) and member.owner is not None:
+        kinds = {dotted(item.decorator) for item in decorators(member)}
         if "property" in kinds:
-            return call_function(walker, found, ((None, owner),), None)
-        return found if "staticmethod" in kinds else Method(owner, name, found)
-    return found if found is not None else Opaque(f"the attribute {name}")
+            return call_function(walker, member, ((None, owner),), None)
+        return member if "staticmethod" in kinds else Method(owner, name, member)
+    return member if member is not None else Opaque(f"the attribute {name}")
 
 
 def _of_model(walker: Walker, value: ModelObject | Parallel, name: str) -> Value:
@@ -105,7 +105,7 @@ def _of_model(walker: Walker, value: ModelObject | Parallel, name: str) -> Value
 
 def _of_base(value: Super, name: str) -> Method:
     for base in value.owner.bases:
-        found = base.lookup(name) if isinstance(base, ClassValue) else None
-        if isinstance(found, FunctionValue):
-            return Method(value.receiver, name, found)
+        member = base.lookup(name) if isinstance(base, ClassValue) else None
+        if isinstance(member, FunctionValue):
+            return Method(value.receiver, name, member)
     return Method(value.receiver, name)

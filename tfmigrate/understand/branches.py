@@ -88,9 +88,9 @@ def _walk_default(walker: Walker, unit: cst.If, guard: Guard, name: str) -> bool
     """`if x is None: x = default`: what x cannot be does not go on, though what stands in the arm is walked."""
     state = walker.state
     outer = state.guards
-    found = options(state.lookup(name) or Literal(None))
-    something = [option for option in found if option != Literal(None)]
-    may_be_none = len(something) < len(found) or not all(isinstance(option, Literal | Visible) for option in something)
+    values = options(state.lookup(name) or Literal(None))
+    something = [option for option in values if option != Literal(None)]
+    may_be_none = len(something) < len(values) or not all(isinstance(option, Literal | Visible) for option in something)
     paths = _Paths(state)
 
     paths.part()
@@ -114,12 +114,12 @@ def conditional(walker: Walker, node: cst.IfExp) -> Value:
     state = walker.state
     test = walker.evaluate(node.test)
     outer = state.guards
-    found = []
+    values = []
     for arm, part in (("body", node.body), ("orelse", node.orelse)):
         state.guards = (*outer, Guard(node, arm, state.site, test))
-        found.append(walker.evaluate(part))
+        values.append(walker.evaluate(part))
     state.guards = outer
-    return join(*found)
+    return join(*values)
 
 
 def walk_match(walker: Walker, unit: cst.Match) -> bool:

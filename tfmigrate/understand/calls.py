@@ -132,17 +132,17 @@ def _is_copy(state: State, function: FunctionValue) -> bool:
 def _apply_partial(walker: Walker, partial: Partial, arguments: Arguments, node: cst.Call) -> Value:
     """A function is called with what it was given before, and with these arguments: the call shows no more of them."""
     later = {keyword for keyword, _ in arguments if keyword is not None}
-    given = (*(argument for argument in partial.arguments if argument[0] not in later), *arguments)
-    found: list[Value] = []
+    passed = (*(argument for argument in partial.arguments if argument[0] not in later), *arguments)
+    values: list[Value] = []
     for callee in in_order(partial.callee):
         wraps = isinstance(callee, FunctionValue) and callee.owner is None and _is_copy(walker.state, callee)
         if isinstance(callee, FunctionValue) and not wraps:
-            found.append(call_function(walker, callee, given, None))
+            values.append(call_function(walker, callee, passed, None))
         elif isinstance(callee, Symbol) and names.canonical(callee.name) != names.MULTI_GPU_MODEL:
-            found.append(call_library(walker.state, callee.name, given, node))
+            values.append(call_library(walker.state, callee.name, passed, node))
         else:
-            found.append(combined(walker.state, [value for _, value in given], node))
-    return join(*found)
+            values.append(combined(walker.state, [value for _, value in passed], node))
+    return join(*values)
 
 
 def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) -> Value:

@@ -74,9 +74,9 @@ def instantiate(walker: Walker, cls: ClassValue, arguments: Arguments, node: cst
     if isinstance(instance, ModelObject):
         instance.node = node
         instance.sites |= {state.site, *all_sites(value for _, value in arguments)}
-    made = instance.instance if isinstance(instance, ModelObject) else instance
-    if made is not None:
-        made.site, made.call = state.site, node
+    obj = instance.instance if isinstance(instance, ModelObject) else instance
+    if obj is not None:
+        obj.site, obj.call = state.site, node
     initialiser = cls.lookup("__init__")
     if isinstance(initialiser, FunctionValue) and state.may_enter(initialiser):
         enter(walker, initialiser, ((None, instance), *arguments), state.site, node)
@@ -122,11 +122,11 @@ def _makers_first(methods: Sequence[FunctionValue]) -> Iterator[FunctionValue]:
     """
     names = {name_of(method): method for method in methods}
     called = {method: [names[name] for name in method.attributes if name in names] for method in methods}
-    made = _with_those_of(called, {method: set(method.attributes_set) for method in methods})
+    setting = _with_those_of(called, {method: set(method.attributes_set) for method in methods})
     begun = _with_those_of(called, {method: set(method.attributes_made) for method in methods})
-    needing = _needs(made, {each: each.attributes for each in methods})
+    needing = _needs(setting, {each: each.attributes for each in methods})
     reading = _needs(begun, {method: method.attributes_read_first - begun[method] for method in methods})
-    waiting = _needs(made, {method: method.attributes - made[method] for method in methods})
+    waiting = _needs(setting, {method: method.attributes - setting[method] for method in methods})
     left = dict.fromkeys(sorted(methods, key=lambda one: name_of(one) != "__init__"))
     while left:
         first = next(iter(left))
@@ -146,14 +146,14 @@ _Attributes = Mapping[FunctionValue, Set[str]]
 
 def _with_those_of(called: Mapping[FunctionValue, Sequence[FunctionValue]], own: _Attributes) -> _Attributes:
     """The attributes of each method with those of the methods that it calls on its object."""
-    found = {method: set(attributes) for method, attributes in own.items()}
+    reached = {method: set(attributes) for method, attributes in own.items()}
     grown = True
     while grown:
-        sizes = [len(attributes) for attributes in found.values()]
+        sizes = [len(attributes) for attributes in reached.values()]
         for method, inner in called.items():
-            found[method].update(*(found[helper] for helper in inner))
-        grown = sizes != [len(attributes) for attributes in found.values()]
-    return found
+            reached[method].update(*(reached[helper] for helper in inner))
+        grown = sizes != [len(attributes) for attributes in reached.values()]
+    return reached
 
 
 def _needs(made: _Attributes, read: _Attributes) -> dict[FunctionValue, set[FunctionValue]]:

@@ -93,11 +93,11 @@ def sliced(walker: Walker, node: cst.Subscript, value: Value) -> Value | None:
     """`value[a:b]` of a list or tuple: any number of its elements. None where it is no such slice."""
     if len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Slice):
         return None
-    found = list(_filled(value))
-    if not all(isinstance(option, Items) for option in found):
+    filled = list(_filled(value))
+    if not all(isinstance(option, Items) for option in filled):
         return None
     _evaluate_slice(walker, node.slice[0].slice)
-    return join(*(Items(option.values, option.kind, counted=False) for option in found if isinstance(option, Items)))
+    return join(*(Items(option.values, option.kind, counted=False) for option in filled if isinstance(option, Items)))
 
 
 def index_of(walker: Walker, node: cst.Subscript) -> Value | None:
@@ -118,36 +118,36 @@ def _evaluate_slice(walker: Walker, item: cst.BaseSlice) -> Value | None:
 
 def item_of(value: Value, index: Value | None) -> Value:
     """`value[index]`."""
-    found = []
+    values = []
     for option in _filled(value):
         position = index.value if isinstance(index, Literal) and isinstance(index.value, int) else None
         places = range(-len(option.values), len(option.values)) if isinstance(option, Items) else range(0)
         if isinstance(option, Items) and option.counted and position is not None and position in places:
-            found.append(option.values[position])
+            values.append(option.values[position])
         elif isinstance(option, Items) and option.values:
-            found.append(join(*option.values))
+            values.append(join(*option.values))
         elif isinstance(option, Mapping) and option.values:
             key = index.value if isinstance(index, Literal) else None
             exact = [v for k, v in zip(option.keys, option.values, strict=True) if k is not None and k == key]
-            found.append(exact[-1] if exact else join(*option.values))
+            values.append(exact[-1] if exact else join(*option.values))
         elif isinstance(option, Made) and option.kind == "layers":
-            found.append(Made("layer", "", option.sites, option.models))
+            values.append(Made("layer", "", option.sites, option.models))
         elif isinstance(option, Made | Opaque | Method):
-            found.append(option)
+            values.append(option)
         else:
-            found.append(Opaque("an element"))
-    return join(*found)
+            values.append(Opaque("an element"))
+    return join(*values)
 
 
 def unpacked(value: Value, position: int, count: int) -> Value:
     """What the target at a position gets of a value that is unpacked into `count` targets."""
-    found = []
+    values = []
     for option in _filled(value):
         if isinstance(option, Items) and len(option.values) == count:
-            found.append(option.values[position])
+            values.append(option.values[position])
         else:
-            found.append(_any_of(option))
-    return join(*found)
+            values.append(_any_of(option))
+    return join(*values)
 
 
 def element_of(value: Value) -> Value:
@@ -166,6 +166,6 @@ def _any_of(value: Value) -> Value:
 
 def _filled(value: Value) -> Iterable[Value]:
     """The alternatives of what elements are taken from: an empty list has none, nor has the None of some paths."""
-    found = options(value)
-    empty = (option for option in found if option == NOTHING or (isinstance(option, Items) and not option.values))
-    return found.difference(empty) or found
+    values = options(value)
+    empty = (option for option in values if option == NOTHING or (isinstance(option, Items) and not option.values))
+    return values.difference(empty) or values

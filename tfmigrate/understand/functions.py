@@ -72,8 +72,8 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
         return Opaque("a recursive call", frozenset((state.site,)))
     # A summary was made without a model at hand: what the function does to one is noted at each call that brings it.
     brings_model = any(holds_model(argument) for _, argument in arguments)
-    given = [option for _, argument in arguments for option in in_order(argument)]
-    objects = tuple(option for option in given if isinstance(option, Instance) or option in state.holders)
+    passed = [option for _, argument in arguments for option in in_order(argument)]
+    objects = tuple(option for option in passed if isinstance(option, Instance) or option in state.holders)
     summary = state.summaries.get(function.node)
     if summary is not None and not brings_model and summary.objects == objects and state.still_reads(summary.read):
         return renewed(state, summary, arguments, node if node is not None else function.node)
@@ -82,8 +82,8 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
         value = enter(walker, function, arguments, here, node)
     plain = _footprint(state) == before
     if plain and not brings_model:
-        made = state.program_facts.models[models:]
-        state.summaries[function.node] = summarised(value, here, made, arguments, objects, read)
+        models_made = state.program_facts.models[models:]
+        state.summaries[function.node] = summarised(value, here, models_made, arguments, objects, read)
     return value
 
 
@@ -129,8 +129,8 @@ def _annotated(walker: Walker, parameter: cst.Param, function: FunctionValue) ->
     """The objects of the class of the program, and of those derived from it, that a parameter is annotated with."""
     cls = annotation(walker, parameter, function)
     instances = walker.state.instances
-    found = [instances[instance] for instance in instances if cls is not None and cls in instance.ancestors()]
-    return join(*found) if found else None
+    receivers = [instances[instance] for instance in instances if cls is not None and cls in instance.ancestors()]
+    return join(*receivers) if receivers else None
 
 
 def annotation(walker: Walker, parameter: cst.Param, function: FunctionValue) -> ClassValue | None:

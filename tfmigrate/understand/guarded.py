@@ -29,9 +29,9 @@ _STOPS = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 def guarded(module: Module) -> frozenset[cst.CSTNode]:
     """Every node of a module that runs only where such a test let it, or whose failing is caught."""
-    found: set[cst.CSTNode] = set()
-    _read(module.tree, module, found)
-    return frozenset(found)
+    guards: set[cst.CSTNode] = set()
+    _read(module.tree, module, guards)
+    return frozenset(guards)
 
 
 def _read(node: cst.CSTNode, module: Module, found: set[cst.CSTNode]) -> None:

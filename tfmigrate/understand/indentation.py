@@ -35,7 +35,7 @@ def shift(before: str, after: str, line: int) -> int:
 
 def _lines_inside_strings(text: str) -> Set[int]:
     """The lines that begin within a string."""
-    found: set[int] = set()
+    lines: set[int] = set()
     opened: list[int] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         kind = tokenize.tok_name[token.type]
@@ -43,8 +43,8 @@ def _lines_inside_strings(text: str) -> Set[int]:
             opened.append(token.start[0])
         first = opened.pop() if kind in _CLOSES else token.start[0]
         if kind == "STRING" or kind in _CLOSES:
-            found.update(range(first + 1, token.end[0] + 1))
-    return found
+            lines.update(range(first + 1, token.end[0] + 1))
+    return lines
 
 
 def _tree(text: str) -> str:

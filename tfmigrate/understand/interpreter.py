@@ -355,6 +355,6 @@ def _drop_wraps_of_nothing(facts: ProgramFacts) -> None:
 
     They are those of a base class, whose subclasses build.
     """
-    made = {wrap.call for wrap in facts.wraps if wrap.template != NOTHING}
+    wrapped = {wrap.call for wrap in facts.wraps if wrap.template != NOTHING}
     for wraps in (facts.wraps, *(module.wraps for module in facts.modules.values())):
-        wraps[:] = [wrap for wrap in wraps if wrap.template != NOTHING or wrap.call not in made]
+        wraps[:] = [wrap for wrap in wraps if wrap.template != NOTHING or wrap.call not in wrapped]

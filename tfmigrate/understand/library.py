@@ -86,9 +86,9 @@ def _made_by_keras(state: State, name: str, arguments: Arguments, node: cst.Call
 
 def _strategy(state: State, name: str, node: cst.Call) -> StrategyObject:
     state.effects += 1
-    made = StrategyObject(name, state.site, node)
-    state.program_facts.strategies.append(made)
-    return made
+    strategy = StrategyObject(name, state.site, node)
+    state.program_facts.strategies.append(strategy)
+    return strategy
 
 
 def _estimator_part(state: State, part: str, arguments: Arguments, node: cst.Call) -> Value:
@@ -97,6 +97,6 @@ def _estimator_part(state: State, part: str, arguments: Arguments, node: cst.Cal
         receiver = next((value for keyword, value in arguments if keyword in (None, "estimator")), NOTHING)
         state.program_facts.estimator_uses.append(Use(part, node, state.site, receiver, arguments))
         return Opaque("the result of train_and_evaluate()", frozenset((state.site,)), node)
-    made = EstimatorPart(part, state.site, node, arguments)
-    state.program_facts.estimators.append(made)
-    return made
+    estimator = EstimatorPart(part, state.site, node, arguments)
+    state.program_facts.estimators.append(estimator)
+    return estimator

@@ -131,21 +131,21 @@ class Use:
     @cached_property
     def optimizer_parts(self) -> Sites:
         """Where the optimizer passed to compile() was made."""
-        found: set[Site] = set()
+        sites: set[Site] = set()
         optimizer = self.argument(0, "optimizer")
         for option in options(optimizer) if optimizer is not None else ():
-            found.update(_made(option, ("optimizer",)))
+            sites.update(_made(option, ("optimizer",)))
             if isinstance(option, Opaque):
-                found.update(option.sites)
+                sites.update(option.sites)
             if isinstance(option, Instance) and option.site is not None:
-                found.add(option.site)  # an optimizer class of the program's own
-        return frozenset(found)
+                sites.add(option.site)  # an optimizer class of the program's own
+        return frozenset(sites)
 
     @property
     def optimizers(self) -> Iterator[tuple[Site, cst.CSTNode | None]]:
         """Where, and by which call, the optimizer objects that compile() is given were made."""
-        given = self.argument(0, "optimizer")
-        for option in options(given) if given is not None else ():
+        argument = self.argument(0, "optimizer")
+        for option in options(argument) if argument is not None else ():
             if isinstance(option, Made) and option.kind == "optimizer":
                 yield from ((site, option.config) for site in option.sites)
 
@@ -159,13 +159,13 @@ class Use:
 
 
 def _made(value: Value, kinds: tuple[str, ...]) -> Sites:
-    found: set[Site] = set()
+    sites: set[Site] = set()
     for option in options(value):
         if isinstance(option, Made) and option.kind in kinds:
-            found.update(option.sites)
+            sites.update(option.sites)
         for item in getattr(option, "values", ()):
-            found.update(_made(item, kinds))
-    return frozenset(found)
+            sites.update(_made(item, kinds))
+    return frozenset(sites)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def calculated(left: Value, right: Value, node: cst.CSTNode) -> Opaque | None:
     ):
         return Opaque(_QUOTIENT, sites, node)
     for side in (left, right):
-        found = [option for option in options(side) if isinstance(option, Opaque) and is_no_integer(option)]
-        if found:
-            return replace(min(found, key=lambda one: one.origin), sites=sites, node=node)
+        opaque = [option for option in options(side) if isinstance(option, Opaque) and is_no_integer(option)]
+        if opaque:
+            return replace(min(opaque, key=lambda one: one.origin), sites=sites, node=node)
     return None

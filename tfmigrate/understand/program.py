@@ -163,8 +163,8 @@ def _blank_end(text: str) -> str:
 
     Behind a backslash the first of them belongs to the last statement.
     """
-    found = _BLANK_END.search(text)
-    blank = found[0] if found is not None else ""
+    match = _BLANK_END.search(text)
+    blank = match[0] if match is not None else ""
     return "" if text.removesuffix(blank).rstrip("\r\n").endswith("\\") else blank
 
 
@@ -246,8 +246,8 @@ class Program:
 
     def imported(self, name: str, level: int, importer: Module) -> Module | None:
         """The module of this program that `import name` means in `importer`; `level` counts the leading dots."""
-        found = (self._by_path.get(path) for path in paths_of(name, level, importer.path, importer.folders_added))
-        return next((module for module in found if module is not None), None)
+        modules = (self._by_path.get(path) for path in paths_of(name, level, importer.path, importer.folders_added))
+        return next((module for module in modules if module is not None), None)
 
 
 def import_statements(module: Module) -> Iterator[tuple[cst.Import | cst.ImportFrom, Unit]]:

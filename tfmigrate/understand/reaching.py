@@ -112,8 +112,8 @@ def explicit(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tup
 
 def bound(args: Sequence[cst.Arg], parameters: Sequence[str]) -> dict[str, cst.Arg] | None:
     """Each argument under its parameter's name, in order of appearance; None with *args, **kwargs or too many."""
-    found = dict(named(args, parameters))
-    return None if "" in found or any(arg.star for arg in args) else found
+    arguments = dict(named(args, parameters))
+    return None if "" in arguments or any(arg.star for arg in args) else arguments
 
 
 def passed(name: str, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
@@ -126,9 +126,9 @@ def passed(name: str, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
         if names[:1] == [name]:
             return (frame.call, call.func.value) if isinstance(call.func, cst.Attribute) else None
         names = names[1:]
-    given = dict(explicit(call.args, names))
-    if name in given:
-        return frame.call, given[name].value
+    arguments = dict(explicit(call.args, names))
+    if name in arguments:
+        return frame.call, arguments[name].value
     if name not in names or any(arg.star for arg in call.args):
         return None
     params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)

@@ -303,20 +303,20 @@ class Scopes:
     def _called(self, name: str) -> _Variables:
         """The variables of that name; what no scope binds counts for each scope by itself."""
         if name not in self._variables:
-            found: _Variables = {}
+            variables: _Variables = {}
             for scope in self._mentioning.get(name, ()):
-                found.setdefault(self.owner(name, scope) or scope, []).extend(scope.mentions[name])
-            self._variables[name] = found
+                variables.setdefault(self.owner(name, scope) or scope, []).extend(scope.mentions[name])
+            self._variables[name] = variables
         return self._variables[name]
 
     @cached_property
     def _mentioning(self) -> dict[str, list[LexicalScope]]:
         """The scopes that mention each name directly, in order of appearance."""
-        found: dict[str, list[LexicalScope]] = {}
+        scopes: dict[str, list[LexicalScope]] = {}
         for scope in self.by_node.values():
             for name in scope.mentions:
-                found.setdefault(name, []).append(scope)
-        return found
+                scopes.setdefault(name, []).append(scope)
+        return scopes
 
     @cached_property
     def _holding(self) -> dict[cst.CSTNode, LexicalScope]:

@@ -129,9 +129,9 @@ class State:
             return member
         frame: Frame | None = self.frame
         while frame is not None:
-            found = self.store.get((frame, name))
-            if found is not None:
-                return found
+            value = self.store.get((frame, name))
+            if value is not None:
+                return value
             frame = frame.closure
         return None
 
@@ -143,9 +143,9 @@ class State:
 
     def attribute(self, owner: Instance | ModelObject | Opaque | Parameter, name: str) -> Value | None:
         """What an attribute of an object was set to; None where no known code set it."""
-        found = self.store.get((owner, name))
-        self._reads[(owner, name)] = found
-        return found
+        value = self.store.get((owner, name))
+        self._reads[(owner, name)] = value
+        return value
 
     @contextmanager
     def noting_reads(self) -> Iterator[Reads]:

@@ -22,9 +22,9 @@ class Store:
     def get(self, key: Key) -> Value | None:
         layer: Store | None = self
         while layer is not None:
-            found = layer._own.get(key)
-            if found is not None:
-                return found
+            value = layer._own.get(key)
+            if value is not None:
+                return value
             layer = layer._outer
         return None
 

@@ -66,8 +66,8 @@ def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTN
 
     def is_renewed(sites: Sites) -> bool:
         """Whether something was made by the call or given to it; an attribute, say, was there before."""
-        given = bool(sites & summary.given_sites)
-        return given or any(frame.call is summary.call for site in sites for frame in site.frame.chain())
+        given_ = bool(sites & summary.given_sites)
+        return given_ or any(frame.call is summary.call for site in sites for frame in site.frame.chain())
 
     def value(old: Value) -> Value:
         if isinstance(old, Made | Opaque) and not is_renewed(old.sites):

@@ -24,28 +24,28 @@ class Suppression:
 
 def in_lines(text: str) -> tuple[Suppression, ...]:
     """As read_suppressions, in a file that is no Python but has its comments from `#` to the end of the line."""
-    found = []
+    suppressions = []
     for number, line in enumerate(text.splitlines(), 1) if "tfmigrate" in text else ():
         match = COMMENT.search(line)
         if match is not None:
             alone = not line[: match.start()].strip()
-            found.append(_suppression(match, number, match.start() + 1, alone))
-    return tuple(found)
+            suppressions.append(_suppression(match, number, match.start() + 1, alone))
+    return tuple(suppressions)
 
 
 def read_suppressions(text: str) -> tuple[Suppression, ...]:
     """Every suppression comment; one on a line of its own stands for the line below it."""
     if "tfmigrate" not in text:
         return ()
-    found = []
+    suppressions = []
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     for token in tokens:
         match = COMMENT.match(token.string) if token.type == tokenize.COMMENT else None
         if match is None:
             continue
         alone = not token.line[: token.start[1]].strip()
-        found.append(_suppression(match, token.start[0], token.start[1] + 1, alone))
-    return tuple(found)
+        suppressions.append(_suppression(match, token.start[0], token.start[1] + 1, alone))
+    return tuple(suppressions)
 
 
 def _suppression(match: re.Match[str], line: int, column: int, alone: bool) -> Suppression:

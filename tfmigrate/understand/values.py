@@ -240,12 +240,12 @@ class ClassValue:
 
     def methods(self) -> list[FunctionValue]:
         """Its methods, inherited ones included, each name once."""
-        found: dict[str, FunctionValue] = {}
+        members: dict[str, FunctionValue] = {}
         for cls in self.ancestors():
             for name, member in cls.members.items():
                 if isinstance(member, FunctionValue):
-                    found.setdefault(name, member)
-        return list(found.values())
+                    members.setdefault(name, member)
+        return list(members.values())
 
     def unknown_bases(self) -> Iterator[Value]:
         """Base classes that lie in a library or were not followed; `object` is known."""

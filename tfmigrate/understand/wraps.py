@@ -98,15 +98,15 @@ def _asked_for(state: State, gpus: cst.BaseExpression | None) -> bool:
 
 def _as_model(state: State, value: Value, node: cst.Call) -> Value:
     """What is wrapped, which can only be a model: no None, and an object of a class with an unknown base."""
-    found: list[Value] = []
+    values: list[Value] = []
     for option in options(value):
         if isinstance(option, Instance) and option.site is not None and any(option.cls.unknown_bases()):
             model = state.new_model(node, origin="an instance of a class of this program")
             model.site, model.sites, model.instance = option.site, {option.site}, option
-            found.append(model)
+            values.append(model)
         elif option != NOTHING:
-            found.append(option)
-    return join(*found) if found else value
+            values.append(option)
+    return join(*values) if values else value
 
 
 def template_by_index(state: State, node: cst.Subscript, index: Value | None) -> Value | None:

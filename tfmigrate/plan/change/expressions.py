@@ -64,8 +64,8 @@ class Carrier:
         if step in way.steps:
             raise _Unavailable  # it is made of itself
         if step not in way.known:
-            found = _Substitution(self, source, replace(way, steps=way.steps | {step})).expression(node)
-            way.known[step] = Written.at(node, {node: found} if found is not None else {})
+            carried = _Substitution(self, source, replace(way, steps=way.steps | {step})).expression(node)
+            way.known[step] = Written.at(node, {node: carried} if carried is not None else {})
         if len(way.known[step].text) > _LONGEST:
             raise _Unavailable
         return way.known[step]
@@ -134,17 +134,17 @@ class Carrier:
         while isinstance(links[-1].orelse, cst.If):
             links.append(links[-1].orelse)
         otherwise = links[-1].orelse
-        found = through(otherwise.body if otherwise is not None else None)
+        carried = through(otherwise.body if otherwise is not None else None)
         for link in reversed(links):
             if not is_pure(link.test):
                 raise _Unavailable
             test = self._meaning(link.test, Site(frame, choice), way)
             holds, taken = constant(test.tree), through(link.body)
             if holds is None:
-                found = Written.of(_arm(taken), " if ", _arm(test), " else ", found)
+                carried = Written.of(_arm(taken), " if ", _arm(test), " else ", carried)
             elif holds.value:
-                found = taken
-        return found
+                carried = taken
+        return carried
 
     def _written(self, name: str, binding: Occurrence, frame: Frame, way: _Way) -> Written:
         """What to write for the value that a binding gives. Raises _Unavailable."""
@@ -157,10 +157,10 @@ class Carrier:
             # What one caller passes is not known in a function beside it, which others may call.
             if parameter is None or frame.call is None or way.target not in frame.call.frame.chain():
                 raise _Unavailable
-            site, given = parameter
-            if not is_pure(given):
+            site, argument = parameter
+            if not is_pure(argument):
                 raise _Unavailable  # the caller makes it once
-            return self._meaning(given, site, way)
+            return self._meaning(argument, site, way)
         value = assigned(binding)
         if value is None or not is_pure(value):
             raise _Unavailable
@@ -288,17 +288,17 @@ class Carrier:
 
         Raises _Unavailable where not `__init__` alone sets it, or it is unknown what makes the object.
         """
-        made = source.frame.receiver
-        made = made.instance if isinstance(made, ModelObject) else made
-        if not isinstance(made, Instance) or made.site is None or made.call is None:
+        instance = source.frame.receiver
+        instance = instance.instance if isinstance(instance, ModelObject) else instance
+        if not isinstance(instance, Instance) or instance.site is None or instance.call is None:
             raise _Unavailable
-        owners = tuple(made.cls.ancestors())
+        owners = tuple(instance.cls.ancestors())
         kept = _kept_as(owners, name)
         setters = [setter for cls in owners for setter in setters_of(cls, kept)]
         if len(setters) != 1 or self._is_set_on_others(kept, owners):
             raise _Unavailable
         method, unit = setters[0]
-        frame = _beginning(made, method)
+        frame = _beginning(instance, method)
         if frame is None:
             raise _Unavailable
         return self._meaning(_always_set_to(unit, method, frame.module), Site(frame, unit), way)
@@ -352,9 +352,9 @@ class _Substitution:
         if isinstance(node, cst.Name):
             return self._name(node)
         if isinstance(node, cst.Attribute):
-            found = self._attribute(node)
-            if found is not None:
-                return found
+            carried = self._attribute(node)
+            if carried is not None:
+                return carried
             if self._is_of_a_caller(node):
                 return self._of_a_caller(node)
         return self._of_parts(node)
@@ -394,10 +394,10 @@ class _Substitution:
     def _name(self, node: cst.Name) -> Written | None:
         if node.value in self._own:
             return None
-        found = self._carrier.name(node.value, self._source, self._way)
-        if found is not None and self._own and self._own & names_in(found.tree):
+        carried = self._carrier.name(node.value, self._source, self._way)
+        if carried is not None and self._own and self._own & names_in(carried.tree):
             raise _Unavailable  # it would be another name in there
-        return found
+        return carried
 
     def _attribute(self, node: cst.Attribute) -> Written | None:
         text = dotted(node) or self._source.frame.module.code(node)
@@ -537,9 +537,9 @@ def _kept_as(owners: Iterable[ClassValue], name: str) -> str:
         properties = [decorator for decorator in node.decorators if dotted(decorator.decorator) == "property"]
         lines = [unit for unit in units_of(node.body) if not is_docstring(only_statement(unit))]
         small = only_statement(lines[0]) if len(lines) == 1 else None
-        found = small.value if isinstance(small, cst.Return) else None
-        if properties and isinstance(found, cst.Attribute) and dotted(found.value) == receiver_of(node):
-            return found.attr.value
+        returned = small.value if isinstance(small, cst.Return) else None
+        if properties and isinstance(returned, cst.Attribute) and dotted(returned.value) == receiver_of(node):
+            return returned.attr.value
     return name
 
 
@@ -548,10 +548,10 @@ def _methods_that_set(owners: Iterable[ClassValue], name: str) -> set[str]:
     methods = {method for cls in owners for method in _methods(cls)}
     setting = {method for cls in owners for method, _ in setters_of(cls, name)}
     while True:
-        found = {method.name.value for method in setting} - {"__init__"}
-        more = {method for method in methods - setting if _calls(method.body, found)}
+        setters = {method.name.value for method in setting} - {"__init__"}
+        more = {method for method in methods - setting if _calls(method.body, setters)}
         if not more:
-            return found
+            return setters
         setting |= more
 
 

@@ -35,8 +35,8 @@ def constant(node: cst.BaseExpression) -> Constant | None:
     if isinstance(node, cst.Comparison):
         return _compared(node)
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-        given = constant(node.expression)
-        return Constant(not given.value) if given is not None else None
+        operand = constant(node.expression)
+        return Constant(not operand.value) if operand is not None else None
     name = _decided(node)
     if name is not None:
         return constant(getattr(node, name))

@@ -16,6 +16,6 @@ def outputs_given(model: ModelObject, facts: Facts) -> cst.BaseExpression | None
     """The outputs as they are written; None for a model that is made in another way, or in another module."""
     if names.canonical(model.maker) != "keras.models.Model" or not isinstance(model.node, cst.Call):
         return None
-    given = named_arguments(model.node, MODEL) or {}
-    outputs = given.get("outputs") or given.get("output")
+    named = named_arguments(model.node, MODEL) or {}
+    outputs = named.get("outputs") or named.get("output")
     return outputs.value if outputs is not None and model.site.frame.module is facts.module else None

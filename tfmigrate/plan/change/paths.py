@@ -78,7 +78,7 @@ class Paths:
 
     def endings(self, node: cst.BaseExpression, module: Module) -> tuple[frozenset[Ending], bool]:
         """The literals that a path may end with, and whether there are no other ones."""
-        found: set[Ending] = set()
+        ends: set[Ending] = set()
         known = True
         pending: list[tuple[cst.BaseExpression | None, Module]] = [(node, module)]
         seen: set[cst.CSTNode] = set()
@@ -90,10 +90,10 @@ class Paths:
                 seen.add(part)
                 text = _text_of(part)
                 if text is not None and isinstance(part, cst.SimpleString | cst.FormattedString):
-                    found.add(Ending(part, place, text))
+                    ends.add(Ending(part, place, text))
                 else:
                     pending.extend(self._made_of(part, place))
-        return frozenset(found), known
+        return frozenset(ends), known
 
     def _made_of(self, node: cst.BaseExpression, module: Module) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
         """What an expression has its end from; None for what is unknown."""
@@ -135,11 +135,11 @@ class Paths:
         params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
         default = next(param.default for param in params if param.name.value == name)
         for place, call in self.calls[function]:
-            given = bound(call.args, parameters)
-            if given is None:
+            passed = bound(call.args, parameters)
+            if passed is None:
                 yield None, place
             else:
-                yield (given[name].value, place) if name in given else (default, module)
+                yield (passed[name].value, place) if name in passed else (default, module)
 
     def _kept(self, node: cst.Attribute, module: Module) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
         """What the methods of a class assign to `self.path`."""

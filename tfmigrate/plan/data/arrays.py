@@ -43,7 +43,7 @@ def plan_arrays(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None
 
 def _say_uneven(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None:
     """Batches of which the replicas do not get the same share, on the first of which Keras 3 fails."""
-    said: set[cst.Call] = set()
+    reported: set[cst.Call] = set()
     for owner in owners:
         for group in owner.groups:
             counts = {replicas(wrap) for wrap in group.wraps}
@@ -53,11 +53,11 @@ def _say_uneven(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None
             for draft in drafts.values():
                 for use in draft.facts.uses:
                     batch = _batch_of(use, draft)
-                    concerned = batch is not None and use.call not in said
+                    concerned = batch is not None and use.call not in reported
                     if batch is None or not concerned or not concerns(use, group.models, group.wraps):
                         continue
                     if batch % count:
-                        said.add(use.call)
+                        reported.add(use.call)
                         message = (
                             f"a batch of {batch} cannot be divided evenly among {count} replicas, and Keras 3 fails on "
                             f"the first such batch (InvalidArgumentError in AddN): use a multiple of {count}"
@@ -74,10 +74,12 @@ def _batch_of(use: Use, draft: Draft) -> int | None:
     else:
         arrays = use.method == "evaluate" and "y" in (named_arguments(use.call, EVALUATE) or {})
     named = (named_arguments(use.call, FIT if use.method == "fit" else EVALUATE) or {}) if arrays else {}
-    given = named.get("batch_size")
-    if not named or (given is not None and not isinstance(given.value, cst.Integer)):
+    batch_size = named.get("batch_size")
+    if not named or (batch_size is not None and not isinstance(batch_size.value, cst.Integer)):
         return None
-    return given.value.evaluated_value if given is not None and isinstance(given.value, cst.Integer) else 32
+    return (
+        batch_size.value.evaluated_value if batch_size is not None and isinstance(batch_size.value, cst.Integer) else 32
+    )
 
 
 def _of_owners(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> Iterator[Training]:
@@ -130,17 +132,17 @@ def _plan_one(training: Training, draft: Draft, form: Pipeline) -> bool:
     """Returns whether its pipeline calls the function that gathers batches."""
     use = training.use
     over_workers = draft.settings.over_workers
-    found = _pipeline(training, draft, form)
-    if isinstance(found, str):
-        message = f"fit() keeps its arrays, with the batch size of all replicas together: {found}"
+    pipeline = _pipeline(training, draft, form)
+    if isinstance(pipeline, str):
+        message = f"fit() keeps its arrays, with the batch size of all replicas together: {pipeline}"
         if over_workers:
-            message = f"fit() keeps its arrays, which every worker shuffles in its own order: {found}"
+            message = f"fit() keeps its arrays, which every worker shuffles in its own order: {pipeline}"
         draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
         return False
-    draft.edits.extend((found.insert, found.arguments))
+    draft.edits.extend((pipeline.insert, pipeline.arguments))
     message = "fit() on arrays becomes a tf.data pipeline with the global batch"
     draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "rewrite")
-    return found.gathers
+    return pipeline.gathers
 
 
 def _pipeline(training: Training, draft: Draft, form: Pipeline) -> PlannedPipeline | str:

@@ -46,6 +46,6 @@ def data_of(use: Use) -> Iterator[Data]:
             continue
         value = use.argument(parameters.index(data), data)
         if value is not None:
-            given = named.get(steps)
-            given = None if given is None or is_none(given.value) else given
-            yield Data(data, named[data].value, options(value), given)
+            count = named.get(steps)
+            count = None if count is None or is_none(count.value) else count
+            yield Data(data, named[data].value, options(value), count)

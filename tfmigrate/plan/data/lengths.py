@@ -37,15 +37,15 @@ def is_own_length(
 ) -> bool:
     """Whether `steps` computes what the `__len__` of an object does, which `data` was made as: with what the object was
     given in the place of its attributes."""
-    made, asked = settled(data, scopes), settled(steps, scopes)
+    maker, asked = settled(data, scopes), settled(steps, scopes)
     returned = _only_return(value.cls.lookup("__len__"))
-    kept = dict(_kept(value.cls.lookup("__init__"), made)) if isinstance(made, cst.Call) else {}
+    kept = dict(_kept(value.cls.lookup("__init__"), maker)) if isinstance(maker, cst.Call) else {}
     if returned is None:
         return False
     method, length = returned
     receiver = receiver_of(method)
-    given = [part for part in _attributes(length, receiver) if part.attr.value in kept]
-    own: dict[cst.BaseExpression, Written] = {part: Written.at(kept[part.attr.value]) for part in given}
+    attributes = [part for part in _attributes(length, receiver) if part.attr.value in kept]
+    own: dict[cst.BaseExpression, Written] = {part: Written.at(kept[part.attr.value]) for part in attributes}
     computed = _normal(Written.at(length, own).text)
     free = names_in(length) - {receiver} if receiver is not None else names_in(length)
     left = {node.id for node in ast.walk(computed) if isinstance(node, ast.Name)}
@@ -59,12 +59,12 @@ def is_length_of_flow(
 ) -> bool:
     """Whether `steps` is as many batches as `ImageDataGenerator.flow(x, y, batch_size)` makes of the rows of `x`: their
     quotient rounded up, which Keras 2 did with one that was not rounded."""
-    made = settled(data, scopes)
-    given = named_arguments(flow, _FLOW)
-    if made is not flow or given is None or "subset" in given or "x" not in given:
+    flow_call = settled(data, scopes)
+    arguments = named_arguments(flow, _FLOW)
+    if flow_call is not flow or arguments is None or "subset" in arguments or "x" not in arguments:
         return False
-    size = facts.module.code(given["batch_size"].value) if "batch_size" in given else "32"
-    length = _normal(f"math.ceil(len({facts.module.code(given['x'].value)}) / {size})")
+    size = facts.module.code(arguments["batch_size"].value) if "batch_size" in arguments else "32"
+    length = _normal(f"math.ceil(len({facts.module.code(arguments['x'].value)}) / {size})")
     asked = _normal(facts.module.code(settled(steps, scopes)))
     if isinstance(asked, ast.BinOp) and isinstance(asked.op, ast.Div):
         asked = ast.BinOp(asked.left, ast.MatMult(), asked.right)
@@ -86,8 +86,8 @@ def _only_return(method: object) -> tuple[cst.FunctionDef, cst.BaseExpression] |
 def _kept(method: object, made: cst.Call) -> Iterator[tuple[str, cst.BaseExpression]]:
     """The attributes that `__init__` gives the value of a parameter, each with what the call passes for it."""
     node = method.node if isinstance(method, FunctionValue) else None
-    given = bound(made.args, parameters_of(node)[1:]) if isinstance(node, cst.FunctionDef) else None
-    if given is None or not isinstance(node, cst.FunctionDef):
+    arguments = bound(made.args, parameters_of(node)[1:]) if isinstance(node, cst.FunctionDef) else None
+    if arguments is None or not isinstance(node, cst.FunctionDef):
         return
     receiver = receiver_of(node)
     for unit in units_of(node.body):
@@ -100,8 +100,13 @@ def _kept(method: object, made: cst.Call) -> Iterator[tuple[str, cst.BaseExpress
                 pairs = [(one.value, two.value) for one, two in zip(target.elements, small.value.elements)]
             for place, what in pairs:
                 attribute = next(iter(_attributes(place, receiver)), None)
-                if attribute is not None and attribute is place and isinstance(what, cst.Name) and what.value in given:
-                    yield attribute.attr.value, given[what.value].value
+                if (
+                    attribute is not None
+                    and attribute is place
+                    and isinstance(what, cst.Name)
+                    and what.value in arguments
+                ):
+                    yield attribute.attr.value, arguments[what.value].value
 
 
 def _attributes(node: cst.CSTNode, receiver: str | None) -> Iterator[cst.Attribute]:

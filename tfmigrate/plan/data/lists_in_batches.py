@@ -55,15 +55,15 @@ def _length(node: cst.BaseExpression, facts: Facts) -> int:
 
 def _is_of_arrays(node: cst.BaseExpression, context: Context) -> bool:
     """Whether a variable is set once, to `[np.zeros(shape) for _ in range(2)]`: an array for each input."""
-    made = settled(node, context.scopes)
-    if not isinstance(made, cst.ListComp) or not isinstance(made.elt, cst.Call):
+    value = settled(node, context.scopes)
+    if not isinstance(value, cst.ListComp) or not isinstance(value.elt, cst.Call):
         return False
-    over = made.for_in.iter
+    over = value.for_in.iter
     if not isinstance(over, cst.Call) or not isinstance(over.func, cst.Name) or over.func.value != "range":
         return False
     counts = [argument.value for argument in over.args]
     few = all(isinstance(number, cst.Integer) and 1 < number.evaluated_value < 9 for number in counts)
-    return len(counts) == 1 and few and context.facts.symbols.get(made.elt.func, "").startswith("numpy.")
+    return len(counts) == 1 and few and context.facts.symbols.get(value.elt.func, "").startswith("numpy.")
 
 
 def _as_tuple(node: cst.BaseExpression, facts: Facts, bare: bool) -> Replace:

@@ -39,8 +39,8 @@ def check(context: Context) -> Iterator[CallChange]:
         if all(_is_default(name, value) for name, value in asked.items()):
             continue
         seen.add(use.call)
-        found = [named[name].value for name in _DATA if name in named]
-        sequences = [node for node in found if _surely_sequence(node, facts)]
+        data = [named[name].value for name in _DATA if name in named]
+        sequences = [node for node in data if _surely_sequence(node, facts)]
         if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
             elsewhere = context.migration.once(_set_in)
             # Where nothing else sets an attribute it has its default.
@@ -50,14 +50,14 @@ def check(context: Context) -> Iterator[CallChange]:
                 if (name in asked and not _is_default(name, asked[name])) or elsewhere[name] - {use.call}
             }
             yield _set(use, settings, sequences, facts, scopes)
-        elif not sequences and found and _may_be_sequence(found[0], facts):
-            given = {name: facts.module.code(value) for name, value in asked.items() if not _is_default(name, value)}
-            listed = ", ".join(f"{name} = {value}" for name, value in given.items())
+        elif not sequences and data and _may_be_sequence(data[0], facts):
+            written = {name: facts.module.code(value) for name, value in asked.items() if not _is_default(name, value)}
+            listed = ", ".join(f"{name} = {value}" for name, value in written.items())
             message = (
                 "in Keras 3 the number of threads or processes is set on the Sequence, and fit() has no arguments "
                 f"for it: if the data is a Sequence, set `{listed}` on it"
             )
-            yield CallChange(codes.UNSEEN_LOADING, found[0], message, action="warn")
+            yield CallChange(codes.UNSEEN_LOADING, data[0], message, action="warn")
 
 
 def _is_default(name: str, value: cst.BaseExpression) -> bool:
@@ -69,29 +69,31 @@ def _is_default(name: str, value: cst.BaseExpression) -> bool:
 def _set_in(migration: Migration) -> Mapping[str, Set[cst.CSTNode]]:
     """For each setting the places of the program after which a Sequence may have another one than Keras 3 begins with:
     calls that ask for it, and assignments to what is called so."""
-    found: dict[str, set[cst.CSTNode]] = {name: set() for name in LOADING}
+    places: dict[str, set[cst.CSTNode]] = {name: set() for name in LOADING}
     for facts in migration.facts.modules.values():
         for call in facts.module.calls:
             for name, given in keywords(call).items():
                 if name in LOADING and not _is_default(name, given.value):
-                    found[name].add(call)
+                    places[name].add(call)
         for node in facts.module.nodes:
             if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign):
                 name = dotted(node.target).rpartition(".")[2]
                 if name in LOADING:
-                    found[name].add(node)
-    return found
+                    places[name].add(node)
+    return places
 
 
 def _surely_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
-    found = facts.options(node)
-    return bool(found) and all(map(is_sequence, found)) and (bool(dotted(node)) or isinstance(node, cst.Call))
+    values = facts.options(node)
+    return bool(values) and all(map(is_sequence, values)) and (bool(dotted(node)) or isinstance(node, cst.Call))
 
 
 def _may_be_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
     """Whether what the data is cannot be told, or it is a Sequence on some path."""
-    found = facts.options(node)
-    return not found or any(is_sequence(option) or isinstance(option, Opaque | Parameter | Symbol) for option in found)
+    values = facts.options(node)
+    return not values or any(
+        is_sequence(option) or isinstance(option, Opaque | Parameter | Symbol) for option in values
+    )
 
 
 def _set(

@@ -29,20 +29,20 @@ _PARAMETERS = {
 def check(context: Context) -> Iterator[CallChange]:
     """`fit(x, {"digit": y})` of a model with one output: the targets alone are written, in batches too."""
     facts, modules = context.facts, context.modules
-    found: dict[cst.Dict, set[ModelObject]] = {}
+    dicts: dict[cst.Dict, set[ModelObject]] = {}
     for use in facts.uses:
         for node in _dicts(use):
-            found.setdefault(node, set()).update(use.models)
+            dicts.setdefault(node, set()).update(use.models)
     for batch in batches_made(facts, modules):
         for target in targets_of(batch.node):
             if isinstance(target, cst.Dict) and alone(target) is not target:
-                found.setdefault(target, set()).update(batch.models)
-    for node, models in found.items():
-        one = has_one_output(models, facts)
-        if one:
+                dicts.setdefault(target, set()).update(batch.models)
+    for node, models in dicts.items():
+        single = has_one_output(models, facts)
+        if single:
             edit = Replace(node, (alone(node),))
             yield CallChange(codes.ONLY_OUTPUT, node, f"{_FAILS}: the dict goes", edit)
-        elif one is None:
+        elif single is None:
             message = f"{_FAILS}: where the model has no other output, write the value without its name"
             yield CallChange(codes.ONLY_OUTPUT, node, message, action="warn")
 
@@ -75,18 +75,18 @@ def _has_one(model: ModelObject, facts: Facts) -> bool | None:
         return None
     if isinstance(outputs, cst.List | cst.Tuple):
         return len(outputs.elements) == 1
-    made = facts.options(outputs)
-    if any(isinstance(option, Items) and len(option.values) > 1 for option in made):
+    values = facts.options(outputs)
+    if any(isinstance(option, Items) and len(option.values) > 1 for option in values):
         return False
-    return True if made and all(isinstance(option, Made) and option.kind == "tensor" for option in made) else None
+    return True if values and all(isinstance(option, Made) and option.kind == "tensor" for option in values) else None
 
 
 def _dicts(use: Use) -> Iterator[cst.Dict]:
     """The dicts of one item that a call is given for targets or weights."""
     parameters = _PARAMETERS.get(use.method)
     named = named_arguments(use.call, parameters) if parameters is not None and use.is_of_model else None
-    given = [arg.value for name in ("y", "sample_weight") if named and (arg := named.get(name))]
+    passed = [arg.value for name in ("y", "sample_weight") if named and (arg := named.get(name))]
     validation = named.get("validation_data") if named else None
     if validation is not None and isinstance(validation.value, cst.Tuple | cst.List):
-        given += [element.value for element in validation.value.elements[1:]]
-    yield from (node for node in given if isinstance(node, cst.Dict) and alone(node) is not node)
+        passed += [element.value for element in validation.value.elements[1:]]
+    yield from (node for node in passed if isinstance(node, cst.Dict) and alone(node) is not node)

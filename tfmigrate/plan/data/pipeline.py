@@ -227,9 +227,9 @@ class _Builder:
             lines_after = self._dataset(self._names.validation, held_out, None, batch, False)
             new["validation_data"] = self._names.validation
         elif validation is not None:
-            found = self._validation(validation, batch)
-            lines_after = found[0]
-            new.update(found[1])
+            validated = self._validation(validation, batch)
+            lines_after = validated[0]
+            new.update(validated[1])
         else:
             lines_after = ()
         shuffles = not self._never_shuffles()

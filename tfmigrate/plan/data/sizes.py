@@ -53,13 +53,13 @@ def _size(
 
 
 def _elements(call: cst.Call, function: str, facts: Facts) -> int | None:
-    given = keywords(call)
+    arguments = keywords(call)
     if function in _COUNTED:
         return _product([arg.value for arg in call.args], facts)
     if function not in _SHAPED:
         return None
     place = _SHAPED[function]
-    shape = given.get("shape") or given.get("size")
+    shape = arguments.get("shape") or arguments.get("size")
     if shape is None and place is not None and len(call.args) > place:
         shape = call.args[place]
     if shape is None:

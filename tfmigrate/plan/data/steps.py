@@ -38,18 +38,18 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
     for use in facts.uses:
         if not use.is_of_model and not use.method.endswith("_generator"):
             continue
-        counts = [given.value for name in _COUNTS.get(use.method, ()) if (given := keywords(use.call).get(name))]
+        counts = [argument.value for name in _COUNTS.get(use.method, ()) if (argument := keywords(use.call).get(name))]
         if use.method.endswith("_generator") and len(use.call.args) > 1 and use.call.args[1].keyword is None:
             counts.append(use.call.args[1].value)
         for node in counts:
             if node in seen:
                 continue
             seen.add(node)
-            made = _made(node, scopes)
-            if isinstance(made, cst.BinaryOperation) and isinstance(made.operator, cst.Divide):
+            count = _made(node, scopes)
+            if isinstance(count, cst.BinaryOperation) and isinstance(count.operator, cst.Divide):
                 edit = _rounded_up(node, facts, scopes)
                 yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}: it is rounded up, as Keras 2 counted", edit)
-            elif isinstance(made, cst.Call) and facts.symbols.get(made.func) in _ROUNDINGS:
+            elif isinstance(count, cst.Call) and facts.symbols.get(count.func) in _ROUNDINGS:
                 edit = Replace(node, ("int(", node, ")"))
                 yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, even one that NumPy rounded", edit)
 

@@ -49,23 +49,23 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
     helper, kept = scopes.fresh(_HELPER, scopes.module), scopes.fresh(_KEPT, scopes.module)
     makers: dict[cst.Call, str] = {}
     taken: dict[cst.BaseExpression, CallChange] = {}
-    told: dict[cst.Call, str] = {}
+    warned: dict[cst.Call, str] = {}
     some_are_none = False
     for call, paths in _streams(facts):
-        given, values = paths[0], [value for path in paths for value in path.values]
-        maker = _maker(given.node, facts, scopes)
-        problem = _problem(maker, given.steps, facts, restarts) if maker is not None else _UNKNOWN
+        first, values = paths[0], [value for path in paths for value in path.values]
+        maker = _maker(first.node, facts, scopes)
+        problem = _problem(maker, first.steps, facts, restarts) if maker is not None else _UNKNOWN
         if not all(map(_is_stream, values)):
             problem = problem or "it may be something else"
         if maker is not None and problem is None:
-            makers[maker] = _AGAIN if given.parameter == "validation_data" else ""
-        elif given.steps is not None and all(_is_stream(value) or value == _NONE for value in values):
+            makers[maker] = _AGAIN if first.parameter == "validation_data" else ""
+        elif first.steps is not None and all(_is_stream(value) or value == _NONE for value in values):
             some_are_none |= _NONE in values
-            again = _AHEAD if given.parameter == "validation_data" else ""
-            whole = Revision(call, wrapped=((given.node, (f"{kept}(", given.node, ")")),))
-            taken[given.node] = CallChange(codes.PYTHON_GENERATOR, given.node, f"{_ITERATOR} ({problem}){again}", whole)
+            again = _AHEAD if first.parameter == "validation_data" else ""
+            whole = Revision(call, wrapped=((first.node, (f"{kept}(", first.node, ")")),))
+            taken[first.node] = CallChange(codes.PYTHON_GENERATOR, first.node, f"{_ITERATOR} ({problem}){again}", whole)
         else:
-            told.setdefault(call, problem or "")
+            warned.setdefault(call, problem or "")
     indent = facts.module.tree.default_indent
     own_names = {"tf": tf, _KEPT: kept}
     code = partial(
@@ -78,7 +78,7 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
             "some of its batches; pass tfmigrate its folder too, or use a Sequence or a tf.data.Dataset"
         )
         yield CallChange(codes.PYTHON_GENERATOR, call, message, action="warn")
-    for call, problem in told.items():
+    for call, problem in warned.items():
         yield CallChange(
             codes.PYTHON_GENERATOR,
             call,
@@ -100,24 +100,24 @@ def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Sco
 
 def _streams(facts: Facts) -> Iterator[tuple[cst.Call, list[Data]]]:
     """Each argument that may be a generator or another iterator, with what it is on every path to its call."""
-    found: dict[tuple[cst.Call, str], list[Data]] = {}
+    paths_of: dict[tuple[cst.Call, str], list[Data]] = {}
     for use in facts.uses:
         for data in data_of(use):
-            found.setdefault((use.call, data.parameter), []).append(data)
-    for (call, _), paths in found.items():
+            paths_of.setdefault((use.call, data.parameter), []).append(data)
+    for (call, _), paths in paths_of.items():
         if any(_is_stream(value) for path in paths for value in path.values):
             yield call, paths
 
 
 def _elsewhere(facts: Facts) -> dict[cst.Call, str]:
     """The calls that train on what a function of an unknown module makes, with its name."""
-    found: dict[cst.Call, str] = {}
+    makers: dict[cst.Call, str] = {}
     for use in facts.uses:
         for data in data_of(use) if use.method in _TRAIN else ():
             if not any(map(_is_stream, data.values)) and not _takes_arrays(use, data):
                 names = filter(None, (made_elsewhere(value, facts) for value in data.values))
-                found.update((use.call, name) for name in names if use.call not in found)
-    return found
+                makers.update((use.call, name) for name in names if use.call not in makers)
+    return makers
 
 
 def _takes_arrays(use: Use, given: Data) -> bool:

@@ -122,12 +122,12 @@ def _hooks(migration: Migration, arg: cst.Arg | None, module: Module, frame: Fra
     if arg is None or is_none(arg.value):
         return
     node = arg.value
-    made = node
+    maker = node
     if isinstance(node, cst.Name):
-        made = migration.assigned(node, module, frame) or node
-    if not isinstance(made, cst.List | cst.Tuple):
+        maker = migration.assigned(node, module, frame) or node
+    if not isinstance(maker, cst.List | cst.Tuple):
         raise migration.refuse(codes.ESTIMATOR_HOOK, node, "these hooks cannot be followed", module)
-    for element in made.elements:
+    for element in maker.elements:
         hook = element.value
         inner = migration.assigned(hook, module, frame) if isinstance(hook, cst.Name) else hook
         name = _tf_name(migration, module, inner.func) if isinstance(inner, cst.Call) else None
@@ -150,13 +150,13 @@ def _tf_name(migration: Migration, module: Module, node: cst.BaseExpression) -> 
 def _train(migration: Migration, use: Use, inputs: Inputs, trainings: list[Use]) -> tuple[cst.BaseExpression, Use]:
     module, frame = use.site.frame.module, use.site.frame
     assert isinstance(use.call.func, cst.Attribute)
-    given = migration.named(use.call, TRAIN, module)
-    _only(migration, given, ("input_fn", "steps", "max_steps", "hooks"), module)
-    _hooks(migration, given.get("hooks"), module, frame)
+    named = migration.named(use.call, TRAIN, module)
+    _only(migration, named, ("input_fn", "steps", "max_steps", "hooks"), module)
+    _hooks(migration, named.get("hooks"), module, frame)
     receiver = _receiver(migration, use, use.call.func.value)
-    _counts_once(migration, given.get("max_steps"), use, trainings)
-    data = inputs.dataset(given["input_fn"].value, use, "train", True, receiver)
-    text = _taken(data, given.get("steps", given.get("max_steps")))
+    _counts_once(migration, named.get("max_steps"), use, trainings)
+    data = inputs.dataset(named["input_fn"].value, use, "train", True, receiver)
+    text = _taken(data, named.get("steps", named.get("max_steps")))
     few = inputs.may_be_empty(use, "train")
     if _is_statement(use) and not few:
         migration.edits.append((module, Arguments(use.call, (_given(text),), method="fit")))
@@ -165,7 +165,7 @@ def _train(migration: Migration, use: Use, inputs: Inputs, trainings: list[Use])
         result = None if _is_statement(use) else receiver
         _first(migration, use, [_fit(migration, use, receiver, text, few=few)], result, inputs, receiver)
     migration.say(codes.ESTIMATOR_CALLS, module, use.call, "train() becomes fit() with the same number of steps")
-    return given["input_fn"].value, use
+    return named["input_fn"].value, use
 
 
 def _counts_once(migration: Migration, arg: cst.Arg | None, use: Use, trainings: list[Use]) -> None:
@@ -184,12 +184,12 @@ def _train_and_evaluate(
     migration: Migration, use: Use, built: Build, inputs: Inputs, evaluates: bool, trainings: list[Use]
 ) -> tuple[cst.BaseExpression, Use]:
     module, frame = use.site.frame.module, use.site.frame
-    given = migration.named(use.call, ("estimator", "train_spec", "eval_spec"), module)
-    if set(given) != {"estimator", "train_spec", "eval_spec"}:
+    named = migration.named(use.call, ("estimator", "train_spec", "eval_spec"), module)
+    if set(named) != {"estimator", "train_spec", "eval_spec"}:
         message = "train_and_evaluate() has other arguments than an Estimator and two specs"
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-    train = _spec(migration, given["train_spec"].value, "TrainSpec", use)
-    evaluation = _spec(migration, given["eval_spec"].value, "EvalSpec", use)
+    train = _spec(migration, named["train_spec"].value, "TrainSpec", use)
+    evaluation = _spec(migration, named["eval_spec"].value, "EvalSpec", use)
     trained = migration.named(train.node, TRAIN_SPEC, module)
     evaluated = migration.named(evaluation.node, EVAL_SPEC, module)
     _only(migration, trained, ("input_fn", "max_steps", "hooks"), module)
@@ -197,7 +197,7 @@ def _train_and_evaluate(
     _hooks(migration, trained.get("hooks"), module, frame)
     _hooks(migration, evaluated.get("hooks"), module, frame)
     _counts_once(migration, trained.get("max_steps"), use, trainings)
-    receiver = _receiver(migration, use, given["estimator"].value)
+    receiver = _receiver(migration, use, named["estimator"].value)
     text = _taken(inputs.dataset(trained["input_fn"].value, use, "train", True, receiver), trained.get("max_steps"))
     role = "eval" if evaluates else "alone"
     steps = evaluated.get("steps")

@@ -52,15 +52,15 @@ CHECKPOINT_SETTINGS = frozenset(
 def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list[OfEstimator]:
     """Add to the drafts what becomes of every Estimator, or why it stays; returns the strategies of those that go."""
     gone: list[OfEstimator] = []
-    made: dict[cst.Call, list[EstimatorPart]] = {}
+    by_call: dict[cst.Call, list[EstimatorPart]] = {}
     for part in facts.estimators:
-        made.setdefault(part.node, []).append(part)
+        by_call.setdefault(part.node, []).append(part)
     touched: set[Module] = set()
     before = {module: draft.tf for module, draft in drafts.items()}
-    for draft in drafts.values() if made else ():
+    for draft in drafts.values() if by_call else ():
         door = None if draft.edits else only_compat_import(draft)
         draft.tf = door[1] if door is not None else draft.tf
-    for call, parts in made.items():
+    for call, parts in by_call.items():
         draft = drafts[parts[0].site.frame.module]
         name = parts[0].name
         canned = name.endswith(CANNED_ENDS) or name.startswith(CANNED_BEGINNINGS)
@@ -213,12 +213,12 @@ class _Whole(Migration):
     def _plan(self, strategy: StrategyObject) -> None:
         config = self.config()
         assert config is not None
-        given = self.named(self.call, ESTIMATOR, self.module)
-        if "warm_start_from" in given:
+        named = self.named(self.call, ESTIMATOR, self.module)
+        if "warm_start_from" in named:
             raise self.refuse(
-                codes.ESTIMATOR_NOT_FOLLOWED, given["warm_start_from"].value, "it starts from a checkpoint"
+                codes.ESTIMATOR_NOT_FOLLOWED, named["warm_start_from"].value, "it starts from a checkpoint"
             )
-        if "model_fn" not in given:
+        if "model_fn" not in named:
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "it has no model_fn")
         uses = self.uses()
         trainings = [use for use in uses if use.method in TRAINS]
@@ -227,9 +227,9 @@ class _Whole(Migration):
         self._trained_before_it_is_read(uses, trainings)
         self._escapes({use.call for use in uses})
         scope = self.strategy = name_where_made(self, config, strategy)
-        function = self.value(self.module, given["model_fn"].value)
+        function = self.value(self.module, named["model_fn"].value)
         if not isinstance(function, FunctionValue) or not isinstance(function.node, cst.FunctionDef) or function.owner:
-            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, given["model_fn"].value, "its model_fn cannot be followed")
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, named["model_fn"].value, "its model_fn cannot be followed")
         home = self.drafts[function.module]
         title = home.scopes.fresh("predictions_of", home.scopes.module)
         built = build(self.facts, function.module, function.node, home.tf, home.quote, title)
@@ -250,11 +250,11 @@ class _Whole(Migration):
         )
         planned = [plan_call(self, use, built, inputs, evaluates, title, trainings, function.module) for use in uses]
         first = next(planned_call for planned_call in planned if planned_call is not None)
-        self._construct(given, built, inputs, first, scope, config)
+        self._construct(named, built, inputs, first, scope, config)
         self.edits.extend(inputs.edits())
         for module, node, message in inputs.notes():
             self.say(codes.REPLICA_BATCH, module, node, message)
-        self._settings(config, given)
+        self._settings(config, named)
         count = f"{len(built.functions)} function(s)" if len(built.functions) > 1 else "its model function"
         self.say(
             codes.ESTIMATOR,

@@ -142,11 +142,11 @@ class Inputs:
             return Written.of(node, "()")
         self._no_parameters(function.node, function.module)
         open_ = self._sized(function, role, limited, use)
-        made = function.closure.call_node
-        if isinstance(node, cst.Call) and made is node:
+        maker = function.closure.call_node
+        if isinstance(node, cst.Call) and maker is node:
             return Written.of(self._with_sizes(node, function, open_, role, count, module), "()")
-        if open_ and made is not None:
-            self._pass_sizes(made, function, open_, role, limited, use)
+        if open_ and maker is not None:
+            self._pass_sizes(maker, function, open_, role, limited, use)
         return Written.of(node, "()")
 
     def before(self, node: cst.BaseExpression, source: Site, target: Frame, unit: Unit) -> Written | None:
@@ -179,10 +179,12 @@ class Inputs:
             module = source.frame.module
             scopes = self._drafts[module].scopes
             bindings = reaching(node.value, scopes.by_node[source.frame.function or module.tree], scopes)
-            made = assigned(bindings[0]) if len(bindings) == 1 else None
-            found = made if isinstance(made, cst.Lambda) else self._partial(made, module) if made is not None else None
-            if found is not None and found is made:
-                return found, Site(source.frame, bindings[0].unit)
+            value = assigned(bindings[0]) if len(bindings) == 1 else None
+            function = (
+                value if isinstance(value, cst.Lambda) else self._partial(value, module) if value is not None else None
+            )
+            if function is not None and function is value:
+                return function, Site(source.frame, bindings[0].unit)
         return node, source
 
     def needs_scope(self, use: Use) -> bool:
@@ -244,10 +246,10 @@ class Inputs:
     def _partial(self, node: cst.BaseExpression, module: Module) -> cst.Call | None:
         """The functools.partial(...) that a node is or stands for."""
         value = self._value(module, node)
-        made = node if isinstance(node, cst.Call) else value.node if isinstance(value, Opaque) else None
-        if isinstance(made, cst.Call) and made.args:
-            if self._facts.modules[module].symbols.get(made.func) == "functools.partial":
-                return made
+        maker = node if isinstance(node, cst.Call) else value.node if isinstance(value, Opaque) else None
+        if isinstance(maker, cst.Call) and maker.args:
+            if self._facts.modules[module].symbols.get(maker.func) == "functools.partial":
+                return maker
         return None
 
     def _called(
@@ -321,8 +323,8 @@ class Inputs:
                 inside = function_round is not None and call in set(walk(function_round))
                 place = function_round if function_round is not None and inside else module.tree
                 known = self._name_in(module, place)
-                made = self._strategy.node
-                if known is None or module.position(made) > module.position(call):
+                strategy = self._strategy.node
+                if known is None or module.position(strategy) > module.position(call):
                     raise self._refuse(
                         module,
                         arg.value,
@@ -357,12 +359,12 @@ class Inputs:
             outer = parameters_of(closure)
             passed |= {name for name, _ in named(function.closure.call_node.args, outer)}
         open_: set[str] = set()
-        found = False
+        seen = False
         for call in calls:
             if isinstance(call.func, cst.Attribute) and call.func.attr.value in ("batch", "padded_batch"):
-                found = True
+                seen = True
                 open_ |= self._one_batch(function, call, calls, role, limited, passed, use)
-        if found:
+        if seen:
             return open_
         for call in calls:
             value = self._value(module, call.func)
@@ -400,12 +402,12 @@ class Inputs:
         use: Use,
     ) -> set[str]:
         module = function.module
-        given = named_arguments(call, ("batch_size", "drop_remainder", "num_parallel_calls"))
+        arguments = named_arguments(call, ("batch_size", "drop_remainder", "num_parallel_calls"))
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "padded_batch":
-            given = named_arguments(call, ("batch_size", "padded_shapes", "padding_values", "drop_remainder"))
-        if given is None or "batch_size" not in given:
+            arguments = named_arguments(call, ("batch_size", "padded_shapes", "padding_values", "drop_remainder"))
+        if arguments is None or "batch_size" not in arguments:
             raise self._refuse(module, call, "the batch size cannot be read")
-        size = given["batch_size"]
+        size = arguments["batch_size"]
         batch = self._batches.get(call)
         if batch is None:
             repeated = self._after(function, call, calls)
@@ -485,8 +487,8 @@ class Inputs:
 
     def _drops(self, batch: _Batch) -> bool:
         """Whether a round in which not every replica gets a batch is left out of the dataset."""
-        given = _remainder(batch.call)
-        return not batch.endless and batch.roles <= DISTRIBUTED and (given is None or not is_false(given))
+        remainder = _remainder(batch.call)
+        return not batch.endless and batch.roles <= DISTRIBUTED and (remainder is None or not is_false(remainder))
 
     def _scales(self, roles: set[str], limited: set[str], module: Module, node: cst.CSTNode) -> bool:
         if not roles & DISTRIBUTED:
@@ -538,38 +540,38 @@ class Inputs:
 
     def _from_numpy(self, part: EstimatorPart, role: str, at: Module) -> Written:
         module = part.site.frame.module
-        given = named_arguments(part.node, NUMPY)
-        if given is None or "x" not in given or role in DISTRIBUTED:
+        arguments = named_arguments(part.node, NUMPY)
+        if arguments is None or "x" not in arguments or role in DISTRIBUTED:
             message = "numpy_input_fn returns tensors, which an Estimator under a strategy does not take"
             raise self._refuse(module, part.node, message)
-        data = Written.at(given["x"].value)
-        y = given.get("y")
+        data = Written.at(arguments["x"].value)
+        y = arguments.get("y")
         if y is not None and not is_none(y.value):
             data = Written.of("(", data, ", ", y.value, ")")
         links = [Written.of(f"{self._drafts[module].tf}.data.Dataset.from_tensor_slices(", data, ")")]
-        shuffle = given.get("shuffle")
+        shuffle = arguments.get("shuffle")
         if shuffle is not None and is_true(shuffle.value):
-            capacity = given["queue_capacity"].value if "queue_capacity" in given else "1000"
+            capacity = arguments["queue_capacity"].value if "queue_capacity" in arguments else "1000"
             links.append(Written.of(".shuffle(", capacity, ")"))
         elif shuffle is not None and not is_false(shuffle.value):
             raise self._refuse(module, shuffle.value, "`shuffle=` is neither True nor False")
-        epochs = given.get("num_epochs")
+        epochs = arguments.get("num_epochs")
         if epochs is not None and is_none(epochs.value):
             if role == "predict":
                 raise self._refuse(module, epochs.value, "this dataset is infinite, so predict() would never end")
             links.append(Written.of(".repeat()"))
         elif epochs is not None and module.code(epochs.value) != "1":
             links.append(Written.of(".repeat(", epochs.value, ")"))
-        size = given["batch_size"].value if "batch_size" in given else "128"
+        size = arguments["batch_size"].value if "batch_size" in arguments else "128"
         return Written.of(*links, ".batch(", size, ")")
 
 
 def _rows(scopes: Scopes, calls: Sequence[cst.Call]) -> int | None:
     """How many rows a dataset has whose arrays are written out as lists; None where that is not known."""
-    made = [call for call in calls if _method(call) == "from_tensor_slices" and len(call.args) == 1]
-    if len(made) != 1 or any(_method(call) in RESIZES for call in calls):
+    slices = [call for call in calls if _method(call) == "from_tensor_slices" and len(call.args) == 1]
+    if len(slices) != 1 or any(_method(call) in RESIZES for call in calls):
         return None
-    node = settled(made[0].args[0].value, scopes)
+    node = settled(slices[0].args[0].value, scopes)
     seen = {node}
     while isinstance(node, cst.Tuple) and node.elements:
         node = settled(node.elements[0].value, scopes)
@@ -590,22 +592,22 @@ def _method(call: cst.Call) -> str:
 
 def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[str]:
     """The variables of a function that may hold the batches, or what is made of them."""
-    found: set[str] = set()
+    names: set[str] = set()
     assigns = [node for node in walk(function.body) if isinstance(node, cst.Assign | cst.AugAssign | cst.AnnAssign)]
     while True:
-        before = len(found)
+        before = len(names)
         for assign in assigns:
             value = assign.value
             parts = set(walk(value)) if value is not None else set()
-            if batch in parts or any(isinstance(part, cst.Name) and part.value in found for part in parts):
+            if batch in parts or any(isinstance(part, cst.Name) and part.value in names for part in parts):
                 targets = (
                     [written.target for written in assign.targets]
                     if isinstance(assign, cst.Assign)
                     else [assign.target]
                 )
-                found |= {name.value for target in targets for name in walk(target) if isinstance(name, cst.Name)}
-        if len(found) == before:
-            return found
+                names |= {name.value for target in targets for name in walk(target) if isinstance(name, cst.Name)}
+        if len(names) == before:
+            return names
 
 
 def _is_endless(call: cst.Call) -> bool:

@@ -84,10 +84,10 @@ class Migration:
         return self.facts.modules[module].values.get(node)
 
     def named(self, call: cst.Call, parameters: tuple[str, ...], module: Module) -> dict[str, cst.Arg]:
-        given = named_arguments(call, parameters)
-        if given is None or has_stars(call):
+        arguments = named_arguments(call, parameters)
+        if arguments is None or has_stars(call):
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, call, "its arguments cannot be read", module)
-        return given
+        return arguments
 
     def assigned(self, name: cst.Name, module: Module, frame: Frame) -> cst.BaseExpression | None:
         """What a name stands for that is bound once and read here alone; its statement goes."""
@@ -104,19 +104,19 @@ class Migration:
 
     def config(self) -> EstimatorPart | None:
         """The RunConfig of the Estimator; None where it has none."""
-        given = self.named(self.call, ESTIMATOR, self.module)
-        arg = given.get("config")
+        named = self.named(self.call, ESTIMATOR, self.module)
+        arg = named.get("config")
         if arg is None or is_none(arg.value):
             return None
         value = self.value(self.module, arg.value)
-        found = options(value) if value is not None else frozenset()
-        configs = [option for option in found if isinstance(option, EstimatorPart) and option.name == "RunConfig"]
-        if len(configs) != 1 or len(found) != 1:
+        values = options(value) if value is not None else frozenset()
+        configs = [option for option in values if isinstance(option, EstimatorPart) and option.name == "RunConfig"]
+        if len(configs) != 1 or len(values) != 1:
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig cannot be followed")
         return configs[0]
 
     def uses(self) -> list[Use]:
-        found = []
+        parts = []
         for use in self.facts.estimator_uses:
             mine = [option for option in options(use.receiver) if option in self.parts]
             if mine:
@@ -124,5 +124,5 @@ class Migration:
                     raise self.refuse(
                         codes.ESTIMATOR_NOT_FOLLOWED, use.call, "this may be another Estimator", use.site.frame.module
                     )
-                found.append(use)
-        return list({use.call: use for use in found}.values())
+                parts.append(use)
+        return list({use.call: use for use in parts}.values())

@@ -94,18 +94,20 @@ class _Reader(Reader):
     def whole(self, title: str) -> Build:
         plan, function = self.plan, self.plan.function
         plan.functions.add(function)
-        given = [p.name.value for p in (*function.params.params, *function.params.kwonly_params)]
-        if not given or given[0] != "features" or not set(given) <= _PARAMETERS.keys():
-            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, function, f"model_fn has the parameters {', '.join(given)}")
-        self._given = given
-        self.names = {name: _PARAMETERS[name] for name in given}
+        parameters = [p.name.value for p in (*function.params.params, *function.params.kwonly_params)]
+        if not parameters or parameters[0] != "features" or not set(parameters) <= _PARAMETERS.keys():
+            raise self.refuse(
+                codes.ESTIMATOR_NOT_FOLLOWED, function, f"model_fn has the parameters {', '.join(parameters)}"
+            )
+        self._given = parameters
+        self.names = {name: _PARAMETERS[name] for name in parameters}
         left = self._block(function.body, MODES)
         if left or TRAIN not in self.specs:
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, function, "model_fn returns no EstimatorSpec for training")
         train = self.specs[TRAIN]
         output = self._output()
         self._compile(train, output)
-        self._signature(function, self._kept_parameters(given))
+        self._signature(function, self._kept_parameters(parameters))
         if PREDICT in self.specs:
             self._predictions(self.specs[PREDICT], output, title)
         return plan
@@ -119,14 +121,14 @@ class _Reader(Reader):
         self.edit(Signature(function, kept))
 
     def _output(self) -> Tensor:
-        found = list({id(thing.node): thing for thing in self.outputs}.values())
-        if len(found) != 1:
+        tensors = list({id(thing.node): thing for thing in self.outputs}.values())
+        if len(tensors) != 1:
             raise self.refuse(
                 codes.NO_KERAS_LAYER,
                 self.plan.function,
-                f"loss, predictions and metrics are computed from {len(found)} tensors: only one output is supported",
+                f"loss, predictions and metrics are computed from {len(tensors)} tensors: only one output is supported",
             )
-        return found[0]
+        return tensors[0]
 
     def _compile(self, train: Spec, output: Tensor) -> None:
         function, tf = self.plan.function, self.tf
@@ -197,27 +199,29 @@ class _Reader(Reader):
         return self._last(units_of(suite)[-1]) if suite is not None else unit
 
     def _name_of(self, output: Tensor) -> str:
-        found = [name for name, thing, _ in self._assigned if isinstance(thing, Tensor) and thing.node is output.node]
-        if not found:
+        output_names = [
+            name for name, thing, _ in self._assigned if isinstance(thing, Tensor) and thing.node is output.node
+        ]
+        if not output_names:
             raise self.refuse(
                 codes.NO_KERAS_LAYER,
                 output.node,
                 "the model's output has no name of its own",
             )
-        return found[-1]
+        return output_names[-1]
 
     def _inputs(self) -> str:
         tf = self.tf
         if self._keys and self._whole_features:
             raise self.refuse(codes.NO_KERAS_LAYER, self.plan.function, "features is used whole and by key")
         if self._keys:
-            made = f"{tf}.keras.Input(spec.shape[1:], name=key, dtype=spec.dtype)"
-            made = f"{{key: {made} for key, spec in features.items()}}"
+            input_code = f"{tf}.keras.Input(spec.shape[1:], name=key, dtype=spec.dtype)"
+            input_code = f"{{key: {input_code} for key, spec in features.items()}}"
         else:
-            made = f"{tf}.keras.Input(features.shape[1:], dtype=features.dtype)"
+            input_code = f"{tf}.keras.Input(features.shape[1:], dtype=features.dtype)"
         if self._inputs_name == "features":
-            return f"features = {made}"
-        return f"{self._inputs_name} = {made}\nfeatures = {self._inputs_name}"
+            return f"features = {input_code}"
+        return f"{self._inputs_name} = {input_code}\nfeatures = {self._inputs_name}"
 
     @property
     def _inputs_name(self) -> str:
@@ -312,12 +316,12 @@ class _Reader(Reader):
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "this condition depends on the data")
             before = dict(self.names)
             left = self._block(unit.body, modes)
-            one, self.names = self.names, before
+            left_names, self.names = self.names, before
             if isinstance(unit.orelse, cst.If):
                 left |= self._if(unit.orelse, modes)
             elif unit.orelse is not None:
                 left |= self._block(unit.orelse.body, modes)
-            self._join(one, unit)
+            self._join(left_names, unit)
             if left != modes:
                 raise self.refuse(
                     codes.ESTIMATOR_NOT_FOLLOWED,
@@ -339,7 +343,7 @@ class _Reader(Reader):
         before = dict(self.names)
         left = self._block(unit.body, body) if body else frozenset()
         arms.append((unit.body, body))
-        one, self.names = self.names, before
+        left_names, self.names = self.names, before
         other = orelse
         if isinstance(unit.orelse, cst.Else):
             other = self._block(unit.orelse.body, orelse) if orelse else frozenset()
@@ -349,7 +353,7 @@ class _Reader(Reader):
             if not isinstance(inner, Training):
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "this condition mixes the mode with other things")
             other = self._modal(unit.orelse, inner, orelse, arms)
-        self.names = _by_mode(one, left, self.names, other)
+        self.names = _by_mode(left_names, left, self.names, other)
         return left | other
 
     def _unwrap(self, unit: cst.If | cst.With, suite: cst.BaseSuite | None) -> None:
@@ -524,14 +528,14 @@ class _Reader(Reader):
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
 
     def _list(self, node: cst.Tuple | cst.List) -> Thing:
-        found = [self.read(element.value) for element in node.elements]
-        if all(isinstance(thing, Plain) for thing in found):
+        things = [self.read(element.value) for element in node.elements]
+        if all(isinstance(thing, Plain) for thing in things):
             return PLAIN
-        if all(isinstance(thing, Updates) for thing in found):
+        if all(isinstance(thing, Updates) for thing in things):
             return Updates()
-        if all(isinstance(thing, TrainOp | Updates) for thing in found):
-            return TrainOp(next(thing.optimizer for thing in found if isinstance(thing, TrainOp)))
-        if all(isinstance(thing, Tensor | Updates | TrainOp) for thing in found):
+        if all(isinstance(thing, TrainOp | Updates) for thing in things):
+            return TrainOp(next(thing.optimizer for thing in things if isinstance(thing, TrainOp)))
+        if all(isinstance(thing, Tensor | Updates | TrainOp) for thing in things):
             return Tensors()
         raise self.refuse(codes.NO_KERAS_LAYER, node, "this list mixes things that are not tensors of layers")
 
@@ -559,9 +563,9 @@ class _Reader(Reader):
             self._used_params = self._used_params or isinstance(whole, Params)
             return PLAIN
         if isinstance(whole, Items) and key is not None:
-            found = whole.entry(key)
-            if found is not None:
-                return found
+            feature = whole.entry(key)
+            if feature is not None:
+                return feature
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
 
     def _comparison(self, node: cst.Comparison) -> Thing:
@@ -581,10 +585,10 @@ class _Reader(Reader):
                 if isinstance(target.comparator, cst.Tuple | cst.List | cst.Set)
                 else [target.comparator]
             )
-            found = {mode for part in nodes if (mode := self._mode(part)) is not None}
-            if len(found) == len(nodes):
+            modes = {mode for part in nodes if (mode := self._mode(part)) is not None}
+            if len(modes) == len(nodes):
                 negated = isinstance(target.operator, cst.NotEqual | cst.NotIn | cst.IsNot)
-                return Training(MODES - found if negated else frozenset(found))
+                return Training(MODES - modes if negated else frozenset(modes))
         sides = [left, *(self.read(part.comparator) for part in node.comparisons)]
         if all(isinstance(side, Plain) for side in sides):
             return PLAIN
@@ -651,10 +655,10 @@ class _Reader(Reader):
                 return Updates()
             raise self.refuse(codes.NO_KERAS_LAYER, node, "a collection of the graph has no counterpart in Keras")
         if name == "group":
-            found = [self.read(arg.value) for arg in node.args]
-            self._updates_are_run = self._updates_are_run or any(isinstance(thing, Updates) for thing in found)
-            steps = [thing for thing in found if isinstance(thing, TrainOp)]
-            if len(steps) == 1 and all(isinstance(thing, TrainOp | Updates) for thing in found):
+            things = [self.read(arg.value) for arg in node.args]
+            self._updates_are_run = self._updates_are_run or any(isinstance(thing, Updates) for thing in things)
+            steps = [thing for thing in things if isinstance(thing, TrainOp)]
+            if len(steps) == 1 and all(isinstance(thing, TrainOp | Updates) for thing in things):
                 return steps[0]
         first = node.args[0].value if len(node.args) == 1 and not node.args[0].star else None
         if name == "reduce_mean" and first is not None:
@@ -678,13 +682,13 @@ class _Reader(Reader):
             if isinstance(optimizer, Optimizer):
                 return training.read_minimize(self, node, optimizer)
         value = self.program.modules[self.module].values.get(func)
-        found = [self._passed(arg.value) for arg in node.args]
-        if all(isinstance(thing, Plain) for thing in found):
+        things = [self._passed(arg.value) for arg in node.args]
+        if all(isinstance(thing, Plain) for thing in things):
             return PLAIN
         if isinstance(value, ModelObject) or (isinstance(value, Made) and value.kind == "layer"):
-            return self._keras_call(node, found)
+            return self._keras_call(node, things)
         if isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.owner is None:
-            return self._own_function(node, value, found)
+            return self._own_function(node, value, things)
         if isinstance(func, cst.Attribute) and isinstance(self.read(func.value), Params):
             return PLAIN
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(func)}` is not followed")
@@ -712,12 +716,12 @@ class _Reader(Reader):
         definition = function.node
         assert isinstance(definition, cst.FunctionDef)
         params = [param.name.value for param in definition.params.params]
-        given = named_arguments(node, params)
-        if given is None or not set(given) <= set(params):
+        named = named_arguments(node, params)
+        if named is None or not set(named) <= set(params):
             raise self.refuse(codes.NO_KERAS_LAYER, node, "its arguments cannot be matched with its parameters")
         kinds = {id(arg): thing for arg, thing in zip(node.args, passed, strict=True)}
         saved = self.names, self.module, self._returned
-        bound = {name: kinds[id(given[name])] if name in given else PLAIN for name in params}
+        bound = {name: kinds[id(named[name])] if name in named else PLAIN for name in params}
         if not all(isinstance(each, Plain | Features | Tensor | Mode | Training | Params) for each in bound.values()):
             raise self.refuse(codes.NO_KERAS_LAYER, node, "it is passed more than tensors, the mode and settings")
         form = tuple(type(bound[name]) for name in params)
@@ -756,14 +760,14 @@ def _by_mode(
     """The names where two ways meet that are gone in different modes."""
     if not modes or not others:
         return dict(one if modes else other)
-    found = {**one, **other}
+    joined = {**one, **other}
     for name in one.keys() & other.keys():
         if one[name] is not other[name]:
             ways = [(mode, within(one[name], frozenset({mode}))) for mode in sorted(modes)]
             ways += [(mode, within(other[name], frozenset({mode}))) for mode in sorted(others)]
             same = all(isinstance(thing, Plain) for _, thing in ways)
-            found[name] = PLAIN if same else Several(tuple(ways))
-    return found
+            joined[name] = PLAIN if same else Several(tuple(ways))
+    return joined
 
 
 def _operands(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

@@ -54,19 +54,19 @@ def _tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def layer_function(reader: Reader, node: cst.Call, layer: Layer) -> Thing:
-    given = named_arguments(node, ("inputs", *layer.parameters))
-    if given is None or "inputs" not in given:
+    named = named_arguments(node, ("inputs", *layer.parameters))
+    if named is None or "inputs" not in named:
         raise reader.refuse(codes.NO_KERAS_LAYER, node, "the arguments of this layer cannot be read")
-    inputs = given.pop("inputs").value
+    inputs = named.pop("inputs").value
     _tensor(reader, inputs)
-    return _layer(reader, node, layer, given, given.get("training"), inputs)
+    return _layer(reader, node, layer, named, named.get("training"), inputs)
 
 
 def layer_class(reader: Reader, node: cst.Call, made: cst.Call, layer: Layer) -> Thing:
     """A layer called where it is made: `tf.layers.Dense(1)(x)`."""
-    given = _class_arguments(reader, made, layer)
+    named = _class_arguments(reader, made, layer)
     training, inputs = _called(reader, node)
-    return _layer(reader, node, layer, given, training, inputs)
+    return _layer(reader, node, layer, named, training, inputs)
 
 
 def layer_object(reader: Reader, made: cst.Call, layer: Layer) -> Thing:
@@ -89,10 +89,10 @@ def layer_call(reader: Reader, node: cst.Call, made: cst.Call) -> Thing:
 
 
 def _class_arguments(reader: Reader, made: cst.Call, layer: Layer) -> dict[str, cst.Arg]:
-    given = named_arguments(made, tuple(p for p in layer.parameters if p != "training"))
-    if given is None:
+    named = named_arguments(made, tuple(p for p in layer.parameters if p != "training"))
+    if named is None:
         raise reader.refuse(codes.NO_KERAS_LAYER, made, "the arguments of this layer cannot be read")
-    return given
+    return named
 
 
 def _called(reader: Reader, node: cst.Call) -> tuple[cst.Arg | None, cst.BaseExpression]:
@@ -185,17 +185,17 @@ def _setting(reader: Reader, name: str, node: cst.BaseExpression) -> Written | N
         if symbol is not None and symbol in INITIALIZERS:
             keras, defaults = INITIALIZERS[symbol]
             args = call.args if call is not None else ()
-            given = {arg.keyword.value if arg.keyword else str(n): arg for n, arg in enumerate(args)}
+            named = {arg.keyword.value if arg.keyword else str(n): arg for n, arg in enumerate(args)}
             positional = sum(arg.keyword is None for arg in args)
             inside = [
                 Written.of(f"{key}=" if arg.keyword else "", arg.value)
-                for key, arg in given.items()
+                for key, arg in named.items()
                 if key not in ("dtype", "uniform")
             ]
             inside += [
                 Written.of(f"{key}={code}")
                 for key, code in defaults.items()
-                if key not in given and POSITIONS[key] >= positional
+                if key not in named and POSITIONS[key] >= positional
             ]
             return Written.of(f"{reader.tf}.keras.initializers.{keras}(", Written.joined(inside, ", "), ")")
         if symbol is not None and not symbol.startswith("keras.initializers."):
@@ -232,8 +232,8 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
                                                  "expand_dims"):  # fmt: skip
         return subject
     if of_labels and name == "one_hot" and isinstance(subject, Labels):
-        given = named_arguments(node, ("indices", "depth"))
-        if given is not None and set(given) <= {"indices", "depth", "dtype", "name"}:
+        named = named_arguments(node, ("indices", "depth"))
+        if named is not None and set(named) <= {"indices", "depth", "dtype", "name"}:
             return Labels("onehot")
     if of_labels and name == "argmax" and isinstance(subject, Labels):
         return Labels(f"{_argmax(reader, node)} of {subject.form}")
@@ -255,8 +255,8 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
 
 def _argmax(reader: Reader, node: cst.Call) -> str:
     """ "argmax" where it runs over the classes; the default runs over the batch."""
-    given = named_arguments(node, ("input", "axis")) or {}
-    axis = given.get("axis", given.get("dimension"))
+    named = named_arguments(node, ("input", "axis")) or {}
+    axis = named.get("axis", named.get("dimension"))
     over = reader.module.code(axis.value) if axis is not None else "0"
     return "argmax" if over in ("1", "-1") else f"argmax over axis {over}"
 
@@ -272,27 +272,27 @@ def _tensor_operation(
         reader.edit(Replace(node, (code, "(", first, ")")))
         return Tensor(node)
     if name == "reshape":
-        given = named_arguments(node, ("tensor", "shape", "name")) or {}
-        shape = given.get("shape")
+        arguments = named_arguments(node, ("tensor", "shape", "name")) or {}
+        shape = arguments.get("shape")
         sizes = [e.value for e in shape.value.elements] if shape is not None and isinstance(
             shape.value, cst.List | cst.Tuple) else []  # fmt: skip
-        if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in given:
+        if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in arguments:
             inside = (*listed([(size,) for size in sizes[1:]]), "," if len(sizes) == 2 else "")
             reader.edit(Replace(node, (f"{layers}.Reshape((", *inside, "))(", first, ")")))
             return Tensor(node)
         return None
     if name == "reduce_mean" and isinstance(subject, Tensor):
-        given = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
-        axis = given.get("axis", given.get("reduction_indices"))
+        arguments = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
+        axis = arguments.get("axis", arguments.get("reduction_indices"))
         over = re.sub(r"\s", "", reader.module.code(axis.value)).strip("()[]") if axis is not None else ""
         # Keras refuses a tensor of another rank, so that no image is taken for something else.
         form = {"1,2": "", "2,3": f"data_format={reader.quote}channels_first{reader.quote}"}.get(over)
-        if form is not None and set(given) <= {"input_tensor", "axis", "reduction_indices", "name"}:
+        if form is not None and set(arguments) <= {"input_tensor", "axis", "reduction_indices", "name"}:
             reader.edit(Replace(node, (f"{layers}.GlobalAveragePooling2D({form})(", first, ")")))
             return Tensor(node)
     if name == "concat" and isinstance(subject, Tensors):
-        given = named_arguments(node, ("values", "axis", "name")) or {}
-        axis = given.get("axis")
+        arguments = named_arguments(node, ("values", "axis", "name")) or {}
+        axis = arguments.get("axis")
         if axis is not None and reader.module.code(axis.value) != "0":
             reader.edit(Replace(node, (f"{layers}.Concatenate(axis=", axis.value, ")(", first, ")")))
             return Tensor(node)

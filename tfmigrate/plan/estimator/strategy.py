@@ -25,30 +25,30 @@ def strategy_of(migration: Migration) -> StrategyObject | None:
     if config is None:
         return None
     module = config.site.frame.module
-    given = keywords(config.node)
+    named = keywords(config.node)
     if has_stars(config.node):
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, config.node, "its RunConfig cannot be read", module)
-    if "train_distribute" not in given or is_none(given["train_distribute"].value):
-        if "experimental_distribute" in given:
-            node = given["experimental_distribute"].value
+    if "train_distribute" not in named or is_none(named["train_distribute"].value):
+        if "experimental_distribute" in named:
+            node = named["experimental_distribute"].value
             raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "a DistributeConfig is not followed", module)
         return None
-    return _mirrored(migration, config, given["train_distribute"].value)
+    return _mirrored(migration, config, named["train_distribute"].value)
 
 
 def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpression) -> StrategyObject:
     module = config.site.frame.module
     known = [migration.value(module, arm) for arm in _arms_of(node)]
-    found = frozenset(option for value in known if value is not None for option in options(value))
-    strategies = [option for option in found if isinstance(option, StrategyObject)]
+    values = frozenset(option for value in known if value is not None for option in options(value))
+    strategies = [option for option in values if isinstance(option, StrategyObject)]
     if len(strategies) == 1 and strategies[0].name == "MirroredStrategy":
-        if found == set(strategies):
+        if values == set(strategies):
             return strategies[0]
-        if found == {strategies[0], Literal(None)} and _none_is_default(migration, config, node, strategies[0]):
+        if values == {strategies[0], Literal(None)} and _none_is_default(migration, config, node, strategies[0]):
             migration.optional = True
             return strategies[0]
     message = "its strategy is not, or not always, a MirroredStrategy"
-    if len(found) == len(strategies) == 1:
+    if len(values) == len(strategies) == 1:
         message = f"it trains under a {strategies[0].name}, and only MirroredStrategy is followed"
     raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
 
@@ -64,13 +64,13 @@ def _none_is_default(
         return False
     values = [node]
     if isinstance(node, cst.Name):
-        given = set(walk(config.node))
+        passed = set(walk(config.node))
         mentions = draft.scopes.of_variable(node.value, draft.scope_of(config.site.frame))
-        if not all(mention.binds or mention.node in given for mention in mentions):
+        if not all(mention.binds or mention.node in passed for mention in mentions):
             return False
-        made = [sole_assignment(mention) for mention in mentions if mention.binds]
-        values = [assignment.value for assignment in made if assignment is not None]
-        if len(values) != len(made):
+        makers = [sole_assignment(mention) for mention in mentions if mention.binds]
+        values = [assignment.value for assignment in makers if assignment is not None]
+        if len(values) != len(makers):
             return False
     for value in values:
         arms = _arms_of(value)
@@ -83,7 +83,7 @@ def _none_is_default(
 
 def name_where_made(migration: Migration, config: EstimatorPart, strategy: StrategyObject) -> str:
     """The name of the strategy where the Estimator is made; a strategy without a name gets one."""
-    made = _own_strategy(migration, strategy)
+    choice = _own_strategy(migration, strategy)
     node = keywords(config.node)["train_distribute"].value
     frame = config.site.frame
     if isinstance(node, cst.Name):
@@ -98,9 +98,9 @@ def name_where_made(migration: Migration, config: EstimatorPart, strategy: Strat
         name = draft.scopes.fresh("strategy", draft.scope_of(frame))
         if isinstance(node, cst.IfExp):
             default = f"{draft.tf}.distribute.get_strategy()"
-            body, orelse = (made if arm is strategy.node else default for arm in (node.body, node.orelse))
-            made = Written.of(body, " if ", node.test, " else ", orelse)
-        migration.line = name, Insert(migration.unit, (f"{name} = ", *made.code))
+            body, orelse = (choice if arm is strategy.node else default for arm in (node.body, node.orelse))
+            choice = Written.of(body, " if ", node.test, " else ", orelse)
+        migration.line = name, Insert(migration.unit, (f"{name} = ", *choice.code))
         migration.edits.append((migration.module, migration.line[1]))
         return name
     raise migration.refuse(

@@ -179,8 +179,8 @@ def within(thing: Thing, modes: frozenset[str]) -> Thing:
     """What a thing is in these modes."""
     if not isinstance(thing, Several):
         return thing
-    found = list({id(one): one for mode, one in thing.by_mode if mode in modes}.values())
-    return found[0] if len(found) == 1 else thing
+    things = list({id(one): one for mode, one in thing.by_mode if mode in modes}.values())
+    return things[0] if len(things) == 1 else thing
 
 
 def outputs_of(thing: Thing) -> Iterator[Tensor]:

@@ -61,11 +61,11 @@ def read_loss(reader: Reader, node: cst.Call, name: str) -> Thing:
     loss = LOSSES.get(name)
     if loss is None:
         raise reader.refuse(codes.ESTIMATOR_LOSS, node, f"tf.losses.{name} has no known equivalent in Keras")
-    given = named_arguments(node, (loss.labels, loss.predictions, *loss.parameters))
-    if given is None or loss.labels not in given or loss.predictions not in given:
+    named = named_arguments(node, (loss.labels, loss.predictions, *loss.parameters))
+    if named is None or loss.labels not in named or loss.predictions not in named:
         raise reader.refuse(codes.ESTIMATOR_LOSS, node, "the arguments of this loss cannot be read")
     settings: list[Written] = []
-    for key, arg in given.items():
+    for key, arg in named.items():
         if key in (loss.labels, loss.predictions) or key in IGNORED_LOSS_ARGUMENTS:
             continue
         if key == "reduction" and (reader.symbol(arg.value) or "").rsplit(".", 1)[-1] in MEANS:
@@ -74,8 +74,8 @@ def read_loss(reader: Reader, node: cst.Call, name: str) -> Thing:
             raise reader.refuse(codes.ESTIMATOR_LOSS, arg.value, f"`{key}=` of a loss has no known equivalent in Keras")
         reader.needs_plain(arg.value)
         settings.append(Written.of(f"{KEPT_LOSS_ARGUMENTS[key]}=", arg.value))
-    labels = reader.read(given[loss.labels].value)
-    return _made_loss(reader, node, loss.keras, loss.logits, labels, given[loss.predictions].value, settings)
+    labels = reader.read(named[loss.labels].value)
+    return _made_loss(reader, node, loss.keras, loss.logits, labels, named[loss.predictions].value, settings)
 
 
 def _made_loss(
@@ -108,18 +108,18 @@ def read_mean(reader: Reader, node: cst.Call, inner: cst.BaseExpression) -> Thin
         inner = thing.node if isinstance(thing, Each) else inner
     name = reader.symbol(inner.func) if isinstance(inner, cst.Call) else None
     if isinstance(inner, cst.Call) and name is not None and name in CROSS_ENTROPIES:
-        given = keywords(inner)
-        if set(given) - {"name"} != {"labels", "logits"}:
+        named = keywords(inner)
+        if set(named) - {"name"} != {"labels", "logits"}:
             raise reader.refuse(codes.ESTIMATOR_LOSS, inner, "labels and logits are not passed by name")
-        labels = reader.read(given["labels"].value)
-        return _made_loss(reader, node, CROSS_ENTROPIES[name], True, labels, given["logits"].value)
+        labels = reader.read(named["labels"].value)
+        return _made_loss(reader, node, CROSS_ENTROPIES[name], True, labels, named["logits"].value)
     if isinstance(inner, cst.Call) and name in SQUARES:
         pair = _pair(inner)
         if pair is not None:
-            one, other = pair
-            if not isinstance(reader.read(one), Labels):
-                one, other = other, one
-            return _made_loss(reader, node, "MeanSquaredError", False, reader.read(one), other)
+            left, other = pair
+            if not isinstance(reader.read(left), Labels):
+                left, other = other, left
+            return _made_loss(reader, node, "MeanSquaredError", False, reader.read(left), other)
     raise reader.refuse(codes.ESTIMATOR_LOSS, node, "this mean is not a known loss")
 
 
@@ -127,11 +127,11 @@ def read_optimizer(reader: Reader, node: cst.Call, name: str) -> Thing:
     if name in REFUSED_OPTIMIZERS:
         raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, REFUSED_OPTIMIZERS[name])
     known = OPTIMIZERS.get(name)
-    given = named_arguments(node, known.parameters) if known is not None else None
-    if known is None or given is None:
+    named = named_arguments(node, known.parameters) if known is not None else None
+    if known is None or named is None:
         raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, f"tf.train.{name} is not understood")
     settings: dict[str, Written | Rate] = {}
-    for key, arg in given.items():
+    for key, arg in named.items():
         if key in ("use_locking", "name"):
             continue
         thing = reader.read(arg.value)
@@ -152,14 +152,14 @@ def read_optimizer(reader: Reader, node: cst.Call, name: str) -> Thing:
 
 def read_schedule(reader: Reader, node: cst.Call, name: str) -> Thing:
     keras, parameters = SCHEDULES[name]
-    given = named_arguments(node, parameters)
-    step = given.get("global_step", given.get("x")) if given is not None else None
-    if given is None or step is None or not isinstance(reader.read(step.value), Step):
+    named = named_arguments(node, parameters)
+    step = named.get("global_step", named.get("x")) if named is not None else None
+    if named is None or step is None or not isinstance(reader.read(step.value), Step):
         raise reader.refuse(
             codes.ESTIMATOR_OPTIMIZER, node, "this schedule follows something other than the global step"
         )
     settings: list[tuple[str, Written]] = []
-    for key, arg in given.items():
+    for key, arg in named.items():
         if arg is step or key == "name":
             continue
         reader.needs_plain(arg.value)
@@ -169,15 +169,15 @@ def read_schedule(reader: Reader, node: cst.Call, name: str) -> Thing:
 
 
 def read_minimize(reader: Reader, node: cst.Call, optimizer: Optimizer) -> Thing:
-    given = named_arguments(node, ("loss", "global_step"))
-    if given is None or not set(given) <= {"loss", "global_step", "name"} or "loss" not in given:
+    named = named_arguments(node, ("loss", "global_step"))
+    if named is None or not set(named) <= {"loss", "global_step", "name"} or "loss" not in named:
         raise reader.refuse(
             codes.ESTIMATOR_OPTIMIZER, node, "minimize() has other arguments than the loss and the step"
         )
-    loss = reader.read(given["loss"].value)
+    loss = reader.read(named["loss"].value)
     if not isinstance(loss, Loss):
         raise reader.refuse(codes.ESTIMATOR_LOSS, node, "what is minimised is not a loss that this tool can follow")
-    if "global_step" not in given:
+    if "global_step" not in named:
         raise reader.refuse(
             codes.ESTIMATOR_OPTIMIZER,
             node,
@@ -187,13 +187,13 @@ def read_minimize(reader: Reader, node: cst.Call, optimizer: Optimizer) -> Thing
 
 
 def read_metric(reader: Reader, node: cst.Call, name: str) -> Thing:
-    given = named_arguments(node, ("labels", "predictions", "weights"))
-    if given is None or not {"labels", "predictions"} <= set(given) or not set(given) <= {
+    arguments = named_arguments(node, ("labels", "predictions", "weights"))
+    if arguments is None or not {"labels", "predictions"} <= set(arguments) or not set(arguments) <= {
         "labels", "predictions", "name",
     }:  # fmt: skip
         raise reader.refuse(codes.ESTIMATOR_METRIC, node, "the arguments of this metric cannot be read")
-    labels = reader.read(given["labels"].value)
-    form = _prediction(reader, given["predictions"].value, codes.ESTIMATOR_METRIC)
+    labels = reader.read(arguments["labels"].value)
+    form = _prediction(reader, arguments["predictions"].value, codes.ESTIMATOR_METRIC)
     keras = METRICS.get(name)
     named = f"{reader.tf}.keras.metrics"
     if keras is not None and labels == Labels() and form in ("", "squeezed"):
@@ -210,16 +210,16 @@ def read_metric(reader: Reader, node: cst.Call, name: str) -> Thing:
 
 
 def read_spec(reader: Reader, node: cst.Call) -> Thing:
-    given = named_arguments(node, SPEC)
-    if given is None:
+    named = named_arguments(node, SPEC)
+    if named is None:
         raise reader.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "the arguments of this EstimatorSpec cannot be read")
     for key in _HOOKS:
-        if key in given and not is_none(given[key].value):
-            raise reader.refuse(codes.ESTIMATOR_HOOK, given[key].value, f"`{key}=` of an EstimatorSpec")
-    if "export_outputs" in given:
-        reader.plan.notes.append((given["export_outputs"].value, "export_outputs is dropped: model.export() writes "
+        if key in named and not is_none(named[key].value):
+            raise reader.refuse(codes.ESTIMATOR_HOOK, named[key].value, f"`{key}=` of an EstimatorSpec")
+    if "export_outputs" in named:
+        reader.plan.notes.append((named["export_outputs"].value, "export_outputs is dropped: model.export() writes "
                                  "one signature, the model's output"))  # fmt: skip
-    parts = {key: given[key].value for key in _PARTS if key in given and not is_none(given[key].value)}
+    parts = {key: named[key].value for key in _PARTS if key in named and not is_none(named[key].value)}
     read = {key: reader.read(node) for key, node in parts.items()}
     predictions = read.get("predictions")
     if predictions is not None and PREDICT in reader.modes:

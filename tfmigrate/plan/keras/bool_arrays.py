@@ -34,15 +34,15 @@ def check(context: Context) -> Iterator[CallChange]:
     seen: set[cst.CSTNode] = set()
     for use in keras_calls(facts, "fit"):
         named = named_arguments(use.call, _DATA) or {}
-        given = [named[word].value for word in ("x", "y", "validation_data") if word in named]
-        for name in (part for node in given for part in _arrays(node)):
+        data = [named[word].value for word in ("x", "y", "validation_data") if word in named]
+        for name in (part for node in data for part in _arrays(node)):
             scope = scopes.holding(name)
             bindings = reaching(name.value, scope, scopes) if scope is not None else []
-            made = assigned(bindings[0]) if len(bindings) == 1 else None
-            dtype = _boolean(made, context) if isinstance(made, cst.Call) and made not in seen else None
-            if scope is None or made is None or dtype is None:
+            array = assigned(bindings[0]) if len(bindings) == 1 else None
+            dtype = _boolean(array, context) if isinstance(array, cst.Call) and array not in seen else None
+            if scope is None or array is None or dtype is None:
                 continue
-            seen.add(made)
+            seen.add(array)
             harmless = _harmless(context) if harmless is None else harmless
             reads = [mention.node for mention in scopes.of_variable(name.value, scope) if not mention.binds]
             if all(read in harmless for read in reads):
@@ -79,16 +79,16 @@ def _boolean(made: cst.Call, context: Context) -> cst.BaseExpression | None:
 
 def _harmless(context: Context) -> frozenset[cst.CSTNode]:
     """The names whose use is the same for an array of floats: filled by index, measured, or data of a model."""
-    found: set[cst.CSTNode] = set()
+    mentions: set[cst.CSTNode] = set()
     for node in context.facts.module.nodes:
         if isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
-            found.update(_arrays(node.target))
+            mentions.update(_arrays(node.target))
         elif isinstance(node, cst.Attribute) and node.attr.value in ("shape", "ndim", "size"):
-            found.add(node.value)
+            mentions.add(node.value)
         elif isinstance(node, cst.Call) and dotted(node.func) == "len":
-            found.update(arg.value for arg in node.args)
+            mentions.update(arg.value for arg in node.args)
         elif isinstance(node, cst.Call) and context.facts.symbols.get(node.func, "") in _DATASETS:
-            found.update(name for arg in node.args for name in _arrays(arg.value))
+            mentions.update(name for arg in node.args for name in _arrays(arg.value))
     for use in keras_calls(context.facts, "fit", "evaluate", "predict"):
-        found.update(name for arg in use.call.args for name in _arrays(arg.value))
-    return frozenset(found)
+        mentions.update(name for arg in use.call.args for name in _arrays(arg.value))
+    return frozenset(mentions)

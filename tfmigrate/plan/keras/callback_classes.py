@@ -184,8 +184,8 @@ def _writers(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
 def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     """`self.epochs_since_last_save`, which a class that overrides on_epoch_end() goes on counting."""
     methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
-    found = cls.members.get("__init__")
-    initialiser = found if isinstance(found, FunctionValue) else None
+    init = cls.members.get("__init__")
+    initialiser = init if isinstance(init, FunctionValue) else None
     kept = {name for _, _, name in _assignments(initialiser, facts)} if initialiser is not None else set()
     read = {name: node for method in methods for name, node in _read(method) if name in _COUNTED and name not in kept}
     if not read:

@@ -108,8 +108,8 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
 def _anew_in_a_loop(use: Use, optimizer: Site) -> bool:
     """Whether a loop round a compile() makes the model in every round, and not the optimizer."""
     frame, module = use.site.frame, use.site.frame.module
-    made = [optimizer, *(model.site for model in use.models if model.site is not None)]
-    units = [next((place.unit for place in site.chain() if place.frame is frame), None) for site in made]
+    sites = [optimizer, *(model.site for model in use.models if model.site is not None)]
+    units = [next((place.unit for place in site.chain() if place.frame is frame), None) for site in sites]
     first, *models = [set(module.ancestors(unit)) if unit is not None else set() for unit in units]
     loops = (node for node in module.ancestors(use.site.unit) if isinstance(node, cst.For | cst.While))
     return bool(models) and any(loop not in first and all(loop in owners for owners in models) for loop in loops)

@@ -54,17 +54,17 @@ def checkpoints(facts: Facts) -> Iterator[Checkpoint]:
         named = named_arguments(call, [param.name.value for param in declared])
         handed = passed_on(initialiser)
         if named is not None and handed is not None:
-            found = {param.name.value: param.default for param in declared if param.default is not None}
-            found.update({name: arg.value for name, arg in named.items()})
-            given = named_arguments(handed, PARAMETERS) or {}
-            fixed = {name: arg.value for name, arg in given.items() if is_flag(arg.value)}
-            yield Checkpoint(call, {**found, **fixed})
+            defaults = {param.name.value: param.default for param in declared if param.default is not None}
+            defaults.update({name: arg.value for name, arg in named.items()})
+            passed = named_arguments(handed, PARAMETERS) or {}
+            fixed = {name: arg.value for name, arg in passed.items() if is_flag(arg.value)}
+            yield Checkpoint(call, {**defaults, **fixed})
 
 
 def _own_class(call: cst.Call, facts: Facts) -> ClassValue | None:
     """The class of the program that a call makes an object of, where that descends from ModelCheckpoint."""
-    found = [option for option in facts.options(call.func) if isinstance(option, ClassValue)]
-    return found[0] if len(found) == 1 and _descends(found[0]) else None
+    classes = [option for option in facts.options(call.func) if isinstance(option, ClassValue)]
+    return classes[0] if len(classes) == 1 and _descends(classes[0]) else None
 
 
 def _descends(value: Value) -> bool:
@@ -139,13 +139,13 @@ def _periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[_Period]
         handed = passed_on(initialiser) if isinstance(initialiser, FunctionValue) else None
         argument = _argument(handed) if handed is not None else None
         if handed is not None and argument is not None:
-            given = (
+            periods = (
                 checkpoint.named.get("period")
                 for known in modules.values()
                 for checkpoint in checkpoints(known)
                 if _own_class(checkpoint.call, known) is cls
             )
-            yield _Period(handed, argument, cls, given=tuple(given))
+            yield _Period(handed, argument, cls, given=tuple(periods))
 
 
 def _argument(call: cst.Call) -> cst.Arg | None:

@@ -31,13 +31,13 @@ def check(context: Context) -> Iterator[CallChange]:
         module, _, function = name.rpartition(".")
         if module not in _MODULES or function not in _PARAMETERS:
             continue
-        given = named_arguments(call, _PARAMETERS[function])
-        if given is None or "value" not in given or (function == "normalize_tuple" and "n" not in given):
+        named = named_arguments(call, _PARAMETERS[function])
+        if named is None or "value" not in named or (function == "normalize_tuple" and "n" not in named):
             continue
-        value = given["value"].value
+        value = named["value"].value
         if not is_pure(value):
             continue  # It would be asked for twice: left to TFM501.
-        count = _atom(given["n"].value, context) if "n" in given else ""
+        count = _atom(named["n"].value, context) if "n" in named else ""
         code = _written(function, value, count, context)
         if " if " in code and call not in assigned:
             code = f"({code})"

@@ -67,11 +67,11 @@ def decays_of(migration: Migration) -> Decays:
         reason = training.sets_rate_of(call) or training.may_set_rate_of(call)
         if reason is None:
             continue
-        found = _codes_at_trainings(call, training, carrier, migration.leaving)
-        if found is None:
+        trained = _codes_at_trainings(call, training, carrier, migration.leaving)
+        if trained is None:
             stuck[call] = reason
         else:
-            divided[call] = found
+            divided[call] = trained
     # One fit() may train models of several optimizers, which must all have the same decay then.
     while clash := _clash(divided):
         stuck[clash] = training.sets_rate_of(clash) or training.may_set_rate_of(clash) or ""
@@ -141,9 +141,9 @@ def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
     changes = []
     for call, (method, code) in calls.items():
         message = f"the callback {name} divides the rate by `1 + decay * step`, as `decay=` did"
-        given = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
+        callbacks = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
         new = (f"{name}(", *code.code, ")")
-        edit = _with_callback(call, given.value if given is not None else None, new, draft.facts)
+        edit = _with_callback(call, callbacks.value if callbacks is not None else None, new, draft.facts)
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
     helper = partial(definition, "decaying", {"tf": draft.tf, _HELPER: name}, module.tree.default_indent)
     yield from with_function(module, helper, calls, changes)
@@ -166,8 +166,8 @@ def _kept_decays(draft: Draft, decays: Decays) -> Iterator[CallChange]:
         message = (
             f"the callback {asker} divides the rate that callbacks set, by the decay of the optimizer that is taken"
         )
-        given = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
-        edit = _with_callback(call, given.value if given is not None else None, (f"{asker}()",), draft.facts)
+        callbacks = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
+        edit = _with_callback(call, callbacks.value if callbacks is not None else None, (f"{asker}()",), draft.facts)
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
     code = partial(definition, "optimizer_decay", {"tf": draft.tf, _ASKER: asker}, indent)
     yield from with_function(module, code, calls, changes)
@@ -180,10 +180,10 @@ def _with_callback(
         return Revision(call, set=(("callbacks", ("[", *new, "]")),))
     if isinstance(given, cst.List):
         return Append(given, new)
-    found = facts.options(given)
-    if found and all(isinstance(option, Items) and option.kind == "list" for option in found):
+    values = facts.options(given)
+    if values and all(isinstance(option, Items) and option.kind == "list" for option in values):
         return Replace(given, ("[*", given, ", ", *new, "]"))
-    if found == {Literal(None)}:
+    if values == {Literal(None)}:
         return Replace(given, ("[", *new, "]"))
     return Replace(given, ("[*(", given, " or []), ", *new, "]"))
 
@@ -215,11 +215,11 @@ def _schedule(call: cst.Call, facts: Facts) -> cst.Call | None:
     if not names.is_optimizer(facts.symbols.get(call.func, "")) or has_stars(call):
         return None
     named = named_arguments(call, ("learning_rate",)) or keywords(call)
-    given = named.get("learning_rate")
-    if given is None:
+    rate = named.get("learning_rate")
+    if rate is None:
         return None
-    made = [given.value, *(option.node for option in facts.options(given.value) if isinstance(option, Opaque))]
-    for node in made:
+    makers = [rate.value, *(option.node for option in facts.options(rate.value) if isinstance(option, Opaque))]
+    for node in makers:
         if isinstance(node, cst.Call) and names.canonical(facts.symbols.get(node.func, "")).startswith(_SCHEDULES):
             return node
     return None
@@ -302,10 +302,10 @@ class _Training:
         """All that a training call is given for its callbacks, each on its own."""
         if use.method not in _PARAMETERS:
             return
-        given = use.argument(_PARAMETERS[use.method].index("callbacks"), "callbacks")
-        if given is None and has_stars(use.call):
+        callbacks = use.argument(_PARAMETERS[use.method].index("callbacks"), "callbacks")
+        if callbacks is None and has_stars(use.call):
             yield Opaque("callbacks")
-        for option in options(given) if given is not None else ():
+        for option in options(callbacks) if callbacks is not None else ():
             if isinstance(option, Items):
                 for item in option.values:
                     yield from options(item)
@@ -317,8 +317,8 @@ class _Training:
         if isinstance(value, Instance):
             return [names.canonical(base) for base in value.cls.outside_bases()]
         if isinstance(value, Opaque) and isinstance(value.node, cst.Call):
-            found = (known.symbols.get(value.node.func) for known in self._facts.modules.values())
-            return [names.canonical(name) for name in found if name is not None]
+            symbols = (known.symbols.get(value.node.func) for known in self._facts.modules.values())
+            return [names.canonical(name) for name in symbols if name is not None]
         return []
 
     def _setter(self, value: Value) -> str | None:
@@ -336,13 +336,13 @@ def _codes_at_trainings(
     uses, decay = training.uses(call), keywords(call)["decay"].value
     if not uses or training.others(call):
         return None
-    found: dict[cst.Call, Written] = {}
+    codes_: dict[cst.Call, Written] = {}
     for use in uses:
         stars = has_stars(use.call) and "callbacks" not in keywords(use.call)
         if use.method not in _PARAMETERS or stars or use.site.frame.module not in moved:
             return None
         for site in training.made(call):
             code = carrier.carried(decay, site, use.site.frame, use.site.unit)
-            if code is None or found.setdefault(use.call, code) != code:
+            if code is None or codes_.setdefault(use.call, code) != code:
                 return None
-    return found
+    return codes_

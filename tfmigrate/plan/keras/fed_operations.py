@@ -61,8 +61,8 @@ class _Fed:
 
     def changes(self) -> Iterator[CallChange]:
         facts = self._context.facts
-        made = {name: self._placeholder(node.value, facts) for name, node in self._set.items()}
-        fed = {name: dtype for name, dtype in made.items() if dtype is not None}
+        placeholders = {name: self._placeholder(node.value, facts) for name, node in self._set.items()}
+        fed = {name: dtype for name, dtype in placeholders.items() if dtype is not None}
         sessions = {name for name, node in self._set.items() if _called(node.value, facts) in _SESSIONS}
         runs = [run for run in map(self._run, self._nodes) if run is not None] if fed else []
         operations = {run.operation for run in runs}
@@ -101,8 +101,8 @@ class _Fed:
         message = "TensorFlow 2 has no sessions: the operation is a function of what it was fed"
         yield CallChange(codes.FED_OPERATIONS, value, message, Replace(value, function.code))
         for run in runs:
-            given = Written.joined([Written.at(run.fed[placeholder]) for placeholder in taken], ", ")
-            called = Written.of(f"self.{name}(", given, ").numpy()")
+            arguments = Written.joined([Written.at(run.fed[placeholder]) for placeholder in taken], ", ")
+            called = Written.of(f"self.{name}(", arguments, ").numpy()")
             yield CallChange(codes.FED_OPERATIONS, run.call, message, Replace(run.call, called.code))
 
     def _placeholder(self, value: cst.BaseExpression, facts: Facts) -> str | None:
@@ -110,12 +110,12 @@ class _Fed:
         parameters = _PLACEHOLDERS.get(_called(value, facts))
         if parameters is None or not isinstance(value, cst.Call):
             return None
-        given = named_arguments(value, parameters)
-        if given is None or not given.keys() <= {"shape", "dtype", "name", "ndim"}:
+        named = named_arguments(value, parameters)
+        if named is None or not named.keys() <= {"shape", "dtype", "name", "ndim"}:
             return None
-        if "dtype" not in given:
+        if "dtype" not in named:
             return "float32"
-        dtype = given["dtype"].value
+        dtype = named["dtype"].value
         if isinstance(dtype, cst.SimpleString):
             return str(dtype.evaluated_value)
         return dtype.attr.value if isinstance(dtype, cst.Attribute) else None
@@ -127,10 +127,10 @@ class _Fed:
         session = self._set.get(_own(node.func.value) or "")
         if session is None or _called(session.value, self._context.facts) not in _SESSIONS:
             return None
-        given = named_arguments(node, ("fetches", "feed_dict"))
-        if given is None or given.keys() != {"fetches", "feed_dict"}:
+        named = named_arguments(node, ("fetches", "feed_dict"))
+        if named is None or named.keys() != {"fetches", "feed_dict"}:
             return None
-        operation, feeds = _own(given["fetches"].value), given["feed_dict"].value
+        operation, feeds = _own(named["fetches"].value), named["feed_dict"].value
         if operation is None or not isinstance(feeds, cst.Dict):
             return None
         fed = {}

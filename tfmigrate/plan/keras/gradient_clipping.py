@@ -56,11 +56,11 @@ _MESSAGE = (
 
 def bounds_of(call: cst.Call, real: str, settings: Settings) -> tuple[str, ...]:
     """What an optimizer is given to clip by, as it is called today. Old `clipnorm` bounded all gradients together."""
-    given = [name for name, argument in keywords(call).items() if name in CLIPS and not _is_nothing(argument)]
+    clips = [name for name, argument in keywords(call).items() if name in CLIPS and not _is_nothing(argument)]
     flavour = names.flavour(real)
     version = settings.written_for("keras" if flavour == "keras" else "tensorflow")
     together = flavour == "keras" or (version is not None and version < (1, 14))
-    return tuple("global_clipnorm" if name == "clipnorm" and together else name for name in given)
+    return tuple("global_clipnorm" if name == "clipnorm" and together else name for name in clips)
 
 
 def _is_nothing(argument: cst.Arg) -> bool:

@@ -49,11 +49,11 @@ def _enters_graph(item: cst.WithItem, facts: Facts, symbols: Mapping[cst.CSTNode
     call = item.item
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or item.asname is not None:
         return False
-    made = facts.options(call.func.value)
+    values = facts.options(call.func.value)
     return (
         call.func.attr.value == "as_default"
-        and bool(made)
-        and made != {NOTHING}
+        and bool(values)
+        and values != {NOTHING}
         and all(
             option == NOTHING  # before `global graph` is assigned
             or (
@@ -61,7 +61,7 @@ def _enters_graph(item: cst.WithItem, facts: Facts, symbols: Mapping[cst.CSTNode
                 and isinstance(option.node, cst.Call)
                 and names.plain(symbols.get(option.node.func, "")) in _GRAPHS
             )
-            for option in made
+            for option in values
         )
     )
 

@@ -34,8 +34,8 @@ def check(context: Context) -> Iterator[CallChange]:
     for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) not in _FUNCTIONS:
             continue
-        given = named_arguments(call, _PARAMETERS)
-        if given is None or len(set(_PARAMETERS[:5]) - set(given)):
+        named = named_arguments(call, _PARAMETERS)
+        if named is None or len(set(_PARAMETERS[:5]) - set(named)):
             continue  # As Keras 2.0 had it: left to TFM501.
         changes[call] = CallChange(codes.INPUT_SHAPES, call, message, Replace(call.func, name))
     helper = partial(definition, _HELPER, {_HELPER: name}, facts.module.tree.default_indent)

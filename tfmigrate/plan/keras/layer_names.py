@@ -28,13 +28,13 @@ def check(context: Context) -> Iterator[CallChange]:
         if isinstance(func, cst.Attribute) and func.attr.value == "get_layer":
             yield from _looked_up(call, func, slashes, context)
             continue
-        given = keywords(call).get("name")
-        if given is not None and slashes.may_be_in(given.value) and _is_named_by_keras(call, context):
+        name = keywords(call).get("name")
+        if name is not None and slashes.may_be_in(name.value) and _is_named_by_keras(call, context):
             message = "Keras 3 allows no slash in the name of a layer or a model: an underscore replaces it"
-            code = _plain(given.value, context)
-            if slashes.may_be_none(given.value):
-                code = (given.value, " and ", *code)
-            yield CallChange(codes.LAYER_NAMES, call, message, Replace(given.value, code))
+            code = _plain(name.value, context)
+            if slashes.may_be_none(name.value):
+                code = (name.value, " and ", *code)
+            yield CallChange(codes.LAYER_NAMES, call, message, Replace(name.value, code))
 
 
 def _is_named_by_keras(call: cst.Call, context: Context) -> bool:

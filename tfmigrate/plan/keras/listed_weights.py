@@ -87,12 +87,12 @@ class _Layer:
             return trainable is None or not trainable.value.deep_equals(cst.Name("False"))
         if names.canonical(self._facts.symbols.get(value.func, "")) != "keras.backend.variable":
             return False
-        given = named_arguments(value, ("value", "dtype", "name"))
-        if given is None or not {"value"} <= given.keys() <= {"value", "name"}:
+        named = named_arguments(value, ("value", "dtype", "name"))
+        if named is None or not {"value"} <= named.keys() <= {"value", "name"}:
             self.settled = False
             return True
-        label = given.get("name")
-        self.variables.append((value, given["value"].value, label.value if label is not None else None))
+        label = named.get("name")
+        self.variables.append((value, named["value"].value, label.value if label is not None else None))
         return True
 
 

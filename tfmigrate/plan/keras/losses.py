@@ -105,12 +105,12 @@ def batch_losses(
 
 def _only_predicting(modules: Mapping[Module, Facts]) -> set[ModelObject]:
     """Models that predict and do nothing else: what they were compiled with is not computed."""
-    found: dict[ModelObject, set[str]] = {}
+    missing: dict[ModelObject, set[str]] = {}
     for known in modules.values():
         for use in known.uses:
             for model in use.models:
-                found.setdefault(model, set()).add(use.method)
-    predicting = {m for m, methods in found.items() if methods & _PREDICT and methods <= _PREDICT | _HARMLESS}
+                missing.setdefault(model, set()).add(use.method)
+    predicting = {m for m, methods in missing.items() if methods & _PREDICT and methods <= _PREDICT | _HARMLESS}
     for known in modules.values() if predicting else ():
         for call in known.module.calls:
             if is_out_of_sight(known.symbols.get(call.func, "")):
@@ -258,7 +258,7 @@ def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
 
     `scopes`: where given, a list or dict that has a name is looked into, if nothing but compile() is given it.
     """
-    found: dict[cst.BaseExpression, Shown] = {}
+    shown: dict[cst.BaseExpression, Shown] = {}
     given = []
     for use in facts.uses:
         named = named_arguments(use.call, ("optimizer", "loss", "metrics")) if use.method == "compile" else None
@@ -270,9 +270,9 @@ def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
     for use, name, argument, value in given:
         display = _display_of(argument, arguments, scopes) if scopes is not None else None
         for node, values in _parts(display or argument, value, facts):
-            known = found.get(node, Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
-            found[node] = replace(known, values=known.values | values, models=known.models | use.models)
-    return list(found.values())
+            known = shown.get(node, Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
+            shown[node] = replace(known, values=known.values | values, models=known.models | use.models)
+    return list(shown.values())
 
 
 def _display_of(node: cst.BaseExpression, arguments: Set[cst.CSTNode], scopes: Scopes) -> cst.BaseExpression | None:
@@ -306,8 +306,8 @@ def _parts(
         for element, part in zip(elements, value.values):
             yield from _parts(element, part, facts)
     else:
-        found = options(value) | {part for option in options(value) for part in _inner(option)}
-        yield node, frozenset(called for thing in found for called in _called_by(thing))
+        things = options(value) | {part for option in options(value) for part in _inner(option)}
+        yield node, frozenset(called for thing in things for called in _called_by(thing))
 
 
 def _called_by(value: Value) -> Iterator[Value]:
@@ -361,8 +361,12 @@ def _loaded(facts: Facts, wrapped: Set[FunctionValue]) -> Iterator[tuple[cst.Bas
     for call in facts.module.calls if own else ():
         if names.canonical(facts.symbols.get(call.func, "")) != "keras.models.load_model":
             continue
-        given = keywords(call).get("custom_objects")
-        for element in given.value.elements if given is not None and isinstance(given.value, cst.Dict) else ():
+        custom_objects = keywords(call).get("custom_objects")
+        for element in (
+            custom_objects.value.elements
+            if custom_objects is not None and isinstance(custom_objects.value, cst.Dict)
+            else ()
+        ):
             if isinstance(element.value, cst.Name) and element.value.value in own:
                 yield element.value, own[element.value.value]
 
@@ -423,14 +427,14 @@ def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
 
 def _means_of(module: Module, modules: Mapping[Module, Facts], single: Set[ModelObject]) -> Iterator[CallChange]:
     """The losses of a module, wherever they are compiled with, that are one mean and become what it is the mean of."""
-    reader, found = Reader(modules), dict[FunctionValue, None]()
+    reader, functions = Reader(modules), dict[FunctionValue, None]()
     for known in modules.values():
         for shown in compiled(known):
             if not shown.is_metric and not (shown.models and shown.models <= single):
-                found.update((value, None) for value in ordered(shown.values) if isinstance(value, FunctionValue))
+                functions.update((value, None) for value in ordered(shown.values) if isinstance(value, FunctionValue))
     changes = (
         _as_rows(modules, function)
-        for function in found
+        for function in functions
         if function.module is module and reader.mixes_samples(function)
     )
     yield from {change.node: change for change in changes if change is not None}.values()

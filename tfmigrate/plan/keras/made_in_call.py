@@ -56,8 +56,10 @@ def check(context: Context) -> Iterator[CallChange]:
                 found[node] = CallChange(codes.MADE_IN_CALL, node, message, Replace(node, code))
     users = [node for node, change in found.items() if change.edit is not None]
     changes = [found[node] for node in users]
-    made = partial(definition, "made_once", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, made, users, changes)
+    definition_ = partial(
+        definition, "made_once", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent
+    )
+    yield from with_function(facts.module, definition_, users, changes)
     yield from (change for change in found.values() if change.edit is None)
 
 
@@ -79,8 +81,8 @@ def _made_once(
         return None
     first = f"synchronization={tf}.VariableSynchronization.ON_READ"
     then = f"aggregation={tf}.VariableAggregation.ONLY_FIRST_REPLICA"
-    made = (f"lambda: {tf}.Variable(", *words, f"trainable=False, {first}, {then})")
-    return (f"{helper}({receiver[0]}, {key}, ", *made, ")")
+    variable = (f"lambda: {tf}.Variable(", *words, f"trainable=False, {first}, {then})")
+    return (f"{helper}({receiver[0]}, {key}, ", *variable, ")")
 
 
 def _is_plain(node: cst.Call, facts: Facts) -> bool:

@@ -152,18 +152,22 @@ def class_weights_of_outputs(facts: Facts) -> Iterator[CallChange]:
 
 def target_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """`compile(target_tensors=[placeholder])`: the targets are what the data brings; the placeholder goes with it."""
-    found: dict[cst.Call, list[cst.BaseExpression]] = {}
+    targets_of: dict[cst.Call, list[cst.BaseExpression]] = {}
     for use in keras_calls(facts, "compile"):
         argument = keywords(use.call).get("target_tensors")
         if argument is not None:
             value = argument.value
-            found[use.call] = [e.value for e in value.elements] if isinstance(value, cst.List | cst.Tuple) else [value]
-    mentioned = [node for targets in found.values() for node in targets]
+            targets_of[use.call] = (
+                [e.value for e in value.elements] if isinstance(value, cst.List | cst.Tuple) else [value]
+            )
+    mentioned = [node for targets in targets_of.values() for node in targets]
     removed: set[cst.CSTNode] = set()
-    for call, targets in found.items():
-        made = [_placeholder(node, facts, scopes, mentioned) for node in targets if not is_none(node)]
-        if all(made):
-            gone = tuple(Remove(statement) for statement in made if statement is not None and statement not in removed)
+    for call, targets in targets_of.items():
+        placeholders = [_placeholder(node, facts, scopes, mentioned) for node in targets if not is_none(node)]
+        if all(placeholders):
+            gone = tuple(
+                Remove(statement) for statement in placeholders if statement is not None and statement not in removed
+            )
             removed.update(edit.node for edit in gone)
             message = (
                 "target_tensors was removed: the targets arrive as they are in the data, and in a loss function as "

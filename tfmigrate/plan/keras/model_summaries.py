@@ -24,16 +24,16 @@ def check(context: Context) -> Iterator[CallChange]:
     for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) != "keras.utils.print_summary":
             continue
-        given = named_arguments(call, _PARAMETERS)
-        if given is None or "model" not in given:
+        named = named_arguments(call, _PARAMETERS)
+        if named is None or "model" not in named:
             continue
-        model = given["model"].value
+        model = named["model"].value
         if not isinstance(model, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
             continue  # A conditional expression, say: left to TFM501.
         rest = listed(
             (f"{arg.keyword.value}=", arg.value) if arg.keyword is not None else (arg.value,)
             for arg in call.args
-            if arg is not given["model"]
+            if arg is not named["model"]
         )
         message = "print_summary() was removed: the model prints its summary itself"
         yield CallChange(codes.PRINT_SUMMARY, call, message, Replace(call, (model, ".summary(", *rest, ")")))

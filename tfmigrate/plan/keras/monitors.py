@@ -131,11 +131,11 @@ def _judge(one: _Watcher, settings: Settings) -> _Judge | None:
 def _watchers(facts: Facts) -> Iterator[_Watcher]:
     for call in facts.module.calls:
         name = facts.symbols.get(call.func, "")
-        found = facts.options(call.func)
+        values = facts.options(call.func)
         if names.canonical(name) in WATCHERS:
             yield from _made(call, name)
-        elif len(found) == 1:
-            (cls,) = found
+        elif len(values) == 1:
+            (cls,) = values
             if isinstance(cls, ClassValue):
                 yield from _made_of_own(call, cls)
     inner: dict[cst.Call, str] = {}
@@ -150,8 +150,8 @@ def _watchers(facts: Facts) -> Iterator[_Watcher]:
 
 def _base(cls: ClassValue) -> str | None:
     """The watching class of Keras, by its qualified name, whose heir a class of the program is itself."""
-    found = [base.name for base in cls.bases if isinstance(base, Symbol) and names.canonical(base.name) in WATCHERS]
-    return found[0] if len(found) == 1 else None
+    bases = [base.name for base in cls.bases if isinstance(base, Symbol) and names.canonical(base.name) in WATCHERS]
+    return bases[0] if len(bases) == 1 else None
 
 
 def _made(call: cst.Call, name: str) -> Iterator[_Watcher]:
@@ -187,9 +187,9 @@ def _made_of_own(call: cst.Call, cls: ClassValue) -> Iterator[_Watcher]:
     if monitor is None or mode is None or named is None:
         return
     watched = named[monitor.name.value].value if monitor.name.value in named else monitor.default
-    given = named[mode.name.value].value if mode.name.value in named else None
-    if watched is not None and (given is not None or (mode.default is not None and _is_auto(mode.default))):
-        yield _Watcher(base, call, watched, given, mode.name.value)
+    mode_ = named[mode.name.value].value if mode.name.value in named else None
+    if watched is not None and (mode_ is not None or (mode.default is not None and _is_auto(mode.default))):
+        yield _Watcher(base, call, watched, mode_, mode.name.value)
 
 
 def _declared(initialiser: FunctionValue) -> set[str]:
@@ -200,11 +200,11 @@ def _functions_in_metrics(facts: Facts) -> Iterator[str]:
     """What functions are called that compile() gets as metrics: Keras 3 knows no direction of most of them."""
     for call in facts.module.calls:
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile" and "metrics" in keywords(call):
-            given = keywords(call)["metrics"].value
-            for node in walk(given):
+            metrics = keywords(call)["metrics"].value
+            for node in walk(metrics):
                 if isinstance(node, cst.Name):
                     yield node.value
-            listed = [item for items in facts.options(given) if isinstance(items, Items) for item in items.values]
+            listed = [item for items in facts.options(metrics) if isinstance(items, Items) for item in items.values]
             for option in (option for item in listed for option in in_order(item)):
                 if isinstance(option, FunctionValue) and isinstance(option.node, cst.FunctionDef):
                     yield option.node.name.value
@@ -256,11 +256,11 @@ def _texts(node: cst.BaseExpression, facts: Facts) -> frozenset[str] | None:
     if text is not None:
         return frozenset((text,))
     if isinstance(node, cst.IfExp):
-        one, other = _texts(node.body, facts), _texts(node.orelse, facts)
-        return one | other if one is not None and other is not None else None
+        first, other = _texts(node.body, facts), _texts(node.orelse, facts)
+        return first | other if first is not None and other is not None else None
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
-        one, other = _texts(node.left, facts), _texts(node.right, facts)
-        return frozenset(left + right for left in one for right in other) if one and other else None
+        first, other = _texts(node.left, facts), _texts(node.right, facts)
+        return frozenset(left + right for left in first for right in other) if first and other else None
     found = [option.value if isinstance(option, Literal) else None for option in facts.options(node)]
     texts = [value for value in found if isinstance(value, str)]
     return frozenset(texts) if texts and len(texts) == len(found) else None

@@ -52,10 +52,10 @@ def check(context: Context) -> Iterator[CallChange]:
 def loss_weights(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """`loss_weights={...}` beside a list of losses, beside one loss, and without a weight for each loss."""
     for use in keras_calls(facts, "compile"):
-        given = named_arguments(use.call, COMPILE) or {}
-        if "loss" not in given or "loss_weights" not in given:
+        named = named_arguments(use.call, COMPILE) or {}
+        if "loss" not in named or "loss_weights" not in named:
             continue
-        loss, weights = given["loss"].value, given["loss_weights"].value
+        loss, weights = named["loss"].value, named["loss_weights"].value
         losses, written = settled(loss, scopes), settled(weights, scopes)
         order = _common_order(use.models, facts, scopes)
         if isinstance(losses, cst.Dict) and isinstance(written, cst.Dict):
@@ -131,31 +131,31 @@ def losses_of_some(context: Context) -> Iterator[CallChange]:
     """`loss={"b": "mse"}` of a model with a second output that nothing trains."""
     facts, scopes = context.facts, context.scopes
     helper = scopes.fresh(_HELPER, scopes.module)
-    found: dict[cst.Call, CallChange] = {}
+    changes: dict[cst.Call, CallChange] = {}
     for use in keras_calls(facts, "compile"):
-        given = named_arguments(use.call, COMPILE) or {}
-        losses = settled(given["loss"].value, scopes) if "loss" in given else None
+        named = named_arguments(use.call, COMPILE) or {}
+        losses = settled(named["loss"].value, scopes) if "loss" in named else None
         items = _items(losses) if isinstance(losses, cst.Dict) else None
-        if not items or use.call in found:
+        if not items or use.call in changes:
             continue
         order = _common_order(use.models, facts, scopes)
         missing = [name for name in order or () if name not in items]
         if not missing and (order or not any(_has_another(model, items, context) for model in use.models)):
             continue
         words = f"the output {' and '.join(map(repr, missing))}" if missing else "an output that the model has"
-        loss = given["loss"].value
+        loss = named["loss"].value
         message = f"Keras 3 fails on a dict of losses without {words} (ValueError: Expected keys)"
         code = _of_part(use.call, items, helper, context)
         if code is None:
             message += ": name it with the loss None, and give fit() targets for it too, which nothing reads"
-            found[use.call] = CallChange(codes.NAMED_OUTPUTS, loss, message, action="warn")
+            changes[use.call] = CallChange(codes.NAMED_OUTPUTS, loss, message, action="warn")
         else:
             message += f", and Keras 2 on a list of targets: {helper}() trains the outputs that have a loss"
-            found[use.call] = CallChange(codes.NAMED_OUTPUTS, loss, message, code)
-    users = [call for call, change in found.items() if change.edit is not None]
-    made = partial(definition, "trained_part", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, made, users, [found[call] for call in users])
-    yield from (change for change in found.values() if change.edit is None)
+            changes[use.call] = CallChange(codes.NAMED_OUTPUTS, loss, message, code)
+    users = [call for call, change in changes.items() if change.edit is not None]
+    wrapped = partial(definition, "trained_part", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent)
+    yield from with_function(facts.module, wrapped, users, [changes[call] for call in users])
+    yield from (change for change in changes.values() if change.edit is None)
 
 
 def _of_part(call: cst.Call, items: Collection[str], helper: str, context: Context) -> Replace | None:
@@ -237,10 +237,10 @@ def _targets(
 
 def _items(node: cst.Dict) -> dict[str, cst.BaseExpression] | None:
     """The values of a dict that is written out, by their names; None where a key is anything else."""
-    found = {text_of(key): value for key, value in _pairs(node)}
-    if None in found or len(found) != len(node.elements):
+    losses = {text_of(key): value for key, value in _pairs(node)}
+    if None in losses or len(losses) != len(node.elements):
         return None
-    return {name: value for name, value in found.items() if name is not None}
+    return {name: value for name, value in losses.items() if name is not None}
 
 
 def _pairs(node: cst.Dict) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:
@@ -275,9 +275,9 @@ def _output_names(model: ModelObject, facts: Facts, scopes: Scopes) -> tuple[str
     outputs = outputs_given(model, facts)
     display = settled(outputs, scopes) if outputs is not None else None
     elements = display.elements if isinstance(display, _MANY) else ()
-    found = [_layer_name(settled(element.value, scopes), facts, scopes) for element in elements]
-    known = tuple(name for name in found if name is not None)
-    return known if known and len(known) == len(found) == len(set(known)) else None
+    names = [_layer_name(settled(element.value, scopes), facts, scopes) for element in elements]
+    known = tuple(name for name in names if name is not None)
+    return known if known and len(known) == len(names) == len(set(known)) else None
 
 
 def _has_another(model: ModelObject, items: Collection[str], context: Context) -> bool:
@@ -310,11 +310,11 @@ def _all_values(node: cst.BaseExpression, scopes: Scopes) -> list[cst.BaseExpres
 def _name_given(output: cst.BaseExpression | None, facts: Facts, items: Collection[str]) -> bool | None:
     """Whether the layer that makes an output, `Dense(1)(rows)`, has one of the names; None where that is unknown."""
     layer = output.func if isinstance(output, cst.Call) else None
-    made = facts.options(layer) if isinstance(layer, cst.Call) else ()
-    if not isinstance(layer, cst.Call) or not made:
+    values = facts.options(layer) if isinstance(layer, cst.Call) else ()
+    if not isinstance(layer, cst.Call) or not values:
         return None
     if not all(
-        isinstance(option, Instance) or (isinstance(option, Made) and option.kind == "layer") for option in made
+        isinstance(option, Instance) or (isinstance(option, Made) and option.kind == "layer") for option in values
     ):
         return None
     for arg in layer.args:
@@ -328,14 +328,14 @@ def _layer_name(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> str |
     """The name of the layer that is called, in `Dense(1, name="one")(rows)`."""
     if not isinstance(node, cst.Call):
         return None
-    made = facts.options(node.func)
+    values = facts.options(node.func)
     layers = {
         option.config
-        for option in made
+        for option in values
         if isinstance(option, Made) and option.kind == "layer" and option.config is not None
     }
     layer = settled(node.func, scopes) if not layers else layers.pop()
-    if layers or not isinstance(layer, cst.Call) or len(made) > 1:
+    if layers or not isinstance(layer, cst.Call) or len(values) > 1:
         return None
     for arg in layer.args:
         if arg.keyword is not None and arg.keyword.value == "name":

@@ -27,8 +27,8 @@ def check(context: Context) -> Iterator[CallChange]:
         func = call.func
         if not isinstance(func, cst.Attribute) or func.attr.value != "next" or call.args:
             continue
-        made = facts.options(func.value)
-        if made and all(_is_iterator(option, modules.values()) for option in made):
+        values = facts.options(func.value)
+        if values and all(_is_iterator(option, modules.values()) for option in values):
             message = "iterators no longer have a next() method: the builtin next() is called"
             yield CallChange(codes.NEXT_METHOD, call, message, Replace(call, ("next(", func.value, ")")))
 

@@ -31,8 +31,8 @@ def check(context: Context) -> Iterator[CallChange]:
     for call in facts.module.calls:
         name = facts.symbols.get(call.func, "")
         parameters = _COUNTS.get(name.rpartition(".")[2], ()) if names.is_layer(name) else ()
-        given = (arg.value for word, arg in named(call.args, parameters) if word in parameters and not arg.star)
-        for node in given:
+        sizes = (arg.value for word, arg in named(call.args, parameters) if word in parameters and not arg.star)
+        for node in sizes:
             if _is_no_integer(node, facts):
                 message = "Keras 3 accepts neither NumPy numbers nor floats as the size of a layer: converted to int"
                 edit = Replace(node, ("int(", node, ")"))

@@ -77,18 +77,18 @@ def _optimizer_classes(facts: Facts, call: cst.Call) -> list[str]:
     """The classes of Keras that a call may make an optimizer of: `Adam(...)`, `OPTIMIZERS[name](...)`."""
     named = facts.symbols.get(call.func)
     value = facts.values.get(call.func)
-    found = [option.name for option in in_order(value) if isinstance(option, Symbol)] if value is not None else []
-    if named is not None and len({names.canonical(name) for name in found}) < 2:
+    symbols = [option.name for option in in_order(value) if isinstance(option, Symbol)] if value is not None else []
+    if named is not None and len({names.canonical(name) for name in symbols}) < 2:
         return [named] if names.is_optimizer(named) else []
-    surely = value is not None and len(found) == len(options(value))
-    return found if surely and all(map(names.is_optimizer, found)) else []
+    surely = value is not None and len(symbols) == len(options(value))
+    return symbols if surely and all(map(names.is_optimizer, symbols)) else []
 
 
 def _passed_by_stars(facts: Facts, call: cst.Call, tables: Tables) -> Iterator[CallChange]:
     """`Adam(**settings)`, where the module says `settings["lr"]`: told, since the dict may serve others."""
     renamed = tables.of_optimizers
-    given = [arg.value for arg in call.args if arg.star == "**"]
-    keys = {key for node in given for key in _keys_of(node, facts)}
+    spread = [arg.value for arg in call.args if arg.star == "**"]
+    keys = {key for node in spread for key in _keys_of(node, facts)}
     for old in sorted(keys & renamed.keys()):
         message = f"`{old}` is `{renamed[old]}` now, and is passed through `**` here: rename it where it is passed"
         yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
@@ -295,9 +295,9 @@ def _epsilon_was_under_root(facts: Facts, known: str, flavour: str, arguments: l
     """RMSprop of tf.keras with momentum: its kernel had epsilon where it is now (ResourceApplyRMSProp)."""
     if known not in _RMSPROP or flavour != "tf.keras":
         return False
-    given = next((argument.value for argument in arguments if argument.keyword == "momentum"), None)
+    momentum = next((argument.value for argument in arguments if argument.keyword == "momentum"), None)
     positional = [argument.value for argument in arguments if argument.keyword is None]
-    value = positional[2] if len(positional) > 2 else given
+    value = positional[2] if len(positional) > 2 else momentum
     if value is None or isinstance(value, str):
         return False
     return not (isinstance(value, cst.Float | cst.Integer) and value.evaluated_value == 0)
@@ -422,8 +422,8 @@ def _named_elsewhere(
     use: Use, argument: cst.BaseExpression, facts: Facts, settings: Settings, tables: Tables
 ) -> Iterator[CallChange]:
     """`compile(optimizer=name)`: the name comes from elsewhere and may serve others too, so it is told."""
-    given = use.argument(0, "optimizer")
-    for option in options(given) if given is not None else ():
+    optimizer = use.argument(0, "optimizer")
+    for option in options(optimizer) if optimizer is not None else ():
         if isinstance(option, Literal) and isinstance(option.value, str):
             rows = _changed_defaults(option.value, use, facts, settings, tables)
             for rule in dict.fromkeys(tables.codes[row] for row in rows):
@@ -437,14 +437,14 @@ def _named_elsewhere(
 
 def flavour_of(use: Use, facts: Facts) -> str:
     """Which Keras the compiled model came from."""
-    found = set()
+    values = set()
     for option in options(use.receiver):
         if isinstance(option, Parallel):
-            found.add(names.flavour(facts.symbols.get(option.wrap.call.func, "")))
-    found.update(names.flavour(model.maker) for model in use.models)
-    if not any(found):
+            values.add(names.flavour(facts.symbols.get(option.wrap.call.func, "")))
+    values.update(names.flavour(model.maker) for model in use.models)
+    if not any(values):
         # A model out of nowhere: then by the Keras that is imported beside the call.
         imported = [full for statement, _ in import_statements(facts.module) for _, _, full in imports_of(statement)]
-        found.update(map(names.flavour, imported))
-    found.discard("")
-    return "keras" if "keras" in found else (found.pop() if found else "")
+        values.update(map(names.flavour, imported))
+    values.discard("")
+    return "keras" if "keras" in values else (values.pop() if values else "")

@@ -29,17 +29,17 @@ def check(context: Context) -> Iterator[CallChange]:
 def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
     """`metrics=['accuracy']` of a model with two outputs: a list for each output is written out."""
     for use in keras_calls(facts, "compile"):
-        given = (named_arguments(use.call, COMPILE) or {}).get("metrics")
-        if given is not None and isinstance(given.value, cst.SimpleString):
+        metrics = (named_arguments(use.call, COMPILE) or {}).get("metrics")
+        if metrics is not None and isinstance(metrics.value, cst.SimpleString):
             message = "Keras 3 does not accept a plain string for `metrics`: it is put in a list"
-            edit = Replace(given.value, ("[", given.value, "]"))
-            yield CallChange(codes.METRICS_OF_OUTPUTS, given.value, message, edit)
+            edit = Replace(metrics.value, ("[", metrics.value, "]"))
+            yield CallChange(codes.METRICS_OF_OUTPUTS, metrics.value, message, edit)
             continue
         counts = {_outputs_of(model, facts) for model in use.models}
         count = counts.pop() if len(counts) == 1 else None
-        if given is None or count is None or count < 2 or not isinstance(given.value, cst.List):
+        if metrics is None or count is None or count < 2 or not isinstance(metrics.value, cst.List):
             continue
-        words = [text_of(element.value) for element in given.value.elements]
+        words = [text_of(element.value) for element in metrics.value.elements]
         if words and None not in words:
             message = (
                 f"the model has {count} outputs: Keras 2 computed {', '.join(map(repr, words))} of each, and Keras 3 "
@@ -47,9 +47,9 @@ def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
             )
             yield CallChange(
                 codes.METRICS_OF_OUTPUTS,
-                given.value,
+                metrics.value,
                 message,
-                Replace(given.value, ("[", *listed([(given.value,)] * count), "]")),
+                Replace(metrics.value, ("[", *listed([(metrics.value,)] * count), "]")),
             )
 
 
@@ -86,13 +86,13 @@ def set_outputs(facts: Facts, tf: str) -> Iterator[CallChange]:
             continue
         assert isinstance(node, cst.Assign)
         outputs = _alone(node.value) or node.value
-        made = Replace(node.value, (f"{tf}.keras.Model(", target.value, ".inputs, ", outputs, ")"))
+        edit = Replace(node.value, (f"{tf}.keras.Model(", target.value, ".inputs, ", outputs, ")"))
         yield CallChange(
             codes.SET_OUTPUTS,
             target,
             f"{message}: a model with these is made",
             Replace(target, (target.value,)),
-            more=(made,),
+            more=(edit,),
         )
 
 
@@ -138,8 +138,8 @@ def _outputs_of(model: ModelObject, facts: Facts) -> int | None:
     if isinstance(outputs, cst.List | cst.Tuple):
         plain = all(isinstance(element, cst.Element) for element in outputs.elements)
         return len(outputs.elements) if plain else None
-    made = facts.options(outputs)
-    counts = {len(option.values) if isinstance(option, Items) and option.counted else None for option in made}
-    if all(isinstance(option, Made) and option.kind == "tensor" for option in made) and made:
+    values = facts.options(outputs)
+    counts = {len(option.values) if isinstance(option, Items) and option.counted else None for option in values}
+    if all(isinstance(option, Made) and option.kind == "tensor" for option in values) and values:
         return 1
     return counts.pop() if len(counts) == 1 else None

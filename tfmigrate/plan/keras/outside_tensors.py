@@ -71,8 +71,8 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             and scopes.owner(part.value, scopes.by_node[inner]) is not scopes.by_node[inner]
             and _is_of_layers(part, facts, scopes)
         ]
-        given = inputs.get(call)
-        same = [name for name in read if isinstance(given, cst.Name) and name.value == given.value]
+        inputs_ = inputs.get(call)
+        same = [name for name in read if isinstance(inputs_, cst.Name) and name.value == inputs_.value]
         if read and len(same) == len(read) and all(scopes.holding(name) is scopes.by_node[inner] for name in read):
             message = f"the layer is called on `{same[0].value}` and reads it from outside, which Keras 3 refuses"
             edits = tuple(Replace(name, own) for name in same)
@@ -88,12 +88,12 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
 def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
     """Whether a name is bound to what layers give, and nothing else: the shape of a tensor may be read anywhere."""
     scope = scopes.holding(node)
-    made = [assigned(binding) for binding in reaching(node.value, scope, scopes)] if scope is not None else []
-    return bool(made) and all(
+    values = [assigned(binding) for binding in reaching(node.value, scope, scopes)] if scope is not None else []
+    return bool(values) and all(
         isinstance(call, cst.Call)
         and (isinstance(call.func, cst.Call) or names.canonical(facts.symbols.get(call.func, "")) == _INPUT)
         and _is_tensor(call, facts)
-        for call in made
+        for call in values
     )
 
 
@@ -125,5 +125,5 @@ def _reads(function: FunctionValue, facts: Facts, scopes: Scopes) -> str | None:
 
 
 def _is_tensor(node: cst.BaseExpression, facts: Facts) -> bool:
-    found = [option for option in facts.options(node) if isinstance(option, Made)]
-    return bool(found) and all(tensor.kind == "tensor" for tensor in found)
+    tensors = [option for option in facts.options(node) if isinstance(option, Made)]
+    return bool(tensors) and all(tensor.kind == "tensor" for tensor in tensors)

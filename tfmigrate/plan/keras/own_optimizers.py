@@ -45,11 +45,11 @@ def plan_own_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft])
     copies: dict[cst.BaseExpression, _Copy] = {}
     for shared in shared_optimizers(compiles, drafts):
         draft = drafts[shared.use.site.frame.module]
-        given = given_optimizer(shared.use.call)
-        if given is None:
+        argument = given_optimizer(shared.use.call)
+        if argument is None:
             draft.say(codes.SHARED_OPTIMIZER, shared.use.call, f"{shared.why}; {shared.mend}", "warn")
         else:
-            copy = copies.setdefault(given, _Copy(shared, draft, given))
+            copy = copies.setdefault(argument, _Copy(shared, draft, argument))
             copy.counts = copy.counts or _counts(shared, draft)
     helped: dict[Module, list[_Copy]] = {}
     for copy in copies.values():
@@ -79,8 +79,8 @@ def _name(draft: Draft) -> str:
 
 def _counts(shared: Shared, draft: Draft) -> bool:
     """Whether the optimizer's update reads the count of steps, as far as is known."""
-    made = shared.made
-    if not isinstance(made, cst.Call):
+    maker = shared.made
+    if not isinstance(maker, cst.Call):
         return True
-    name = names.canonical(draft.facts.symbols.get(made.func, "")).rpartition(".")[2] or dotted(made.func)
-    return name not in _COUNTLESS or "decay" in keywords(made)
+    name = names.canonical(draft.facts.symbols.get(maker.func, "")).rpartition(".")[2] or dotted(maker.func)
+    return name not in _COUNTLESS or "decay" in keywords(maker)

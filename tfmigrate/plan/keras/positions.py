@@ -23,20 +23,20 @@ def meanings(
 
     `optimizer` is the class in lower case, `version` what the code was written for, where that is known.
     """
-    given = [argument.value for argument in arguments if argument.keyword is None]
+    positional = [argument.value for argument in arguments if argument.keyword is None]
     keywords = {argument.keyword for argument in arguments if argument.keyword is not None}
     old, new = FIRST.get(optimizer, ()), SINCE.get(flavour, {}).get(optimizer, ())
     if version is not None:
         old, new = (old, ()) if version < CHANGED[flavour] else ((), new)
-    found = {
+    orders = {
         taken: None
         for parameters in (old, new)
-        if len(taken := parameters[: len(given)]) == len(given)
+        if len(taken := parameters[: len(positional)]) == len(positional)
         and not keywords & set(taken)
-        and all(_fits(facts, name, value) for name, value in zip(taken, given, strict=True))
+        and all(_fits(facts, name, value) for name, value in zip(taken, positional, strict=True))
     }
-    called = [taken for taken in found if any(_is_called(given[n], taken[n]) for n in disputed(found))]
-    return called if len(called) == 1 else list(found)
+    called = [taken for taken in orders if any(_is_called(positional[n], taken[n]) for n in disputed(orders))]
+    return called if len(called) == 1 else list(orders)
 
 
 def disputed(found: Iterable[tuple[str, ...]]) -> list[int]:

@@ -87,8 +87,8 @@ class SampleShape:
 
     def _together(self, sides: list[cst.BaseExpression]) -> int | None:
         """Of values that are computed with each other: all of one shape, or plain numbers."""
-        found = {self.lost_axes(side) for side in sides if not self._is_number(side)}
-        return found.pop() if len(found) == 1 else None
+        lost = {self.lost_axes(side) for side in sides if not self._is_number(side)}
+        return lost.pop() if len(lost) == 1 else None
 
     def _is_number(self, node: cst.BaseExpression) -> bool:
         """A plain number, which goes with every sample."""

@@ -28,8 +28,8 @@ _OPTIONS = "tensorflow.GPUOptions"
 def session_lines(facts: Facts, scopes: Scopes, tf: str, modules: Iterable[Module]) -> SessionLines:
     """The statements of every session that only carries settings."""
     sessions = [*_set_sessions(facts), *_dropped_sessions(facts, scopes, modules)]
-    found = {session.call: _Reading(facts, scopes, tf).session(session) for session in sessions}
-    return SessionLines({call: one.units(facts.module) for call, one in found.items() if not isinstance(one, str)})
+    settings = {session.call: _Reading(facts, scopes, tf).session(session) for session in sessions}
+    return SessionLines({call: one.units(facts.module) for call, one in settings.items() if not isinstance(one, str)})
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -39,28 +39,30 @@ def check(context: Context) -> Iterator[CallChange]:
     for setting in (*_set_sessions(facts), *_dropped_sessions(facts, scopes, context.modules)):
         call, unit = setting.call, setting.unit
         reading = _Reading(facts, scopes, tf)
-        found = reading.session(setting)
-        if isinstance(found, str):
+        settings = reading.session(setting)
+        if isinstance(settings, str):
             if setting.made is call:
                 continue  # TFM501 says it
             yield CallChange(
                 codes.SESSIONS,
                 call,
-                f"TensorFlow 2 has no sessions, and this one is not only settings ({found}): configure tf.config "
+                f"TensorFlow 2 has no sessions, and this one is not only settings ({settings}): configure tf.config "
                 "instead, and remove it",
                 action="warn",
             )
             continue
         gpu = scopes.fresh("gpu", reading.scope_of(unit))
-        lines = found.lines(tf, gpu, facts.module.tree.default_indent, quote)
-        block = found.beside(unit, facts.module)
+        lines = settings.lines(tf, gpu, facts.module.tree.default_indent, quote)
+        block = settings.beside(unit, facts.module)
         edits: list[Edit] = (
             [Insert(raised.get(call, block[0]), "\n".join(lines), block, rank=Rank.RULE)] if lines else []
         )
-        edits += [Remove(small) for small in found.removed] + [Unwrap(function, None) for function in found.functions]
-        said = f"; {'; '.join(found.said)}" if found.said else ""
+        edits += [Remove(small) for small in settings.removed] + [
+            Unwrap(function, None) for function in settings.functions
+        ]
+        remarks = f"; {'; '.join(settings.said)}" if settings.said else ""
         where = ", before the strategy starts the GPUs" if call in raised else ""
-        message = f"the session only carried settings, which tf.config takes{where}{said}"
+        message = f"the session only carried settings, which tf.config takes{where}{remarks}"
         yield CallChange(codes.SESSIONS, call, message, edits[0], more=tuple(edits[1:]))
 
 
@@ -317,8 +319,8 @@ class _Reading:
     def _number(self, mention: Occurrence, scope: LexicalScope) -> int | None:
         """The line of the session's block that a mention is in; None for one outside it, or in a function."""
         units = [mention.unit, *self._module.ancestors(mention.unit)]
-        found = [place.index for unit in units if (place := self._module.places[unit]).block is self._block]
-        return found[0] if found and mention.scope is scope else None
+        indices = [place.index for unit in units if (place := self._module.places[unit]).block is self._block]
+        return indices[0] if indices and mention.scope is scope else None
 
     def _taken(self, binding: Occurrence) -> cst.BaseExpression:
         value = assigned(binding)
@@ -347,8 +349,8 @@ class _Reading:
         if not isinstance(value, cst.Call) or _name(self._facts, value.func) != _CONFIG or has_stars(value):
             raise _NotOnlySettings("its settings are unknown")
         for key, arg in keywords(value).items():
-            made = _name(self._facts, arg.value.func) if isinstance(arg.value, cst.Call) else ""
-            if key == "gpu_options" and isinstance(arg.value, cst.Call) and made == _OPTIONS:
+            maker = _name(self._facts, arg.value.func) if isinstance(arg.value, cst.Call) else ""
+            if key == "gpu_options" and isinstance(arg.value, cst.Call) and maker == _OPTIONS:
                 for name, option in keywords(arg.value).items():
                     self._set(f"gpu_options.{name}", option.value)
             else:
@@ -367,21 +369,21 @@ class _Reading:
         raise _NotOnlySettings("its settings are used elsewhere too")
 
     def _set(self, key: str, value: cst.BaseExpression) -> None:
-        found, code = self._found, self._module.code(value)
+        settings, code = self._found, self._module.code(value)
         if key == "gpu_options.allow_growth" and (is_true(value) or is_false(value)):
-            found.growth = is_true(value)
+            settings.growth = is_true(value)
         elif key == "gpu_options.per_process_gpu_memory_fraction":
-            found.growth = True
-            found.said.append(f"the limit of {code} of the memory becomes growth on demand")
+            settings.growth = True
+            settings.said.append(f"the limit of {code} of the memory becomes growth on demand")
         elif key == "gpu_options.visible_device_list" and _is_ids(text_of(value)):
-            found.visible = text_of(value)
+            settings.visible = text_of(value)
         elif key == "log_device_placement" and (is_true(value) or is_false(value)):
             if is_true(value):
-                found.calls.append(f"{self._tf}.debugging.set_log_device_placement(True)")
+                settings.calls.append(f"{self._tf}.debugging.set_log_device_placement(True)")
         elif key == "allow_soft_placement" and is_true(value):
-            found.calls.append(f"{self._tf}.config.set_soft_device_placement(True)")
+            settings.calls.append(f"{self._tf}.config.set_soft_device_placement(True)")
         elif key in ("intra_op_parallelism_threads", "inter_op_parallelism_threads") and isinstance(value, cst.Integer):
-            found.calls.append(f"{self._tf}.config.threading.set_{key}({code})")
+            settings.calls.append(f"{self._tf}.config.threading.set_{key}({code})")
         else:
             raise _NotOnlySettings(f"`{key}` = {code} is not understood")
 

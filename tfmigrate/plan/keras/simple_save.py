@@ -32,18 +32,18 @@ def check(context: Context) -> Iterator[CallChange]:
     for call in facts.module.calls:
         if facts.symbols.get(call.func, "") not in _NAMES:
             continue
-        given = named_arguments(call, _PARAMETERS)
-        if given is None or not set(_PARAMETERS[:4]) <= given.keys():
+        named = named_arguments(call, _PARAMETERS)
+        if named is None or not set(_PARAMETERS[:4]) <= named.keys():
             continue
-        model = _only_model((given["inputs"].value, given["outputs"].value))
+        model = _only_model((named["inputs"].value, named["outputs"].value))
         if model is None:
             continue
         message = (
             "simple_save() needs a session, which TensorFlow 2 does not have: the model exports itself; its signature "
             "names inputs and outputs as the model does"
         )
-        export = Replace(call, (model, ".export(", given["export_dir"].value, ")"))
-        session = tuple(_without_session(given["session"].value, facts, context.scopes))
+        export = Replace(call, (model, ".export(", named["export_dir"].value, ")"))
+        session = tuple(_without_session(named["session"].value, facts, context.scopes))
         yield CallChange(codes.SIMPLE_SAVE, call, message, export, more=session)
 
 

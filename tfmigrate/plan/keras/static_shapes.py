@@ -25,10 +25,10 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, scopes = context.facts, context.scopes
     reader = _Reader(facts, scopes)
     for node in facts.module.nodes:
-        found = reader.change_of(node) if isinstance(node, cst.Call | cst.Attribute) else None
-        if found is not None:
+        change = reader.change_of(node) if isinstance(node, cst.Call | cst.Attribute) else None
+        if change is not None:
             assert isinstance(node, cst.BaseExpression)
-            yield CallChange(codes.STATIC_SHAPES, node, _MESSAGE, Replace(node, found))
+            yield CallChange(codes.STATIC_SHAPES, node, _MESSAGE, Replace(node, change))
 
 
 _MESSAGE = "the shape of a symbolic tensor is a plain tuple on Keras 3: written in the form that every version accepts"

@@ -48,14 +48,14 @@ def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> I
             continue
         for call in calls_in(loss.node.body):
             argument = _INTEGERS.get(name_of(call.func, facts))
-            given = passed_as(argument, 0, call) if argument is not None else None
-            if given is None or not isinstance(given.value, cst.Name):
+            tensor = passed_as(argument, 0, call) if argument is not None else None
+            if tensor is None or not isinstance(tensor.value, cst.Name):
                 continue
-            if given.value.value == parameters[0]:
+            if tensor.value.value == parameters[0]:
                 message = (
                     "a loss receives its targets as floats on Keras 3, and integers are needed here: they are cast"
                 )
-                edit = Replace(given.value, (f"{tf}.cast(", given.value, f", {tf}.int32)"))
+                edit = Replace(tensor.value, (f"{tf}.cast(", tensor.value, f", {tf}.int32)"))
                 yield CallChange(codes.COMPILE_ARGUMENTS, call, message, edit)
 
 
@@ -96,7 +96,7 @@ def metric_targets(
     models that no strategy has to do with, whose metrics are not given the whole batch.
     """
     reader = Reader(modules)
-    found: dict[cst.CSTNode, FunctionValue] = {}
+    functions: dict[cst.CSTNode, FunctionValue] = {}
     for known in modules.values():
         for shown in compiled(known):
             for value in shown.values if shown.is_metric else ():
@@ -105,8 +105,8 @@ def metric_targets(
                         reader.mixes_samples(value) and not reader.is_one_mean(value) and not shown.models <= single
                     )
                     if not gathered and _computes_with(value, facts):
-                        found[value.node] = value
-    for function in sorted(found.values(), key=lambda one: facts.module.position(one.node)):
+                        functions[value.node] = value
+    for function in sorted(functions.values(), key=lambda one: facts.module.position(one.node)):
         targets, predictions = parameters_of(function)[:2]
         body = function.node.body
         line = f"{targets} = {tf}.cast({targets}, {predictions}.dtype)"
@@ -131,12 +131,12 @@ def _computes_with(function: FunctionValue, facts: Facts) -> bool:
     for part in walk(function.node.body):
         if isinstance(part, cst.Call):
             name = name_of(part.func, facts)
-            given = {arg.value for arg in part.args}
-            cast = any(isinstance(node, cst.Name) and node.value == targets for node in given)
+            arguments = {arg.value for arg in part.args}
+            cast = any(isinstance(node, cst.Name) and node.value == targets for node in arguments)
             if cast and (name in _INTEGERS or (name in _CAST and _is_bound_again(targets, function.node))):
                 return False
             if name in _OF_ANY_TYPE or name.startswith(("keras.metrics.", "keras.losses.")):
-                harmless |= given
+                harmless |= arguments
             harmless |= {arg.keyword for arg in part.args if arg.keyword is not None}
         elif isinstance(part, cst.Attribute):
             harmless |= {part.value, part.attr}

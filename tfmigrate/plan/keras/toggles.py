@@ -87,15 +87,15 @@ def _clear_parts(
 
 
 def _parts(compiles: Iterable[Use]) -> Iterable[_Part]:
-    found: dict[ModelObject, _Part] = {}
+    parts: dict[ModelObject, _Part] = {}
     for use in compiles:
         known = dict(use.trainable)
         for whole in use.models:
             for model in whole.base_models():
                 value = known.get(model, Literal(True))
                 plain = value.value if isinstance(value, Literal) and isinstance(value.value, bool) else None
-                found.setdefault(model, _Part(model)).by_whole.setdefault(whole, set()).add(plain)
-    return sorted(found.values(), key=lambda part: _order(part.model))
+                parts.setdefault(model, _Part(model)).by_whole.setdefault(whole, set()).add(plain)
+    return sorted(parts.values(), key=lambda part: _order(part.model))
 
 
 def _is_mixed(part: ModelObject, drafts: _Drafts) -> bool:
@@ -171,9 +171,9 @@ class _Ways:
                 same = all(self.part.needed(use) == self.value for use in trained)
                 return same and unit is trained[0].site.unit
             if toggles:
-                (_, whose, given), *others = toggles
+                (_, whose, value), *others = toggles
                 known = _is_line(unit) and not others and models_of(whose) == {self.part.model}
-                return known and given == Literal(self.value)
+                return known and value == Literal(self.value)
             if any(isinstance(node, cst.Call) and _last_name(node.func) in self._setters for node in nodes):
                 return False
         return None

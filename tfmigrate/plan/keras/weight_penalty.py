@@ -34,10 +34,15 @@ def penalty_of(call: cst.Call, facts: Facts) -> Penalty | None:
     func = call.func
     if not isinstance(func, cst.Attribute) or func.attr.value != "add_loss" or len(call.args) != 1:
         return None
-    made = call.args[0]
-    if made.star or made.keyword is not None or not isinstance(made.value, cst.Call) or len(made.value.args) != 1:
+    penalty = call.args[0]
+    if (
+        penalty.star
+        or penalty.keyword is not None
+        or not isinstance(penalty.value, cst.Call)
+        or len(penalty.value.args) != 1
+    ):
         return None
-    regularizer, weight = made.value.func, made.value.args[0].value
+    regularizer, weight = penalty.value.func, penalty.value.args[0].value
     if not isinstance(regularizer, cst.Call) or not isinstance(weight, cst.Attribute):
         return None
     known = names.canonical(facts.symbols.get(regularizer.func, ""))
@@ -56,9 +61,9 @@ def check(context: Context) -> Iterator[CallChange]:
     )
     changes: dict[cst.CSTNode, CallChange] = {}
     for call in facts.module.calls:
-        one = penalty_of(call, facts)
-        if one is not None:
-            code = (f"{name}(", one.layer, ", ", one.weight, ", ", one.regularizer, ")")
+        penalty = penalty_of(call, facts)
+        if penalty is not None:
+            code = (f"{name}(", penalty.layer, ", ", penalty.weight, ", ", penalty.regularizer, ")")
             changes[call] = CallChange(codes.WEIGHT_PENALTY, call, message, Replace(call, code))
     helper = partial(definition, "penalty", {_HELPER: name}, facts.module.tree.default_indent)
     yield from with_function(facts.module, helper, changes, changes.values())

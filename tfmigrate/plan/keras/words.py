@@ -34,8 +34,8 @@ def loss_aliases(facts: Facts) -> Iterator[CallChange]:
     """`compile(loss='mse')` of a model that is saved to HDF5: Keras 3 writes the short name there and does not know it
     when it loads the model (3.15.1; each of them measured, and none of the metrics of these names)."""
     for use in keras_calls(facts, "compile"):
-        given = named_arguments(use.call, COMPILE) or {}
-        for node in _written(given["loss"].value) if "loss" in given else ():
+        named = named_arguments(use.call, COMPILE) or {}
+        for node in _written(named["loss"].value) if "loss" in named else ():
             word = text_of(node)
             if word is not None and word.lower() in SHORT_LOSSES and isinstance(node, cst.SimpleString):
                 new = SHORT_LOSSES[word.lower()]
@@ -57,11 +57,11 @@ def loss_aliases(facts: Facts) -> Iterator[CallChange]:
 def old_words(facts: Facts, tf: str) -> Iterator[CallChange]:
     """`compile(loss='logcosh', metrics=['kullback_leibler_divergence'])`."""
     for use in keras_calls(facts, "compile"):
-        given = named_arguments(use.call, COMPILE) or {}
-        if "loss" in given:
-            yield from _losses(use, given["loss"].value, facts)
-        if "metrics" in given:
-            yield from _metrics(given["metrics"].value, tf)
+        named = named_arguments(use.call, COMPILE) or {}
+        if "loss" in named:
+            yield from _losses(use, named["loss"].value, facts)
+        if "metrics" in named:
+            yield from _metrics(named["metrics"].value, tf)
 
 
 def _losses(use: Use, argument: cst.BaseExpression, facts: Facts) -> Iterator[CallChange]:

@@ -59,9 +59,9 @@ def _public(new: str, old: str) -> str:
     head = new.rpartition(".")[0]
     if not new.startswith("tensorflow.keras.") or (new == f"tensorflow.{old}" and _is_there(head)) or _is_there(new):
         return new
-    found = public_names().elsewhere(new)
+    elsewhere = public_names().elsewhere(new)
     # What the backend lacks is gone, and its names mean other things than the same ones elsewhere.
-    return new if found is None or head == _BACKEND or found.startswith(f"{_BACKEND}.") else found
+    return new if elsewhere is None or head == _BACKEND or elsewhere.startswith(f"{_BACKEND}.") else elsewhere
 
 
 @cache

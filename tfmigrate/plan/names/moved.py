@@ -16,17 +16,17 @@ def moved_modules(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> set[Mo
     A module whose own uses are all refused stays where it is; where TFM001 is not asked for, those that wrap leave it
     too.
     """
-    found: set[Module] = set()
+    modules: set[Module] = set()
     fresh = {
         module
         for module, draft in drafts.items()
         if draft.edits or (draft.facts.wraps and not draft.settings.wants(codes.MULTI_GPU_MODEL))
     }
     while fresh:
-        found |= fresh
+        modules |= fresh
         linked = {pair for pair in facts.imports if fresh.intersection(pair)}
-        fresh = {module for pair in linked for module in pair if not has_uses(drafts[module])} - found
-    return found
+        fresh = {module for pair in linked for module in pair if not has_uses(drafts[module])} - modules
+    return modules
 
 
 def has_uses(draft: Draft) -> bool:

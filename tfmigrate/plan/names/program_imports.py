@@ -175,10 +175,10 @@ class _Imports:
 
         Not where the module mentions that name already, other modules take the old one, or an edit writes it.
         """
-        found: dict[cst.ImportAlias, tuple[str, list[cst.Name]]] = {}
+        renamed: dict[cst.ImportAlias, tuple[str, list[cst.Name]]] = {}
         draft = self.draft
         if not isinstance(statement, cst.ImportFrom) or in_try(draft.module, unit):
-            return found
+            return renamed
         for alias, bound, full in imports_of(statement):
             new = tables.moves.imported(full).rpartition(".")[2]
             if alias.asname is not None or new == bound or not new[:1].isupper() or not bound[:1].isupper():
@@ -188,8 +188,8 @@ class _Imports:
             known = any(new in scope.mentions for scope in draft.scopes.by_node.values())
             if not known and not rebound and (draft.module, bound) not in taken and not draft.writes(bound):
                 nodes = [seen.node for seen in mentions if isinstance(seen.node, cst.Name)]
-                found[alias] = new, [node for node in nodes if node not in self.vanishing]
-        return found
+                renamed[alias] = new, [node for node in nodes if node not in self.vanishing]
+        return renamed
 
 
 def _moves_told(moved: Iterable[tuple[str, str]], moves: Moves) -> Iterator[tuple[str, str]]:

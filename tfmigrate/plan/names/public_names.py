@@ -97,11 +97,11 @@ class Section:
     @cached_property
     def members(self) -> dict[str, list[str]]:
         """The last part of each name, under what stands before it."""
-        found: dict[str, list[str]] = {}
+        entries: dict[str, list[str]] = {}
         for name in self:
             head, _, last = name.rpartition(".")
-            found.setdefault(head, []).append(last)
-        return found
+            entries.setdefault(head, []).append(last)
+        return entries
 
 
 class PublicNames:

@@ -53,8 +53,8 @@ def missing_names(
         phrases = _Phrases(tables, target)
         for lack in lacks:
             if not excused.covers(lack):
-                told = phrases.told(lack)
-                yield _without_import(told, lack.alias) if lack.alias in unread else told
+                finding = phrases.told(lack)
+                yield _without_import(finding, lack.alias) if lack.alias in unread else finding
 
 
 def _without_import(told: CallChange, alias: cst.ImportAlias | None) -> CallChange:
@@ -112,15 +112,15 @@ class _Reader:
         for node, name in self._facts.symbols.items():
             if not isinstance(node, cst.Attribute) or node in inner or not self._lacking(name):
                 continue
-            found = self._symbols(node)
+            symbols = self._symbols(node)
             root = root_of(node)
             failed_before = self._lacking(self._facts.symbols.get(root, ""))
             if (
                 not failed_before
                 and self._means_a_library(root)
-                and all(self._lacking(symbol.name) for symbol in found)
+                and all(self._lacking(symbol.name) for symbol in symbols)
             ):
-                yield self._lack(node, min(symbol.name for symbol in found))
+                yield self._lack(node, min(symbol.name for symbol in symbols))
 
     def _symbols(self, node: cst.BaseExpression) -> list[Symbol]:
         return [option for option in options(self._facts.values[node]) if isinstance(option, Symbol)]
@@ -176,8 +176,8 @@ class _Reader:
     def _keras(self) -> str:
         """The package that models of this module come from."""
         moved = map(self._tables.moves.moved, set(self._facts.symbols.values()))
-        found = {name.split(".", 1)[0] for name in moved if names.flavour(name)}
-        return found.pop() if found in ({"keras"}, {"tf_keras"}) else "tensorflow.keras"
+        flavours = {name.split(".", 1)[0] for name in moved if names.flavour(name)}
+        return flavours.pop() if flavours in ({"keras"}, {"tf_keras"}) else "tensorflow.keras"
 
     def _lack(self, node: cst.CSTNode, written: str) -> _Lack:
         return _Lack(node, written, self._tables.moves.imported(written))

@@ -57,16 +57,16 @@ def _written(drafts: Mapping[Module, Draft]) -> Mapping[str, _Needs]:
 
     One that is not the same in all of them is left out.
     """
-    found: dict[str, _Needs] = {}
+    needed: dict[str, _Needs] = {}
     meanings: dict[str, set[str]] = {}
     for module, draft in drafts.items():
         for edit in draft.edits:
             if isinstance(edit, Insert) and isinstance(edit.code, str) and edit.code.startswith(("def ", "class ")):
                 (definition,) = ast.parse(edit.code).body
                 assert isinstance(definition, ast.FunctionDef | ast.ClassDef)
-                found.setdefault(definition.name, {})[module] = edit
+                needed.setdefault(definition.name, {})[module] = edit
                 meanings.setdefault(definition.name, set()).add(ast.dump(definition))
-    return {name: needs for name, needs in found.items() if len(needs) > 1 and len(meanings[name]) == 1}
+    return {name: needs for name, needs in needed.items() if len(needs) > 1 and len(meanings[name]) == 1}
 
 
 def _can_hold(module: Module, name: str, drafts: Mapping[Module, Draft]) -> bool:

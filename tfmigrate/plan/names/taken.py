@@ -88,17 +88,17 @@ def _through_star(draft: Draft, offered: Set[str], gone: Set[cst.CSTNode], taken
 
 def _offered(module: Module, drafts: Mapping[Module, Draft], links: Links) -> set[str]:
     """The names of a module's top level, with those that star imports bring it from the program's own modules."""
-    found: set[str] = set()
+    reached: set[str] = set()
     pending, seen = [module], {module}
     while pending:
         one = pending.pop()
-        found |= drafts[one].scopes.module.bound
+        reached |= drafts[one].scopes.module.bound
         for statement, _ in import_statements(one):
             source = links.source(statement, one) if is_star_import(statement) else None
             if source is not None and source not in seen:
                 seen.add(source)
                 pending.append(source)
-    return found
+    return reached
 
 
 def names_gone(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
@@ -115,14 +115,14 @@ def names_gone(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
 
 def names_of_wrapper(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
     """The names under which the program's modules import multi_gpu_model, from Keras or from each other."""
-    found = {
+    exported = {
         (module, bound)
         for module in drafts
         for statement, _ in import_statements(module)
         for _, bound, full in imports_of(statement)
         if names.canonical(full) == names.MULTI_GPU_MODEL
     }
-    return _passed_on(found, drafts, links)
+    return _passed_on(exported, drafts, links)
 
 
 def _passed_on(known: set[Name], drafts: Mapping[Module, Draft], links: Links) -> set[Name]:

@@ -31,10 +31,10 @@ class Target:
     def missing(self, name: str) -> str | None:
         """The shortest beginning of `name` that the target lacks; None when it has all, or that cannot be told."""
         place = self._place(name)
-        found = [self.names.missing(place, version) for version in self._asked(place)]
-        if not found or not all(found):
+        lacking = [self.names.missing(place, version) for version in self._asked(place)]
+        if not lacking or not all(lacking):
             return None
-        left_out = min(place.count(".") - begin.count(".") for begin in found if begin)
+        left_out = min(place.count(".") - begin.count(".") for begin in lacking if begin)
         return name.rsplit(".", left_out)[0]
 
     def entries(self, name: str) -> list[Entry]:
@@ -71,9 +71,9 @@ class Target:
     def _versions(self, same: Sequence[str], fits: Callable[[Entry], bool]) -> str:
         for place in (place for name in same for place in (self._place(name), name)):
             section = self.names.section(place)
-            found = [v for v in section.versions if (entry := section.entry(place, v)) is not None and fits(entry)]
-            if found:
-                known = _listed([_short(version) for version in found])
+            versions = [v for v in section.versions if (entry := section.entry(place, v)) is not None and fits(entry)]
+            if versions:
+                known = _listed([_short(version) for version in versions])
                 return known if _TITLES[_root(place)] == self.package(same[0]) else f"{_TITLES[_root(place)]} {known}"
         return ""
 

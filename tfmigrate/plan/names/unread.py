@@ -27,16 +27,16 @@ def drop_unread(draft: Draft, scopes: Iterable[LexicalScope], exported: Set[str]
     while True:
         gone = draft.vanishing()
         names_gone = {node.value for node in gone if isinstance(node, cst.Name)}
-        found = [
+        edits = [
             Remove(assignment)
             for scope in searched
             for name in sorted(names_gone & (scope.bound - scope.elsewhere))
             if not (scope is draft.scopes.module and name in exported)
             for assignment in _idle(draft, draft.scopes.of_variable(name, scope), gone)
         ]
-        if not found:
+        if not edits:
             return
-        draft.edits.extend(found)
+        draft.edits.extend(edits)
 
 
 def _idle(draft: Draft, mentions: Sequence[Occurrence], gone: Set[cst.CSTNode]) -> Sequence[cst.Assign]:

@@ -60,9 +60,9 @@ def _value(node: cst.BaseExpression, version: str, facts: Facts) -> Any:
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
         return not _value(node.expression, version, facts)
     if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
-        (one,) = node.comparisons
-        compare = _COMPARISONS[type(one.operator)]
-        return compare(_value(node.left, version, facts), _value(one.comparator, version, facts))
+        (comparison,) = node.comparisons
+        compare = _COMPARISONS[type(comparison.operator)]
+        return compare(_value(node.left, version, facts), _value(comparison.comparator, version, facts))
     if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
         return _value(node.value, version, facts)[_value(node.slice[0].slice.value, version, facts)]
     if isinstance(node, cst.Call) and not any(arg.star or arg.keyword for arg in node.args):

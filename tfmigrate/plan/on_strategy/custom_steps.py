@@ -49,12 +49,14 @@ def misuses(modules: Mapping[Module, Facts], scoping: Scoping) -> Iterator[tuple
 
 def _whole_batches(facts: Facts, call: cst.Call) -> Iterator[CallChange]:
     """A batch of a dataset that was not distributed, handed to run(): every replica computes all of it."""
-    given = keywords(call).get("args") or (call.args[1] if len(call.args) > 1 and not call.args[1].keyword else None)
-    if given is None or not isinstance(given.value, cst.Tuple | cst.List):
+    arguments = keywords(call).get("args") or (
+        call.args[1] if len(call.args) > 1 and not call.args[1].keyword else None
+    )
+    if arguments is None or not isinstance(arguments.value, cst.Tuple | cst.List):
         return
-    for element in given.value.elements:
-        found = facts.options(element.value)
-        if found and all(isinstance(option, Opaque) and option.origin == OF_DATASET for option in found):
+    for element in arguments.value.elements:
+        values = facts.options(element.value)
+        if values and all(isinstance(option, Opaque) and option.origin == OF_DATASET for option in values):
             message = (
                 "this batch comes from a dataset that was not distributed: every replica computes all of it, which is "
                 "no faster, and the gradients of all are added up; loop over "
@@ -74,13 +76,13 @@ def _functions(found: Iterable[Value]) -> Iterator[FunctionValue]:
 
 def _runners(facts: Facts, call: cst.Call) -> frozenset[StrategyObject]:
     """The strategies whose run() a call is, if it is nothing else."""
-    found = facts.options(call.func)
+    values = facts.options(call.func)
     runs = [
         option.receiver
-        for option in found
+        for option in values
         if isinstance(option, Method) and option.name in _RUN and isinstance(option.receiver, StrategyObject)
     ]
-    synchronous = len(runs) == len(found) and all(strategy.name in SYNCHRONOUS for strategy in runs)
+    synchronous = len(runs) == len(values) and all(strategy.name in SYNCHRONOUS for strategy in runs)
     return frozenset(runs) if synchronous else frozenset()
 
 
@@ -148,13 +150,13 @@ class _Body:
         is_zip = isinstance(applied, cst.Call) and isinstance(applied.func, cst.Name) and applied.func.value == "zip"
         if isinstance(applied, cst.Call) and is_zip and applied.args:
             value = applied.args[0].value
-            given = self.only_value(value) if isinstance(value, cst.Name) else value
+            expression = self.only_value(value) if isinstance(value, cst.Name) else value
             if (
-                isinstance(given, cst.Call)
-                and isinstance(given.func, cst.Attribute)
-                and given.func.attr.value == "gradient"
+                isinstance(expression, cst.Call)
+                and isinstance(expression.func, cst.Attribute)
+                and expression.func.attr.value == "gradient"
             ):
-                yield given
+                yield expression
 
     def is_mean(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is a mean over all of what the replica has, or a weighted sum of such."""
@@ -179,10 +181,10 @@ class _Body:
 
     def _returns_mean(self, call: cst.Call) -> bool:
         """Whether a function of the program is called that returns such a mean, whichever of its returns is taken."""
-        found = self.facts.options(call.func)
-        plain = (function for function in _functions(found) if self._is_plain(function))
+        values = self.facts.options(call.func)
+        plain = (function for function in _functions(values) if self._is_plain(function))
         bodies = [(function, _Body.of(self.modules, function, self.read)) for function in plain]
-        return len(bodies) == len(found) > 0 and all(
+        return len(bodies) == len(values) > 0 and all(
             body is not None and body.returns_mean(one) for one, body in bodies
         )
 

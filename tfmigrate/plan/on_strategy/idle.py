@@ -49,9 +49,9 @@ def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Contai
         if all(scoping.outside(site, idle) for site in (*sites, use.site)) and _is_made_before(strategy, use):
             first = min((model.site for model in use.models), key=lambda site: site.frame.module.order[site.unit])
             here = strategy.site.frame.module
-            made, trained = here.place(strategy.node, here), use.place(use.site.frame.module)
+            made_at, trained = here.place(strategy.node, here), use.place(use.site.frame.module)
             message = (
-                f"nothing enters the scope of the strategy of {made}: this model trains ({trained}) on one "
+                f"nothing enters the scope of the strategy of {made_at}: this model trains ({trained}) on one "
                 "device, with the batch that is meant for all"
             )
             yield Outside(codes.IDLE_STRATEGY, message, first, sites, frozenset(idle), use)
@@ -60,9 +60,9 @@ def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Contai
 def _is_made_before(strategy: StrategyObject, use: Use) -> bool:
     """Whether the strategy is there when a model is trained."""
     for site in use.site.chain():
-        made = strategy.site.lifted(site.frame)
-        if made is not None:
-            return site.frame.module.order[made.unit] < site.frame.module.order[site.unit]
+        maker = strategy.site.lifted(site.frame)
+        if maker is not None:
+            return site.frame.module.order[maker.unit] < site.frame.module.order[site.unit]
     return False
 
 
@@ -131,10 +131,10 @@ def _is_empty(block: cst.With, draft: Draft) -> bool:
 
 
 def _makes_data(call: cst.Call, draft: Draft) -> bool:
-    found = draft.facts.options(call)
+    values = draft.facts.options(call)
     symbol = draft.facts.symbols.get(call.func, "")
     return symbol.startswith("tensorflow.data.") or (
-        bool(found) and all(isinstance(option, Dataset) for option in found)
+        bool(values) and all(isinstance(option, Dataset) for option in values)
     )
 
 

@@ -136,12 +136,12 @@ class _Reader:
 
     def _second_strategies(self) -> Iterator[tuple[Module, CallChange]]:
         """A strategy that trains a model after another one trained."""
-        made = {strategy: MadeStrategy(strategy.site, strategy.node) for strategy in self._facts.strategies}
+        strategies = {strategy: MadeStrategy(strategy.site, strategy.node) for strategy in self._facts.strategies}
         trainings = (
             (
                 use,
                 frozenset(
-                    made[inner] for model in use.models for s in model.sites for inner in self._scoping.inside(s)
+                    strategies[inner] for model in use.models for s in model.sites for inner in self._scoping.inside(s)
                 ),
             )
             for use in self._uses
@@ -261,14 +261,14 @@ class _Reader:
 
     def _factors(self, module: Module) -> dict[str, str]:
         """Names that are multiplied by `num_replicas_in_sync`, and where."""
-        found: dict[str, str] = {}
+        products: dict[str, str] = {}
         for node in walk(module.tree):
             if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
                 for one, other in ((node.left, node.right), (node.right, node.left)):
                     replicas = isinstance(other, cst.Attribute) and other.attr.value == "num_replicas_in_sync"
                     if replicas and isinstance(one, cst.Name) and not self._is_rebound(module, one.value):
-                        found[one.value] = module.place(node, module)
-        return found
+                        products[one.value] = module.place(node, module)
+        return products
 
     def _is_rebound(self, module: Module, name: str) -> bool:
         """Whether a name is bound more than once (`batch = batch * strategy.num_replicas_in_sync`)."""

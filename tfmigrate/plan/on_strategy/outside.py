@@ -90,8 +90,8 @@ class Scoping:
 
     def inside(self, site: Site) -> Strategies:
         """The mirrored strategies in whose scope a place surely stands."""
-        found = self.strategies(site) or frozenset()
-        return found if all(strategy.name in SYNCHRONOUS for strategy in found) else frozenset()
+        strategies = self.strategies(site) or frozenset()
+        return strategies if all(strategy.name in SYNCHRONOUS for strategy in strategies) else frozenset()
 
 
 def is_conditional(strategy: StrategyObject) -> bool:
@@ -207,10 +207,10 @@ class _Finder:
 
     def _models(self, use: Use, models: list[ModelObject], strategies: Strategies, evidence: str) -> Iterator[Outside]:
         """The models of a call of which each has a part outside, or nothing where one of them has none."""
-        found = [(model, self._outside(model, strategies)) for model in models]
-        if not all(weighty for _, weighty in found):
+        evidence_of = [(model, self._outside(model, strategies)) for model in models]
+        if not all(weighty for _, weighty in evidence_of):
             return
-        for model, weighty in found:
+        for model, weighty in evidence_of:
             first = min(weighty, key=_order)
             loaded = model.origin == "loaded" and first == model.site
             code = codes.LOADED_OUTSIDE_SCOPE if loaded else codes.MODEL_OUTSIDE_SCOPE

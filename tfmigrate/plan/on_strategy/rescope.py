@@ -151,10 +151,10 @@ class _Scopes:
         home = draft.scopes.owner(root, lexical)
         if home is None:
             return False
-        made = [
+        makers = [
             lifted for lifted in (strategy.site.lifted(site.frame) for strategy in strategies) if lifted is not None
         ]
-        if not all(module.order[maker.unit] < module.order[unit] for maker in made):
+        if not all(module.order[maker.unit] < module.order[unit] for maker in makers):
             return False
         mentions = reaching(root, lexical, draft.scopes)
         absent = {mention.unit for mention in mentions if self._may_be_none(mention, draft)}

@@ -30,24 +30,24 @@ def no_devices(
             continue
         if draft.facts.symbols.get(strategy.node.func) != "tensorflow.distribute.MirroredStrategy":
             continue
-        given = named["devices"].value
-        what = _cannot_be(given, draft)
+        devices = named["devices"].value
+        what = _cannot_be(devices, draft)
         if what is not None:
             message = (
                 f"MirroredStrategy takes names of devices, and this is {what}: leave the argument out for all GPUs, or "
                 'write names as "/gpu:0"'
             )
-            yield draft.module, CallChange(codes.DEVICES_NOT_NAMES, given, message, action="warn")
+            yield draft.module, CallChange(codes.DEVICES_NOT_NAMES, devices, message, action="warn")
 
 
 def _cannot_be(node: cst.BaseExpression, draft: Draft) -> str | None:
-    found = draft.facts.options(node)
+    values = draft.facts.options(node)
     listed = [
-        part for option in found if isinstance(option, Items) for value in option.values for part in options(value)
+        part for option in values if isinstance(option, Items) for value in option.values for part in options(value)
     ]
-    if found and all(map(_is_number, found)):
+    if values and all(map(_is_number, values)):
         return "a number"
-    if listed and all(isinstance(option, Items) for option in found) and all(map(_is_number, listed)):
+    if listed and all(isinstance(option, Items) for option in values) and all(map(_is_number, listed)):
         return "a list of numbers"
     if _are_physical(node, draft):
         return "a list of physical devices, which are not names"

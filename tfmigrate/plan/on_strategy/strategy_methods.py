@@ -22,13 +22,13 @@ def plan_strategy_methods(drafts: Mapping[Module, Draft], rules: Iterable[Rule])
         node.name.value for module in drafts for node in module.nodes if isinstance(node, cst.FunctionDef)
     } & renamed.keys()
     for module, draft in drafts.items():
-        found = [
+        attributes = [
             node
             for node in module.nodes
             if isinstance(node, cst.Attribute) and node.attr.value in renamed and node.attr.value not in defined
         ]
-        excused = guarded(module) if found else frozenset()
-        for node in found:
+        excused = guarded(module) if attributes else frozenset()
+        for node in attributes:
             old = node.attr.value
             # A class's own attribute is a name of TensorFlow, which TFM501 tells.
             if node not in excused | draft.facts.symbols.keys() and draft.wanted(codes.STRATEGY_METHODS, node):

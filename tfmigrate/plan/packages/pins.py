@@ -465,7 +465,7 @@ def _images(path: str, text: str, project: Project) -> list[Finding]:
     """Old images that a Dockerfile begins with. NVIDIA's are numbered by year, and had TensorFlow 1 until 2019."""
     if not DOCKER.fullmatch(PurePath(path).name) or not project.settings.wants(codes.TENSORFLOW_PIN):
         return []
-    found = []
+    images = []
     for match in _IMAGE.finditer(text):
         version, dated = Version(match["version"]), "nvidia" in match["image"]
         if (version < Version("20") or "-tf1" in match["tag"]) if dated else version < project.needed:
@@ -474,5 +474,5 @@ def _images(path: str, text: str, project: Project) -> list[Finding]:
                 f"{project.needed}, the first that the migrated code runs on: take a later one by hand"
             )
             line, column = _position(text, match.start("image"))
-            found.append(Finding(line, column, codes.TENSORFLOW_PIN, message, "warn"))
-    return found
+            images.append(Finding(line, column, codes.TENSORFLOW_PIN, message, "warn"))
+    return images

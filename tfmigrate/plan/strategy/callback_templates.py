@@ -108,8 +108,8 @@ def _parts_of(method: cst.FunctionDef, used: set[str]) -> Iterator[_Part]:
         elif isinstance(node, cst.Assign) and any(dotted(target.target) in used for target in node.targets):
             taken.add(node.value)
     for node in walk(method.body):
-        if isinstance(node, cst.Subscript | cst.Call) and (found := _layer_of(node)) and dotted(found[0]) in models:
-            yield _Part(node, *found, node in taken)
+        if isinstance(node, cst.Subscript | cst.Call) and (layer := _layer_of(node)) and dotted(layer[0]) in models:
+            yield _Part(node, *layer, node in taken)
 
 
 def _used_as_models(method: cst.CSTNode) -> Iterator[str]:

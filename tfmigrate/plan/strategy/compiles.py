@@ -35,10 +35,12 @@ def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
 
 def _follows(use: Use, other: Use) -> bool:
     """Whether a call comes after another one of the same file, and not in the other arm of a common `if`."""
-    module, one, two = use.site.frame.module, use.site.unit, other.site.unit
+    module, first, two = use.site.frame.module, use.site.unit, other.site.unit
     if module is not other.site.frame.module:
         return False
-    return module.order[one] > module.order[two] and not module.exclusive(one, two) and not _left(module, two, one)
+    return (
+        module.order[first] > module.order[two] and not module.exclusive(first, two) and not _left(module, two, first)
+    )
 
 
 def _left(module: Module, before: Unit, after: Unit) -> bool:

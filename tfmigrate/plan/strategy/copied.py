@@ -135,12 +135,12 @@ _PARTS = frozenset({"input", "inputs", "output", "outputs", "layers"})
 
 def _callbacks(use: Use) -> list[Value] | None:
     """The callbacks that a training is given; None where they are not all known."""
-    given = use.argument(_BEFORE_CALLBACKS, "callbacks")
-    if given is None:
+    callbacks = use.argument(_BEFORE_CALLBACKS, "callbacks")
+    if callbacks is None:
         return None if any(name in ("*", "**") for name, _ in use.arguments) else []
-    found = [value for option in options(given) if option != NOTHING
+    items = [value for option in options(callbacks) if option != NOTHING
              for value in (option.values if isinstance(option, Items) else (option,))]  # fmt: skip
-    each = [option for item in found for option in options(item) if option != NOTHING]
+    each = [option for item in items for option in options(item) if option != NOTHING]
     known = all(
         isinstance(callback, Instance) or (isinstance(callback, Opaque) and isinstance(callback.node, cst.Call))
         for callback in each
@@ -180,19 +180,19 @@ def remake_optimizers(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -
     """
     done: set[cst.BaseExpression] = set()
     for use in (use for group in groups for use in remade_optimizers(group)):
-        given, optimizer = given_optimizer(use.call), use.argument(0, "optimizer")
-        if given is None or optimizer is None or given in done:
+        argument, optimizer = given_optimizer(use.call), use.argument(0, "optimizer")
+        if argument is None or optimizer is None or argument in done:
             continue
-        done.add(given)
-        draft, text = drafts[use.site.frame.module], dotted(given)
-        made = f"type({text}).from_config({text}.get_config())"
+        done.add(argument)
+        draft, text = drafts[use.site.frame.module], dotted(argument)
+        copy = f"type({text}).from_config({text}.get_config())"
         surely = all(isinstance(option, Made) and option.kind == "optimizer" for option in options(optimizer))
-        draft.edits.append(Replace(given, made if surely else f"{text} if isinstance({text}, str) else {made}"))
+        draft.edits.append(Replace(argument, copy if surely else f"{text} if isinstance({text}, str) else {copy}"))
         message = (
             f"the optimizer `{text}` is made outside the scope of the strategy, which Keras 3 refuses: another one "
             "with the same settings is created in it"
         )
-        draft.say(codes.COPIED_MODEL, given, message, "rewrite")
+        draft.say(codes.COPIED_MODEL, argument, message, "rewrite")
 
 
 def copy_models(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:

@@ -42,11 +42,11 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
     for wrap, refusal in judged:
         if refusal is not None and not (wrap.call in works and (_is_abstract(wrap) or _unfit_call(wrap) is not None)):
             refused.setdefault(wrap.call, refusal)
-    found = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
+    eligible_wraps = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
     carrier = Carrier(drafts)
-    run = {wrap for wrap in found if not _never_run(wrap, carrier)}
+    run = {wrap for wrap in eligible_wraps if not _never_run(wrap, carrier)}
     calls = {wrap.call for wrap in run}
-    return [wrap for wrap in found if wrap in run or wrap.call not in calls], refused
+    return [wrap for wrap in eligible_wraps if wrap in run or wrap.call not in calls], refused
 
 
 def _why_not(

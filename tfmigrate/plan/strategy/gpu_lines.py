@@ -24,7 +24,7 @@ def lines_to_raise(owner: Owner, before: Unit, needed: Set[cst.CSTNode], drafts:
     """
     draft, module = drafts[owner.module], owner.module
     scope = draft.scope_of(owner.groups[0].owner)
-    found: set[Unit] = set()
+    units: set[Unit] = set()
     pending = [name for node in _read(owner) for name in names_in(node)]
     seen: set[str] = set()
     while pending:
@@ -38,11 +38,11 @@ def lines_to_raise(owner: Owner, before: Unit, needed: Set[cst.CSTNode], drafts:
             continue
         if module.order[unit] < module.order[before] or not is_pure(assignment.value):
             continue
-        found.add(unit)
+        units.add(unit)
         pending.extend(names_in(assignment.value))
-    while stuck := [unit for unit in found if not _may_go(unit, owner, before, Carrier(drafts, found - {unit}))]:
-        found.difference_update(stuck)
-    return Move(tuple(sorted(found, key=lambda unit: module.order[unit])), before) if found else None
+    while stuck := [unit for unit in units if not _may_go(unit, owner, before, Carrier(drafts, units - {unit}))]:
+        units.difference_update(stuck)
+    return Move(tuple(sorted(units, key=lambda unit: module.order[unit])), before) if units else None
 
 
 def _read(owner: Owner) -> Iterator[cst.BaseExpression]:

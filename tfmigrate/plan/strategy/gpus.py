@@ -104,20 +104,20 @@ def _declared(node: cst.BaseExpression, modules: Iterable[Module]) -> Iterator[K
 
 def _destinations(call: cst.Call) -> set[str]:
     """The attribute that `add_argument()` sets."""
-    given = keywords(call)
-    if "dest" in given:
-        return {text_of(given["dest"].value) or ""}
+    named = keywords(call)
+    if "dest" in named:
+        return {text_of(named["dest"].value) or ""}
     texts = [text_of(arg.value) or "" for arg in call.args if arg.keyword is None]
     return {text.lstrip("-").replace("-", "_") for text in texts if text.startswith("--") or not text.startswith("-")}
 
 
 def _of_option(call: cst.Call) -> Kinds:
-    given = {name: arg.value for name, arg in keywords(call).items()}
-    if text_of(given.get("action")) in ("append", "extend"):
+    named = {name: arg.value for name, arg in keywords(call).items()}
+    if text_of(named.get("action")) in ("append", "extend"):
         return _LIST
-    if "nargs" in given and text_of(given["nargs"]) != "?":
+    if "nargs" in named and text_of(named["nargs"]) != "?":
         return _LIST
-    kind, default = given.get("type"), given.get("default")
+    kind, default = named.get("type"), named.get("default")
     if isinstance(kind, cst.Name) and kind.value == "int":
         return _NUMBER
     if isinstance(default, cst.List | cst.Tuple):

@@ -98,7 +98,7 @@ class Blocks:
 
     def _round_about(self) -> set[cst.CSTNode]:
         """The units that are removed or wrapped, or keep a template off the GPUs, with all that stands round them."""
-        found: set[cst.CSTNode] = set()
+        concerned: set[cst.CSTNode] = set()
         wrapped = {wrap.site.unit for wrap in self._wraps}
         for unit in self._module.places:
             if (
@@ -106,9 +106,9 @@ class Blocks:
                 or (self._is_line(unit) and any(small in self._removed for small in unit.body))  # type: ignore[attr-defined]
                 or (is_cpu_device(unit, self._facts) and self._holds_template(unit))
             ):
-                found.add(unit)
-                found.update(self._module.ancestors(unit))
-        return found
+                concerned.add(unit)
+                concerned.update(self._module.ancestors(unit))
+        return concerned
 
     @staticmethod
     def _is_line(unit: cst.CSTNode) -> bool:
@@ -203,17 +203,17 @@ class Blocks:
 
     def sense(self, suite: cst.BaseSuite) -> list[str]:
         """What a block does once the plan is carried out, whatever it looks like."""
-        found = []
+        statements = []
         for unit in units_of(suite):
             if unit in self.gone:
                 continue
             if unit in self.transparent and isinstance(unit, cst.With | cst.If | cst.Try):
-                found.extend(self.sense(unit.body))
+                statements.extend(self.sense(unit.body))
                 continue
             merged = unit.visit(_Merged({wrap.call: wrap.template_node for wrap in self._wraps}, self._names))
             assert isinstance(merged, cst.CSTNode)
-            found.append(ast.dump(ast.parse(self._module.code(merged).strip("\n"))))
-        return found
+            statements.append(ast.dump(ast.parse(self._module.code(merged).strip("\n"))))
+        return statements
 
 
 class _Merged(cst.CSTTransformer):

@@ -198,10 +198,10 @@ def known_too_late(groups: Iterable[Group], found: Refusal) -> Refusal:
             if wrapping and earlier is not None:
                 gpus = wrap.site.frame.module.code(wrap.gpus) if wrap.gpus is not None else "the number of GPUs"
                 owner = group.owner.owner
-                made = f"{owner.node.name.value}()" if owner is not None else "__init__()"
+                maker = f"{owner.node.name.value}()" if owner is not None else "__init__()"
                 message = (
                     f"`{gpus}` or the condition of the wrap is not known before {wrapping}(), and a part of the model "
-                    f"may be made before, at {earlier}: pass what they need to {made} and keep it as attributes"
+                    f"may be made before, at {earlier}: pass what they need to {maker} and keep it as attributes"
                 )
                 return Refusal(codes.GPUS_TOO_LATE, message)
     return found

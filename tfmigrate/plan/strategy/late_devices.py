@@ -83,8 +83,8 @@ def _late(owner: Owner, before: Unit, facts: ProgramFacts) -> Iterator[tuple[Dev
     as seen from there."""
     for choice in facts.device_choices:
         for group in owner.groups:
-            made = Site(group.owner, before)
-            met = _met(made, choice.site, facts)
+            place = Site(group.owner, before)
+            met = _met(place, choice.site, facts)
             if met is None:
                 continue
             first, second = met

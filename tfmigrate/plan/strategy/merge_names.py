@@ -87,11 +87,11 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
             continue
         done.add((owner, target.value))
         naming = _Naming(module, scopes, scope, target.value, wrap.template_node.value, wraps)
-        found = naming.keep_template()
-        found = (naming.under_the_better_name(found) or found) if found is not None else naming.keep_parallel()
-        if found is not None:
-            removed.extend(found.removed)
-            renamed.update(found.renamed)
+        merged = naming.keep_template()
+        merged = (naming.under_the_better_name(merged) or merged) if merged is not None else naming.keep_parallel()
+        if merged is not None:
+            removed.extend(merged.removed)
+            renamed.update(merged.renamed)
     return Merge(tuple(dict.fromkeys(removed)), tuple(renamed.items()))
 
 

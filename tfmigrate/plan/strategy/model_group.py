@@ -124,26 +124,26 @@ def related_models(wraps: Iterable[Wrap], facts: ProgramFacts) -> frozenset[Mode
     statement has a strategy of its own.
     """
     wrapped = frozenset(wraps)
-    found = frozenset().union(*(models_of(wrap.template) for wrap in wrapped))
-    apart = frozenset().union(*(models_of(wrap.template) for wrap in facts.wraps if wrap not in wrapped)) - found
+    models = frozenset().union(*(models_of(wrap.template) for wrap in wrapped))
+    apart = frozenset().union(*(models_of(wrap.template) for wrap in facts.wraps if wrap not in wrapped)) - models
     # A template that was not followed is no model object; what is built on it is known by the place it came from.
     places = frozenset().union(
         *(option.sites for wrap in wrapped for option in options(wrap.template) if isinstance(option, Opaque))
     )
     while True:
-        grown = set(found)
-        for model in found:
+        grown = set(models)
+        for model in models:
             grown.update(model.base_models())
         for model in facts.models:
-            if found & model.on or places & model.sites:
+            if models & model.on or places & model.sites:
                 grown.add(model)
         for use in facts.uses:
             alternatives = options(use.receiver)
-            if any(isinstance(o, Parallel) and o.wrap in wrapped for o in alternatives) or found & use.models:
+            if any(isinstance(o, Parallel) and o.wrap in wrapped for o in alternatives) or models & use.models:
                 grown.update(use.models if use.method == "compile" else use.models - apart)
-        if grown == found:
-            return found
-        found = frozenset(grown)
+        if grown == models:
+            return models
+        models = frozenset(grown)
 
 
 def concerns(use: Use, group_models: frozenset[ModelObject], wraps: Iterable[Wrap]) -> bool:

@@ -164,11 +164,11 @@ def _in_methods(
     methods: dict[Method, frozenset[Unit]] = {}
     far: dict[Site, cst.BaseExpression] = {}
     for group in owner.groups:
-        found = kept(group)
-        problem = problem or (found if isinstance(found, Refusal) else None)
-        if isinstance(found, Kept):
-            far.update(found.far)
-            for method, units in found.methods.items():
+        covered = kept(group)
+        problem = problem or (covered if isinstance(covered, Refusal) else None)
+        if isinstance(covered, Kept):
+            far.update(covered.far)
+            for method, units in covered.methods.items():
                 methods[method] = methods.get(method, frozenset()) | units
     if problem is not None:
         return problem
@@ -287,13 +287,13 @@ def _training(owner: Owner) -> frozenset[Unit]:
 
 def _outside_loops(owner: Owner, before: Unit, drafts: Mapping[Module, Draft]) -> tuple[Unit, Strategy | Refusal]:
     """The unit before which the strategy is made: once, outside the loops, where `gpus` is known there already."""
-    found = _strategy(owner, before, drafts)
+    strategy = _strategy(owner, before, drafts)
     for loop in loops_round(owner.module, before, owner.body):
         outside = _strategy(owner, loop, drafts)
-        if isinstance(found, Strategy) and isinstance(outside, Refusal):
+        if isinstance(strategy, Strategy) and isinstance(outside, Refusal):
             break
-        before, found = loop, outside
-    return before, found
+        before, strategy = loop, outside
+    return before, strategy
 
 
 def _is_early(
@@ -340,28 +340,28 @@ def _strategy(
     owner: Owner, before: Unit, drafts: Mapping[Module, Draft], raised: frozenset[cst.CSTNode] = frozenset()
 ) -> Strategy | Refusal:
     """The one strategy that serves every wrap of an owner. `raised`: assignments that stand above it by then."""
-    found = _joined(owner, before, drafts, Carrier(drafts, raised))
-    if isinstance(found, Refusal) and found.code == codes.TWO_STRATEGIES:
+    strategy = _joined(owner, before, drafts, Carrier(drafts, raised))
+    if isinstance(strategy, Refusal) and strategy.code == codes.TWO_STRATEGIES:
         origins = _joined(owner, before, drafts, Carrier(drafts, raised, to_origins=True))
-        return origins if isinstance(origins, Strategy) else found
-    return found
+        return origins if isinstance(origins, Strategy) else strategy
+    return strategy
 
 
 def _joined(owner: Owner, before: Unit, drafts: Mapping[Module, Draft], carrier: Carrier) -> Strategy | Refusal:
     draft = drafts[owner.module]
-    found: Strategy | None = None
+    joined: Strategy | None = None
     for group in owner.groups:
         for wrap in group.wraps:
-            one = strategy_for(carrier, wrap, group.owner, before, draft.tf, draft.quote)
-            if isinstance(one, Refusal):
-                return one
-            both = one if found is None else found.joined(one)
+            strategy = strategy_for(carrier, wrap, group.owner, before, draft.tf, draft.quote)
+            if isinstance(strategy, Refusal):
+                return strategy
+            both = strategy if joined is None else joined.joined(strategy)
             if both is None:
                 message = "this function wraps models with different `gpus`: one strategy serves one"
                 return Refusal(codes.TWO_STRATEGIES, message)
-            found = both
-    assert found is not None
-    return found
+            joined = both
+    assert joined is not None
+    return joined
 
 
 def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> None:
@@ -372,10 +372,10 @@ def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> N
         # One for all functions of the module, before the first of them.
         others = [edit for edit in draft.edits if isinstance(edit, Insert) and edit.code == code]
         draft.edits[:] = [edit for edit in draft.edits if edit not in others]
-        made = min((Insert(placement.before, code), *others), key=lambda edit: owner.module.order[edit.before])
+        insertion = min((Insert(placement.before, code), *others), key=lambda edit: owner.module.order[edit.before])
     else:
-        made = Insert(placement.before, code, _moved_comments(owner, left))
-    draft.edits.append(made)
+        insertion = Insert(placement.before, code, _moved_comments(owner, left))
+    draft.edits.append(insertion)
     if placement.counted is not None:
         draft.edits.append(placement.counted)
     if placement.move is not None:

@@ -128,7 +128,7 @@ def remains_of(
     owners = tuple(owners)
     placed = [(owner, wrap) for owner in owners for group in owner.groups if not group.copied for wrap in group.wraps]
     calls = {wrap.call: wrap for _, wrap in placed}
-    found = {}
+    remains = {}
     for module in dict.fromkeys(wrap.site.frame.module for owner in owners for wrap in owner.wraps):
         draft = drafts[module]
         own = tuple(wrap for wrap in calls.values() if wrap.site.frame.module is module)
@@ -138,8 +138,8 @@ def remains_of(
         gone = frozenset((*merged.removed, *replaced.assignments, *_imports_of_the_name(draft, refused)))
         strategies = dict(_deciding_strategies(module, placed, merged))
         blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), strategies, replaced.blocks)
-        found[module] = Remains(draft, own, merged, blocks, replaced.assignments)
-    return found
+        remains[module] = Remains(draft, own, merged, blocks, replaced.assignments)
+    return remains
 
 
 def _deciding_strategies(

@@ -65,10 +65,10 @@ def say_second_strategies(placements: Iterable[Placement], facts: ProgramFacts, 
         for use in facts.uses
         if use.method in TRAINING
     )
-    said: set[cst.CSTNode] = set()
+    reported: set[cst.CSTNode] = set()
     for made, earlier in second_strategies(trainings) if len(groups) > 1 else ():
-        if made.node not in said:
-            said.add(made.node)
+        if made.node not in reported:
+            reported.add(made.node)
             place = earlier.place(made.site.frame.module)
             module = groups[made].wraps[0].site.frame.module
             drafts[module].say(codes.SECOND_STRATEGY, made.node, f"{SECOND}, as at {place}; {_ADVICE}", "warn")
@@ -83,12 +83,12 @@ def _recipes(use: Use) -> set[_Recipe]:
     Models of one recipe have variables of the same shapes, with which a second strategy does no harm. Arguments are
     compared as they are written: that a name is bound to another size between two calls is rare.
     """
-    found = set()
+    recipes = set()
     for model in use.models:
         call, caller = model.site.frame.call_node, model.site.frame.call
         module = caller.frame.module if caller is not None else model.site.frame.module
-        found.add((model.node, tuple(module.code(arg.value) for arg in (call.args if call is not None else ()))))
-    return found
+        recipes.add((model.node, tuple(module.code(arg.value) for arg in (call.args if call is not None else ()))))
+    return recipes
 
 
 def _follows(one: Site, other: Site) -> bool:

@@ -131,7 +131,7 @@ def ways_down(
 
 def _first_wrap(owner: Owner, units: Sequence[Unit]) -> int | None:
     """The number of the first of some units that holds a wrap of the owner; None where one is in none of them."""
-    found = []
+    numbers = []
     for group in owner.groups:
         for wrap in group.wraps:
             site = wrap.site.lifted(group.owner)
@@ -139,8 +139,8 @@ def _first_wrap(owner: Owner, units: Sequence[Unit]) -> int | None:
             number = next((number for number, unit in enumerate(units) if unit in holding), None)
             if number is None:
                 return None
-            found.append(number)
-    return min(found)
+            numbers.append(number)
+    return min(numbers)
 
 
 class _Proof:
@@ -293,12 +293,12 @@ class _Proof:
         self, name: cst.Name, path: tuple[str, ...], call: cst.Call | None, going: Sequence[Unit]
     ) -> bool:
         """Whether what is read of an import is the environment or the command line, which no function here sets."""
-        found = ".".join((self._symbol(name), *path))
+        symbol = ".".join((self._symbol(name), *path))
         if call is not None and isinstance(call.func, cst.Attribute) and call.func.value is name:
-            found = self._symbol(call.func)
-        if found in _ENVIRONMENT:
+            symbol = self._symbol(call.func)
+        if symbol in _ENVIRONMENT:
             return not self._is_mentioned(frozenset({"environ", "getenv", "putenv"}), going)
-        return found in _COMMAND_LINE or found.startswith("argparse.")
+        return symbol in _COMMAND_LINE or symbol.startswith("argparse.")
 
     def _keeps_its_value(self, name: str, owner: LexicalScope) -> bool:
         """Whether a variable is plain data, which no function that may be called in between binds anew."""
@@ -342,8 +342,8 @@ class _Proof:
         return False
 
     def _is_in_sight(self, call: cst.Call) -> bool:
-        found = self._draft.facts.options(call.func)
-        return bool(found) and all(map(_is_of_the_program, found))
+        values = self._draft.facts.options(call.func)
+        return bool(values) and all(map(_is_of_the_program, values))
 
     def _may_set(self, attributes: set[str], going: Sequence[Unit]) -> bool:
         """Whether a function of the program may set an attribute of one of these names, or answer for it."""
@@ -393,18 +393,18 @@ class _Proof:
 
     @cached_property
     def _occurrences(self) -> dict[cst.CSTNode, Occurrence]:
-        found: dict[cst.CSTNode, Occurrence] = {}
+        by_node: dict[cst.CSTNode, Occurrence] = {}
         for scope in self._scopes.by_node.values():
             for mentions in scope.mentions.values():
-                found.update((mention.node, mention) for mention in mentions)
-        return found
+                by_node.update((mention.node, mention) for mention in mentions)
+        return by_node
 
     @cached_property
     def _by_unit(self) -> dict[cst.CSTNode, list[Occurrence]]:
-        found: dict[cst.CSTNode, list[Occurrence]] = {}
+        mentions: dict[cst.CSTNode, list[Occurrence]] = {}
         for mention in self._occurrences.values():
-            found.setdefault(mention.unit, []).append(mention)
-        return found
+            mentions.setdefault(mention.unit, []).append(mention)
+        return mentions
 
     def _variables(self, units: Iterable[Unit], *, binding: bool = False) -> set[tuple[str, LexicalScope | None]]:
         """The variables that some units mention, or only those that they bind, each with whose it is."""
@@ -441,8 +441,8 @@ class _Proof:
         if not isinstance(node, cst.Name):
             return ""
         values = [assigned(mention) for mention in reaching(node.value, self._scope, self._scopes)]
-        found = {self._symbol(value.func) if isinstance(value, cst.Call) else "" for value in values}
-        return found.pop() if len(found) == 1 else ""
+        symbols = {self._symbol(value.func) if isinstance(value, cst.Call) else "" for value in values}
+        return symbols.pop() if len(symbols) == 1 else ""
 
 
 def _are_names(target: cst.BaseExpression) -> bool:

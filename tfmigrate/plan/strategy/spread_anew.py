@@ -54,16 +54,16 @@ def _is_instead_of(wrap: Wrap, model: ModelObject) -> bool:
 
     An `if` whose arm returns has no other arm: what is made behind it is made instead.
     """
-    made = list(model.site.chain())
+    sites = list(model.site.chain())
     for other in wrap.site.chain():
-        if any(outer.frame is other.frame and outer.frame.module.exclusive(outer.unit, other.unit) for outer in made):
+        if any(outer.frame is other.frame and outer.frame.module.exclusive(outer.unit, other.unit) for outer in sites):
             return True
     for guard in wrap.guards:
         if isinstance(guard.node, cst.If) and guard.site.unit is guard.node:
             module = guard.frame.module
             inside = {*module.inside(guard.node)}
             wrapped = guard.site.frame is wrap.site.frame and wrap.site.unit in inside
-            if not wrapped and any(outer.frame is guard.frame and outer.unit in inside for outer in made):
+            if not wrapped and any(outer.frame is guard.frame and outer.unit in inside for outer in sites):
                 return True
     return False
 

@@ -168,10 +168,10 @@ def _devices(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, quote: st
 
 def _either(wrap: Wrap, gpus: Written, carrier: Carrier, of_list: Written, of_number: Written) -> Written:
     """Code for a list of ids, or for a number, or for what multi_gpu_model itself asked where it can be either."""
-    found = kinds(wrap, carrier.scopes)
-    if found == {Kind.LIST}:
+    gpu_kinds = kinds(wrap, carrier.scopes)
+    if gpu_kinds == {Kind.LIST}:
         return of_list
-    if found == {Kind.NUMBER} or not isinstance(gpus.tree, _REPEATABLE):
+    if gpu_kinds == {Kind.NUMBER} or not isinstance(gpus.tree, _REPEATABLE):
         return of_number
     return Written.of("(", of_list, " if isinstance(", gpus, ", (list, tuple)) else ", of_number, ")")
 

@@ -51,5 +51,5 @@ def _scope_of(facts: Facts, scopes: Scopes, one: Entered) -> LexicalScope:
 
 
 def _assigns(facts: Facts, one: Entered) -> list[cst.Assign]:
-    found = walk(one.frame.function or facts.module.tree)
-    return [node for node in found if isinstance(node, cst.Assign) and len(node.targets) == 1]
+    nodes = walk(one.frame.function or facts.module.tree)
+    return [node for node in nodes if isinstance(node, cst.Assign) and len(node.targets) == 1]

@@ -57,9 +57,9 @@ def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.
                 "is now, that is one layer: take the model itself where the template was meant",
                 "warn",
             )
-        told = {node.value for node in (*sure, *draft.facts.unsure_unwraps) if isinstance(node, cst.Subscript)}
+        reported = {node.value for node in (*sure, *draft.facts.unsure_unwraps) if isinstance(node, cst.Subscript)}
         for layers in draft.facts.values:
-            if not isinstance(layers, cst.Attribute) or layers.attr.value != "layers" or layers in told:
+            if not isinstance(layers, cst.Attribute) or layers.attr.value != "layers" or layers in reported:
                 continue
             if any(parallel.wrap.call not in refused for parallel in _parallel(draft, layers.value)):
                 draft.say(

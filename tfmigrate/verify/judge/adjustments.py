@@ -48,11 +48,11 @@ def made(traces: Iterable[Trace]) -> tuple[str, ...]:
     if any(trace.predictions for trace in ran):
         return PREDICTING
     optimizers = {optimizer_name(compiled) for trace in ran for compiled in trace.compiles}
-    found = list(ALWAYS)
+    adjustments = list(ALWAYS)
     if optimizers & WITH_RATES:
-        found.append(ROUNDED + (HIDDEN if optimizers & ADAMS else ""))
+        adjustments.append(ROUNDED + (HIDDEN if optimizers & ADAMS else ""))
     if any(trace.start is not None and trace.start.flavour == "keras" for trace in ran):
-        found.append(COUNTER)
+        adjustments.append(COUNTER)
     if any(fit.source == "sequence" for trace in ran for fit in trace.fits):
-        found.append(BETWEEN_EPOCHS)
-    return tuple(found)
+        adjustments.append(BETWEEN_EPOCHS)
+    return tuple(adjustments)

@@ -51,8 +51,8 @@ def same(old: Trace, new: Trace, a: Step, b: Step, band: float) -> bool | None:
 def largest_rounding(old: Trace, new: Trace) -> tuple[float, int]:
     """(the largest difference that counts as rounding, in how many batches)."""
     sizes = (distance(old, new, a, b) for a, b in steps_of_both(old, new) if not a.made)
-    found = [apart for apart in sizes if apart is not None and 0.0 < apart <= ROUNDED]
-    return max(found, default=0.0), len(found)
+    rounded = [apart for apart in sizes if apart is not None and 0.0 < apart <= ROUNDED]
+    return max(rounded, default=0.0), len(rounded)
 
 
 def validated(old: Fit, new: Fit) -> float | None:

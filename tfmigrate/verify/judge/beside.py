@@ -153,7 +153,7 @@ def lost_callbacks(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterat
 
 def callbacks_of(program: Mapping[str, bytes]) -> dict[str, Counter[tuple[str, ...]]]:
     """By class, the settings that each call writes out."""
-    found: dict[str, Counter[tuple[str, ...]]] = {}
+    calls: dict[str, Counter[tuple[str, ...]]] = {}
     for source in program.values():
         try:
             tree = ast.parse(source)
@@ -163,8 +163,8 @@ def callbacks_of(program: Mapping[str, bytes]) -> dict[str, Counter[tuple[str, .
             name = _called(node)
             if isinstance(node, ast.Call) and name in CALLBACKS:
                 settings = sorted(_setting(word) for word in node.keywords if word.arg in SETTINGS)
-                found.setdefault(name, Counter())[tuple(settings)] += 1
-    return found
+                calls.setdefault(name, Counter())[tuple(settings)] += 1
+    return calls
 
 
 def _called(node: ast.AST) -> str:

@@ -17,9 +17,9 @@ def find(old: Trace, new: Trace, comparison: Comparison) -> Divergence | None:
         return None
     evidence = Evidence(old, new, comparison)
     for look in SUSPECTS:
-        found = look(evidence)
-        if found is not None:
-            return _with_call(evidence, found)
+        divergence = look(evidence)
+        if divergence is not None:
+            return _with_call(evidence, divergence)
     return _with_call(evidence, _unknown(evidence))
 
 

@@ -120,7 +120,7 @@ def known_differences(
 ) -> tuple[KnownDifference, ...]:
     remainder = _remainder(old, new, steps, epochs, band)
     allowed = max(band, _remainder_allowance(remainder)) if remainder else band
-    found = (
+    differences = (
         _rounded_data(old, new),
         remainder,
         _moving_statistics(old, new, band),
@@ -128,7 +128,7 @@ def known_differences(
         _class_weighted(old, epochs, allowed),
         _other_batches(old, epochs, allowed),
     )
-    return tuple(difference for difference in found if difference is not None)
+    return tuple(difference for difference in differences if difference is not None)
 
 
 def _rounded_data(old: Trace, new: Trace) -> KnownDifference | None:
@@ -322,9 +322,9 @@ def _built(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
             yield Row(_of(what, old, facts), ", ".join(asked) or "none", ", ".join(now) or "none", asked == now)
     if old.loaded or new.loaded:
         yield _origin(old, new, facts)
-    if (told := initializers.compared(old, new)) and not (old.loaded or new.loaded):
+    if (compared := initializers.compared(old, new)) and not (old.loaded or new.loaded):
         other = len(initializers.changed(old, new))
-        yield Row(_of("initializers asked for", old, facts), _parts(told), _parts(told - other), not other)
+        yield Row(_of("initializers asked for", old, facts), _parts(compared), _parts(compared - other), not other)
     yield from _own(old, new, facts)
 
 
@@ -332,12 +332,12 @@ def _own(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
     """What the scripts themselves give the weights, before both runs are made to begin with the old one's."""
     if len(old.own) != len(new.own):
         return
-    given = sum(1 for a, b in zip(old.own, new.own) if a and b and (a[2] or b[2]))
-    if given:
+    loaded = sum(1 for a, b in zip(old.own, new.own) if a and b and (a[2] or b[2]))
+    if loaded:
         lost = len(weights.given_otherwise(old, new))
         what = _of("tensors that a file gives", old, facts)
-        yield Row(what, _tensors(given), _tensors(given - lost), not lost)
-    drawn = sum(1 for a, b in zip(old.own, new.own) if a and b) - given
+        yield Row(what, _tensors(loaded), _tensors(loaded - lost), not lost)
+    drawn = sum(1 for a, b in zip(old.own, new.own) if a and b) - loaded
     if drawn:
         other = len(weights.drawn_otherwise(old, new))
         yield Row(_of("initial values of one spread", old, facts), _tensors(drawn), _tensors(drawn - other), not other)

@@ -82,8 +82,8 @@ SCOPE_SIGNS = (
 def shorten(error: str, length: int = 240) -> str:
     """An error in one line, objects by their class alone; a long one keeps its start, with the type, and its end, with
     what was the matter and the script's line."""
-    said = _of_call(_of_function(_of_graph(error)))
-    line = re.sub(r"<(?:[\w.]*\.)?(\w+) object at 0x[0-9a-f]+>", r"<\1>", " ".join(said.split()))
+    text = _of_call(_of_function(_of_graph(error)))
+    line = re.sub(r"<(?:[\w.]*\.)?(\w+) object at 0x[0-9a-f]+>", r"<\1>", " ".join(text.split()))
     return both_ends(line, length)
 
 
@@ -96,25 +96,25 @@ line of code below it, which is indented further."""
 
 def _of_function(error: str) -> str:
     """What was the matter in a function that became a graph: after "in user code:" all places come first."""
-    head, found, rest = error.partition("in user code:")
+    head, marker, rest = error.partition("in user code:")
     frames = list(_FRAME.finditer(rest))
-    if not found or not frames or not rest[frames[-1].end() :].strip():
+    if not marker or not frames or not rest[frames[-1].end() :].strip():
         return error
-    said = rest[frames[-1].end() :].strip()
+    message = rest[frames[-1].end() :].strip()
     kind = re.search(r"(\w+: )\s*$", head)
-    return head + (said.removeprefix(kind[1]) if kind else said)
+    return head + (message.removeprefix(kind[1]) if kind else message)
 
 
 def _of_call(error: str) -> str:
     """An error from a layer's call without the list of what the call was given, which Keras puts last."""
-    given, place = re.search(r"\n\s*\n\s*(?:Call a|A)rguments received by ", error), _PLACE.search(error)
-    return f"{error[: given.start()].rstrip()}{place[0] if place else ''}" if given else error
+    listing, place = re.search(r"\n\s*\n\s*(?:Call a|A)rguments received by ", error), _PLACE.search(error)
+    return f"{error[: listing.start()].rstrip()}{place[0] if place else ''}" if listing else error
 
 
 def _of_graph(error: str) -> str:
     """What a graph died of, without the places in it where that came about, which TensorFlow puts first."""
-    head, found, rest = error.partition("Graph execution error:")
-    if not found:
+    head, marker, rest = error.partition("Graph execution error:")
+    if not marker:
         return error
     place = _PLACE.search(error)
     kept: list[str] = []

@@ -46,14 +46,14 @@ class Look:
 
 def plan(pairs: int) -> tuple[Look, ...]:
     """The looks of an experiment of at most `pairs` pairs; none when they are too few to decide anything."""
-    found: dict[int, float] = {}
+    looks: dict[int, float] = {}
     for part, spending in PARTS:
         at = math.ceil(part * pairs)
         if at < FEWEST:
             at = FEWEST
         if at <= pairs:
-            found[at] = found.get(at, 0.0) + spending * ALPHA
-    return tuple(Look(at, alpha) for at, alpha in sorted(found.items()))
+            looks[at] = looks.get(at, 0.0) + spending * ALPHA
+    return tuple(Look(at, alpha) for at, alpha in sorted(looks.items()))
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,14 @@ def look(differences: Mapping[str, Sequence[float]], limits: Mapping[str, float]
     """Judges every quantity at the error rate `alpha`. All have the same number of pairs, two at least."""
     names = list(differences)
     tests = {name: _test(np.asarray(differences[name], dtype=float), limits[name], alpha) for name in names}
-    found = []
+    outcomes = []
     for name, different in zip(names, holm([tests[name].p_different for name in names]), strict=True):
         test = tests[name]
         answer: Answer = "equivalent" if test.p_equivalent <= alpha else "different" if different <= alpha else "open"
-        found.append(
+        outcomes.append(
             Outcome(name, test.pairs, limits[name], test.mean, test.interval, test.p_equivalent, different, answer)
         )
-    return tuple(found)
+    return tuple(outcomes)
 
 
 def overall(outcomes: Sequence[Outcome]) -> Answer:

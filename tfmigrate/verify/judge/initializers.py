@@ -28,9 +28,9 @@ def _layers(model: Model) -> int:
 
 def _by_part(model: Model) -> dict[tuple[str, str], tuple[str, str]]:
     """(the layer's number, "kernel") -> ("dense kernel", "HeNormal")."""
-    found = {}
+    asked = {}
     for initializer in model.initializers:
         place, _, words = initializer.partition(": ")
         number, _, name = place.partition(" ")
-        found[number, name.rpartition(" ")[2]] = name, words
-    return found
+        asked[number, name.rpartition(" ")[2]] = name, words
+    return asked

@@ -134,8 +134,8 @@ def but_for_frozen(pair: Pair, genuine: Run, new: Run, restored: Run | None, ban
     if not constants:
         return pair
     without = replace(genuine, trace=_without_penalties(genuine.trace, constants))
-    found = but_for_drift(paired(without, new, band, decides=pair.decides, restored=restored), without, new)
-    if found.divergence is not None or found.comparison is None:
+    pair_ = but_for_drift(paired(without, new, band, decides=pair.decides, restored=restored), without, new)
+    if pair_.divergence is not None or pair_.comparison is None:
         return pair
     what = (
         "Keras 3 leaves the regularizers of frozen layers out of the loss that it reports, Keras 2 and older add them. "
@@ -143,7 +143,7 @@ def but_for_frozen(pair: Pair, genuine: Run, new: Run, restored: Run | None, ban
         "were compared. Largest penalty"
     )
     known = KnownDifference(FROZEN, what, max(constants.values()))
-    return replace(found, comparison=replace(found.comparison, known=(*found.comparison.known, known)))
+    return replace(pair_, comparison=replace(pair_.comparison, known=(*pair_.comparison.known, known)))
 
 
 def frozen_penalties(old: Trace, new: Trace, comparison: Comparison) -> Mapping[int, float]:
@@ -153,10 +153,10 @@ def frozen_penalties(old: Trace, new: Trace, comparison: Comparison) -> Mapping[
         return {}
     if not any(not words.startswith("activity ") for model in old.models for words in model.regularizers):
         return {}
-    found: dict[int, list[float]] = {}
+    penalties: dict[int, list[float]] = {}
     for step in comparison.judged_steps:
-        found.setdefault(step.fit, []).append(step.old - step.new)
-    middles = {fit: sorted(apart)[len(apart) // 2] for fit, apart in found.items()}
+        penalties.setdefault(step.fit, []).append(step.old - step.new)
+    middles = {fit: sorted(apart)[len(apart) // 2] for fit, apart in penalties.items()}
     largest = max((abs(step.old) for step in comparison.judged_steps), default=0.0)
     return {fit: size for fit, size in middles.items() if size > comparison.tolerance * largest}
 
@@ -300,13 +300,13 @@ def _same_but_for_optimizers(lab: Lab, today: Run, new: str, band: float) -> boo
 
 def _of_optimizer(pair: Pair, genuine: Run, new: Run) -> Pair:
     assert pair.comparison is not None
-    told = dict.fromkeys(
+    differences = dict.fromkeys(
         f"{describe(a)} of TensorFlow {genuine.trace.start.tensorflow if genuine.trace.start else '?'} and "
         f"{describe(b)} of today's take other steps{formula(a, b)}"
         for a, b in pair_compiles(genuine.trace, new.trace)
     )
     what = (
-        f"{'; '.join(told)}. Shown by a run: restored on today's TensorFlow with the optimizers of its time, the old "
+        f"{'; '.join(differences)}. Shown by a run: restored on today's TensorFlow with the optimizers of its time, the old "
         "script trains as it did; with today's, as the new one does. So the versions of Keras make the difference, not "
         "the migration; whether today's optimizer will do is for you to decide. Relative loss difference"
     )

@@ -115,11 +115,11 @@ class Lab:
 
     def notes(self) -> tuple[str, ...]:
         """What the plan and the runs had to say, each remark once."""
-        found: dict[str, str] = {}
+        remarks: dict[str, str] = {}
         for role, run in self.runs.items():
             for note in () if role.startswith(CONTROL) else run.notes:
-                found.setdefault(note, f"{role}: {note}")
-        return (*self.remarks, *self._sandboxes(), *found.values())
+                remarks.setdefault(note, f"{role}: {note}")
+        return (*self.remarks, *self._sandboxes(), *remarks.values())
 
     def _sandboxes(self) -> list[str]:
         """What the runs were kept in, those alike together."""
@@ -164,9 +164,9 @@ def genuine_world(lab: Lab) -> World:
     world = lab.plan.world("genuine")
     if not lab.plan.options.packages:
         return world
-    found = packages.provide(world, lab.tell)
-    lab.remarks.extend(found.notes)
-    return replace(world, packages=found.folder)
+    packages_ = packages.provide(world, lab.tell)
+    lab.remarks.extend(packages_.notes)
+    return replace(world, packages=packages_.folder)
 
 
 def reference_run(lab: Lab) -> Run | None:
@@ -203,8 +203,8 @@ def restored_run(lab: Lab, keras: int) -> Run | None:
 
 def why_none(lab: Lab) -> str:
     """Why the old script runs nowhere, the genuine run's words first."""
-    told = [run.message for run in lab.runs.values()] or lab.plan.notes
-    return "the old script could not be run. " + ". ".join(told)
+    messages = [run.message for run in lab.runs.values()] or lab.plan.notes
+    return "the old script could not be run. " + ". ".join(messages)
 
 
 def why_alone(lab: Lab) -> str:

@@ -45,7 +45,7 @@ def settings(compiled: Compile) -> dict[str, Any]:
 
     A schedule that stands for the old `decay=` (InverseTimeDecay with one decay step) reads as what it replaces.
     """
-    found: dict[str, Any] = {}
+    named: dict[str, Any] = {}
     for key, value in compiled.config.items():
         if key in _BOOKKEEPING:
             continue
@@ -53,15 +53,15 @@ def settings(compiled: Compile) -> dict[str, Any]:
         if key == "learning_rate" and isinstance(value, Mapping):
             inner = value.get("config", {})
             if value.get("class_name") == "InverseTimeDecay" and inner.get("decay_steps") == 1:
-                found["learning_rate"] = inner.get("initial_learning_rate")
-                found["decay"] = inner.get("decay_rate")
+                named["learning_rate"] = inner.get("initial_learning_rate")
+                named["decay"] = inner.get("decay_rate")
                 continue
             value = schedule(value)
         if key == "epsilon" and value is None:
             value = 1e-7
         if key in ("learning_rate", "epsilon") or value:
-            found[key] = value
-    return found
+            named[key] = value
+    return named
 
 
 def schedule(config: Mapping[str, Any]) -> str:
@@ -139,9 +139,9 @@ def _without_shown_decay(a: Compile, b: Compile, old: Trace, new: Trace) -> tupl
 
 
 def _without_decay(compiled: Compile) -> Compile:
-    found = settings(compiled)
-    found.pop("decay", None)
-    return replace(compiled, config=found)
+    values = settings(compiled)
+    values.pop("decay", None)
+    return replace(compiled, config=values)
 
 
 def _same(x: Any, y: Any) -> bool:

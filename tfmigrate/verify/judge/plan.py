@@ -151,10 +151,10 @@ class Plan:
         tree = _program(options)
         _parse(options.new)
         flavour = "estimator" if trains_estimators(options.old, options.program) else flavour_of(tree)
-        found = runtimes.discover() if options.old_python is None or options.new_python is None else ()
+        discovered = runtimes.discover() if options.old_python is None or options.new_python is None else ()
         notes: list[str] = []
         genuine = _chosen(options.old_python, "--old-python", flavour) or runtimes.genuine_for(
-            flavour, found, ast.unparse(tree), options.written_for
+            flavour, discovered, ast.unparse(tree), options.written_for
         )
         if genuine is None:
             recipe = runtimes.recipe_for(flavour, options.written_for)
@@ -172,10 +172,10 @@ class Plan:
             nearer = f"; `tfmigrate runtimes --make {recipe}` builds a nearer one" if recipe != "tf1.15" else ""
             wanted = ".".join(map(str, pinned))
             notes.append(f"the program is written for Keras {wanted}, and ran genuinely on {genuine.keras}{nearer}")
-        given = _chosen(options.new_python, "--new-python", flavour)
+        chosen = _chosen(options.new_python, "--new-python", flavour)
         modern: dict[Keras, Runtime] = {}
         for keras in options.kerases:
-            runtime = runtimes.modern((given,) if given else found, keras)
+            runtime = runtimes.modern((chosen,) if chosen else discovered, keras)
             if runtime is not None:
                 modern[keras] = runtime
             else:
@@ -324,14 +324,14 @@ def flavour_of(tree: ast.Module) -> str:
 
 def replicas_written(tree: ast.Module) -> int | None:
     """The largest number of GPUs that a call of multi_gpu_model writes out, as a number or a list."""
-    found = []
+    numbers = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name == "multi_gpu_model":
-                given = [k.value for k in node.keywords if k.arg == "gpus"] + node.args[1:2]
-                found += [_count(value) for value in given]
-    return max((n for n in found if n >= 2), default=None)
+                arguments = [k.value for k in node.keywords if k.arg == "gpus"] + node.args[1:2]
+                numbers += [_count(value) for value in arguments]
+    return max((n for n in numbers if n >= 2), default=None)
 
 
 def _count(value: ast.expr) -> int:

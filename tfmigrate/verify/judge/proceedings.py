@@ -36,9 +36,9 @@ def hold(
 
 def _stopped(lab: Lab, stop: BaseException) -> Report:
     pairs = _so_far(lab)
-    found = [f"{pair.title}: {_words(pair)}" for pair in pairs]
+    so_far = [f"{pair.title}: {_words(pair)}" for pair in pairs]
     reason = f"stopped by {cause_of(stop)} after {len(lab.over)} runs had finished"
-    reason += f"; so far {'; '.join(found)}" if found else ", before old and new could be compared"
+    reason += f"; so far {'; '.join(so_far)}" if so_far else ", before old and new could be compared"
     return lab.unfinished("out of time" if isinstance(stop, OutOfTime) else "interrupted", reason, pairs)
 
 

@@ -257,12 +257,12 @@ class Report:
     @property
     def known(self) -> tuple[tuple[str, str, float], ...]:
         """(name, what, size) of each known difference, the largest size over the pairs that decide."""
-        found: dict[str, tuple[str, str, float]] = {}
+        differences: dict[str, tuple[str, str, float]] = {}
         for pair in self.pairs:
             for difference in pair.comparison.known if pair.decides and pair.comparison else ():
-                if difference.name not in found or difference.size > found[difference.name][2]:
-                    found[difference.name] = (difference.name, difference.what, difference.size)
-        return tuple(found.values())
+                if difference.name not in differences or difference.size > differences[difference.name][2]:
+                    differences[difference.name] = (difference.name, difference.what, difference.size)
+        return tuple(differences.values())
 
     @property
     def contract(self) -> tuple[Row, ...]:

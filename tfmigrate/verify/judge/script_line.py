@@ -67,5 +67,5 @@ def _place(divergence: Divergence, trace: Trace) -> str | None:
     compiled = [compile_.at for compile_ in trace.compiles if compile_.fit == (divergence.call or 0)]
     trained = [fit.at for fit in trace.fits if fit.index == (divergence.call or 0)]
     predicted = [prediction.at for prediction in trace.predictions[divergence.step or 0 :]]
-    found = [*compiled, *trained] if divergence.kind in COMPILED else trained
-    return next((at for at in [*found, *predicted] if at), None)
+    places = [*compiled, *trained] if divergence.kind in COMPILED else trained
+    return next((at for at in [*places, *predicted] if at), None)

@@ -59,15 +59,15 @@ def touched(old: Mapping[str, str | bytes], new: Mapping[str, str | bytes]) -> f
 
 
 def _said(program: Mapping[str, str | bytes]) -> dict[Subject, Counter[str]]:
-    said: dict[Subject, Counter[str]] = {subject: Counter() for subject in SIGNS}
+    mentions: dict[Subject, Counter[str]] = {subject: Counter() for subject in SIGNS}
     for source in program.values():
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError):
             continue
         for subject, words in _words(tree):
-            said[subject][words] += 1
-    return said
+            mentions[subject][words] += 1
+    return mentions
 
 
 def _words(tree: ast.Module) -> Iterator[tuple[Subject, str]]:

@@ -52,7 +52,7 @@ def run(
 
 
 def _impossible(known: Sequence[Control], possible: Sequence[Mutant], replicas: int, keras: Keras) -> list[LeftOut]:
-    made = {mutant.mutation for mutant in possible}
+    names_ = {mutant.mutation for mutant in possible}
     names = {control.mutation.format(replicas): control for control in known}
     return [
         LeftOut(
@@ -61,7 +61,7 @@ def _impossible(known: Sequence[Control], possible: Sequence[Mutant], replicas: 
             possible=False,
         )
         for name, one in names.items()
-        if name not in made
+        if name not in names_
     ]
 
 
@@ -131,5 +131,5 @@ class _Bench:
         size = comparison.max_relative_difference if comparison and steps else None
         if comparison and comparison.predictions and size == math.inf:
             size = None  # arrays of other shapes have none
-        found, kind = (divergence.cause, divergence.kind) if divergence else ("not detected", None)
-        return ControlResult(mutant.mutation, size, detected, found, kind, steps)
+        cause, kind = (divergence.cause, divergence.kind) if divergence else ("not detected", None)
+        return ControlResult(mutant.mutation, size, detected, cause, kind, steps)

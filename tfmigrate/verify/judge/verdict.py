@@ -159,16 +159,16 @@ def _smoke(lab: Lab, reference: Run) -> Report:
 def _first_steps_of_today(lab: Lab, genuine: Run, pairs: tuple[Pair, ...], band: float) -> tuple[Pair, ...]:
     """The pairs, with the old script restored where old libraries may have made other data."""
     lab.run(*(world for world in all_restored(lab.plan) if world.role not in lab.runs), start=genuine)
-    found: list[Pair] = []
+    judged: list[Pair] = []
     for pair, keras in zip(pairs, lab.plan.modern, strict=True):
         restored = restored_run(lab, keras)
         if restored is None:
-            found.append(pair)
+            judged.append(pair)
             continue
         today, new = (replace(run, trace=through_first_step(run.trace)) for run in (restored, lab.runs[pair.new]))
         same_version = paired(today, new, band, decides=False)
-        found += [but_for_data(pair, same_version, genuine, today, new, band), same_version]
-    return tuple(sorted(found, key=lambda pair: not pair.decides))
+        judged += [but_for_data(pair, same_version, genuine, today, new, band), same_version]
+    return tuple(sorted(judged, key=lambda pair: not pair.decides))
 
 
 def _report(
@@ -201,7 +201,7 @@ def _report(
 def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...]:
     """Each run of the new script against the reference and against the restored run; all began as `start` did."""
     is_genuine = reference.world.kind == "genuine"
-    found = []
+    pairs_ = []
     for keras in lab.plan.modern:
         new = lab.runs[f"migrated on Keras {keras}"]
         restored = restored_run(lab, keras)
@@ -209,7 +209,7 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...
         if restored is not None:
             same_version = paired(restored, new, band, decides=not is_genuine)
             same_version = but_for_rounding(lab, start, same_version, restored, new)
-            found.append(same_version)
+            pairs_.append(same_version)
         if is_genuine:
             pair = paired(reference, new, band, decides=True, restored=restored)
             if same_version is not None and restored is not None:
@@ -217,10 +217,10 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...
                 if same_version.equivalent:
                     pair = but_for_frozen(pair, reference, new, restored, band)
                     pair = but_for_drift(pair, reference, new)
-            found.append(pair)
+            pairs_.append(pair)
         elif same_version is None:
-            found.append(paired(reference, new, band, decides=True))
-    return tuple(sorted(found, key=lambda pair: not pair.decides))
+            pairs_.append(paired(reference, new, band, decides=True))
+    return tuple(sorted(pairs_, key=lambda pair: not pair.decides))
 
 
 def _but_for_shared_crashes(lab: Lab, pairs: tuple[Pair, ...]) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
@@ -340,9 +340,9 @@ def _conclude(
         steps = f"{len(deciding[0].judged_steps)} steps"
         what = f"over {lab.covered() if lab.was_cut else steps} the training losses"
     possible = len(results) + sum(control.possible for control in left_out)
-    made = f"{len(results)} wrong migrations" if possible == len(results) else f"{len(results)} of {possible} possible"
-    made += " were all detected" if possible == len(results) else " wrong migrations were made and all detected"
-    reason = f"{what} differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); {made}"
+    count = f"{len(results)} wrong migrations" if possible == len(results) else f"{len(results)} of {possible} possible"
+    count += " were all detected" if possible == len(results) else " wrong migrations were made and all detected"
+    reason = f"{what} differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); {count}"
     apart = max((comparison.max_relative_difference for comparison in counted if comparison.excused), default=0.0)
     if apart:
         reason += (

@@ -35,10 +35,10 @@ class WeightDifference:
 def snapshot(trace: Trace, model: int, moment: Moment) -> list[Array] | None:
     """The weights of the `model`-th trained model at `moment` (the last such snapshot for "final", else the first), or
     None when the run recorded none or the file cannot be read."""
-    found = [w for w in trace.weights if w.model == model and w.moment == moment]
-    if not found:
+    snapshots = [w for w in trace.weights if w.model == model and w.moment == moment]
+    if not snapshots:
         return None
-    chosen = found[-1] if moment == "final" else found[0]
+    chosen = snapshots[-1] if moment == "final" else snapshots[0]
     try:
         with np.load(trace.folder / chosen.file) as archive:
             return [np.asarray(archive[str(i)], dtype=np.float64) for i in range(len(archive.files))]

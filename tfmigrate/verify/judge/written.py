@@ -64,18 +64,18 @@ def verify_as_written(
 def quantities(trace: Trace) -> dict[str, float]:
     """What is compared of one run, for each model that it trained: means of its steps' losses, and how it validates."""
     model_of = {fit.index: fit.model for fit in trace.fits}
-    found: dict[str, float] = {}
+    means: dict[str, float] = {}
     for model in trace.models:
         suffix = "" if len(trace.models) == 1 else f", model {model.index}"
         losses = [step.loss for step in trace.steps if model_of.get(step.fit) == model.index]
         if losses:
             late = losses[-max(1, len(losses) // 4) :]
-            found[LAST + suffix] = math.fsum(late) / len(late)
-            found[WHOLE + suffix] = math.fsum(losses) / len(losses)
+            means[LAST + suffix] = math.fsum(late) / len(late)
+            means[WHOLE + suffix] = math.fsum(losses) / len(losses)
         logs = [epoch.logs for epoch in trace.epochs if model_of.get(epoch.fit) == model.index]
         if logs and "val_loss" in logs[-1]:
-            found[VALIDATION + suffix] = logs[-1]["val_loss"]
-    return found
+            means[VALIDATION + suffix] = logs[-1]["val_loss"]
+    return means
 
 
 def _judge(lab: Lab, pairs: int) -> Report:
@@ -156,11 +156,11 @@ def _compare(
         if died is not None:
             error = (died.trace.end.error if died.trace.end else None) or died.message
             return _report(lab, "DOES NOT RUN", f"under seed {died.world.seed} the migrated script crashed: {error}")
-        found = [quantities(run.trace) for run in news]
-        if any(set(old) - set(values) for values in found):
-            gone = ", ".join(sorted(set(old) - set(found[0]))) or "some losses"
+        measured = [quantities(run.trace) for run in news]
+        if any(set(old) - set(values) for values in measured):
+            gone = ", ".join(sorted(set(old) - set(measured[0]))) or "some losses"
             return _report(lab, "DIFFERENT", f"the migrated script has no {gone}")
-        new = {name: tuple(values[name] for values in found) for name in old}
+        new = {name: tuple(values[name] for values in measured) for name in old}
         rows = contract.asked(olds[0].trace, news[0].trace)
         nan = sum(not all(map(math.isfinite, values)) for values in zip(*new.values()))
         if nan:

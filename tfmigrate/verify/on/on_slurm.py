@@ -25,14 +25,14 @@ MARGIN_MINUTES = 10
 def import_submitit() -> Any:
     """The module, without its set-up of logging: that closes what other modules (absl) log to, which may be stderr
     (submitit 1.5.4, measured)."""
-    given = os.environ.get(LOG_LEVEL)
+    level = os.environ.get(LOG_LEVEL)
     os.environ[LOG_LEVEL] = "NOCONFIG"
     try:
         import submitit
     finally:
         os.environ.pop(LOG_LEVEL)
-        if given is not None:
-            os.environ[LOG_LEVEL] = given
+        if level is not None:
+            os.environ[LOG_LEVEL] = level
     return submitit
 
 

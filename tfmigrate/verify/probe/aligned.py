@@ -124,8 +124,8 @@ def remembering(original):
     @flavours.standing_for(original)
     def __init__(self, *args, **kwargs):
         original(self, *args, **kwargs)
-        given = args[0] if args else kwargs.get("layer")
-        asked = [getattr(cell, facts.ASKED, {}) for cell in facts.cells(given)]
+        layer = args[0] if args else kwargs.get("layer")
+        asked = [getattr(cell, facts.ASKED, {}) for cell in facts.cells(layer)]
         object.__setattr__(self, facts.ASKED, asked)
 
     return __init__
@@ -172,7 +172,8 @@ def own_streams(found, seed):
 
 def roots(found):
     return set(flavour.root.__name__.split(".")[0] for flavour in found) | set(
-        "tensorflow" for flavour in found if flavour.name == "tf.keras" and not flavour.is_keras3)
+        "tensorflow" for flavour in found if flavour.name == "tf.keras" and not flavour.is_keras3
+    )
 
 
 class OwnRandom(object):
@@ -201,7 +202,7 @@ def watch_shuffle(tf, still):
 
 
 def shuffle_of(dataset):
-    """"full", "buffer N", "batches" (whole batches reordered) or "none", as the dataset's `shuffle` calls asked."""
+    """ "full", "buffer N", "batches" (whole batches reordered) or "none", as the dataset's `shuffle` calls asked."""
     pending = [dataset]
     while pending:
         node = pending.pop()

@@ -203,10 +203,10 @@ def what_was_asked(arguments, signature, data, config):
     }
 
 
-def callbacks_in(given):
+def callbacks_in(callbacks):
     """A list of them, a CallbackList, one alone or none."""
-    given = getattr(given, "callbacks", given)
-    return list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
+    callbacks = getattr(callbacks, "callbacks", callbacks)
+    return list(callbacks) if isinstance(callbacks, (list, tuple)) else [] if callbacks is None else [callbacks]
 
 
 def weighs_classes(class_weight):
@@ -248,11 +248,11 @@ def neutralise(arguments, signature, workers, config):
 def fix_sequence(sequence, seed):
     """Each item of a Sequence draws from a stream seeded by its index: Kerases differ in how often they look at one.
     The same for Sequences that it hands on."""
-    found = [sequence]
-    for array in found:
+    arrays = [sequence]
+    for array in arrays:
         fix_one_sequence(array, seed)
         parts = [part for part in getattr(array, "__dict__", {}).values() if source_of(part) == "sequence"]
-        found.extend(part for part in parts if all(part is not known for known in found))
+        arrays.extend(part for part in parts if all(part is not known for known in arrays))
 
 
 def fix_one_sequence(sequence, seed):

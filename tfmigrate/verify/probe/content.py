@@ -45,7 +45,7 @@ def as_table(array):
 def rows_anyhow(leaves):
     """A number for the rows of a batch, or of several when they are added up modulo 2 ** 64: the same in whatever order
     and in whatever parts they come. `leaves` are the inputs and targets, each an array with a row of each sample."""
-    found = np.zeros(1, np.uint64)
+    hashes_ = np.zeros(1, np.uint64)
     for array in leaves:
         array = np.atleast_1d(array)
         if array.dtype.kind in "OSU":
@@ -53,8 +53,8 @@ def rows_anyhow(leaves):
             hashes = np.array([zlib.crc32(repr(row).encode("utf-8")) for row in rows], np.uint64)
         else:
             hashes = row_hashes(array)
-        found = mixed(found) + hashes
-    return int(np.add.reduce(mixed(found)))
+        hashes_ = mixed(hashes_) + hashes
+    return int(np.add.reduce(mixed(hashes_)))
 
 
 def mixed(words):
@@ -72,7 +72,7 @@ def texts_of(array):
 def factors(count):
     """The same odd numbers everywhere, at least `count` of them: fewer are the beginning of more."""
     if len(FACTORS[0]) < count:
-        drawn = np.random.RandomState(0).randint(0, 2 ** 63 - 1, count, dtype=np.int64)
+        drawn = np.random.RandomState(0).randint(0, 2**63 - 1, count, dtype=np.int64)
         found = drawn.astype(np.uint64) * np.uint64(2) + np.uint64(1)
         FACTORS[0] = found  # another replica may put its own there meanwhile
         return found
@@ -85,7 +85,7 @@ def sketch_of(leaves):
     For batches whose fingerprints differ because two versions of a library round differently: what a model predicted
     (the fakes of a GAN), or np.tanh of NumPy 1.18 and 2.x. Their sketches are very nearly the same.
     """
-    found = []
+    rows = []
     for parts in leaves:
         if parts[0].dtype.kind in "OSU":
             return None
@@ -95,8 +95,8 @@ def sketch_of(leaves):
         whole = len(values) // PERIOD * PERIOD  # in stretches, for the direction repeats itself
         shadow = np.einsum("ij,j->", values[:whole].reshape((-1, PERIOD)), direction(PERIOD))
         shadow += np.einsum("i,i", values[whole:], direction(len(values) - whole))
-        found.append([float(np.sqrt(square)), float(shadow)])
-    return found
+        rows.append([float(np.sqrt(square)), float(shadow)])
+    return rows
 
 
 SAMPLE = 1 << 14
@@ -106,7 +106,7 @@ SAMPLE = 1 << 14
 def values_of(leaves):
     """Of each leaf some whole rows, spread evenly over the batch, of rows longer than SAMPLE some values: enough to say
     by how much two batches differ that are not the same to the last bit. None where a leaf holds texts."""
-    found = []
+    values_ = []
     for parts in leaves:
         if any(part.dtype.kind in "OSU" for part in parts):
             return None
@@ -116,8 +116,8 @@ def values_of(leaves):
         chosen = rows[evenly(len(rows), max(1, SAMPLE // width))]
         if width > SAMPLE:
             chosen = as_table(chosen)[:, evenly(width, SAMPLE)][:, :, np.newaxis]  # no table
-        found.append(chosen.astype(np.float32))
-    return found
+        values_.append(chosen.astype(np.float32))
+    return values_
 
 
 def evenly(length, count):

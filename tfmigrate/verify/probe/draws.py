@@ -58,8 +58,8 @@ def drawing(tf, original, kind):
     def draw(*args, **kwargs):
         if asked_by_library(sys._getframe(1)):
             return original(*args, **kwargs)
-        found = DRAWS[kind](tf, named(original, args, kwargs))
-        return original(*args, **kwargs) if found is None else found
+        asked = DRAWS[kind](tf, named(original, args, kwargs))
+        return original(*args, **kwargs) if asked is None else asked
 
     autograph = getattr(getattr(tf, "autograph", None), "experimental", None)
     outside = getattr(autograph, "do_not_convert", None)
@@ -84,9 +84,9 @@ def named(original, args, kwargs):
         bound = inspect.signature(original).bind(*args, **kwargs)
     except (TypeError, ValueError):
         return None
-    given = {name: one.default for name, one in bound.signature.parameters.items() if one.default is not one.empty}
-    given.update(bound.arguments)
-    return given
+    arguments = {name: one.default for name, one in bound.signature.parameters.items() if one.default is not one.empty}
+    arguments.update(bound.arguments)
+    return arguments
 
 
 # Each answers None where it cannot serve: then the function itself draws, and the losses may part.

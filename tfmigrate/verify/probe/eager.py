@@ -231,8 +231,8 @@ class EagerKeras(object):
                 self.recorder.note("ragged or sparse batches have no fingerprint")
                 tensors = wanted = []
         order = [next(i for i, tensor in enumerate(tensors) if tensor is array) for array in wanted]
-        given = tf.nest.flatten(data[2]) if isinstance(data, (tuple, list)) and len(data) > 2 else []
-        weights = [i for i, tensor in enumerate(tensors) if any(tensor is array for array in given)]
+        weights_ = tf.nest.flatten(data[2]) if isinstance(data, (tuple, list)) and len(data) > 2 else []
+        weights = [i for i, tensor in enumerate(tensors) if any(tensor is array for array in weights_)]
         share = Share(self.told_losses(), rate, tensors, Layout(data, present, order, weights))
         context = tf.distribute.get_replica_context()
         if context is None:
@@ -507,10 +507,10 @@ def raw_loss(logs):
 
 
 def metric_variables(model):
-    found = []
+    inputs_ = []
     for metric in model.metrics:
-        found.extend(metric.variables)
-    return found
+        inputs_.extend(metric.variables)
+    return inputs_
 
 
 def overridden(model, trainer, name):

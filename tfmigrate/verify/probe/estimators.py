@@ -17,19 +17,30 @@ from .graph import PROBE_LEARNING_RATE
 
 NAMES = {
     "GradientDescentOptimizer": ("sgd", {"_learning_rate": "learning_rate"}),
-    "MomentumOptimizer": ("sgd", {"_learning_rate": "learning_rate", "_momentum": "momentum",
-                                  "_use_nesterov": "nesterov"}),
-    "AdagradOptimizer": ("adagrad", {"_learning_rate": "learning_rate",
-                                     "_initial_accumulator_value": "initial_accumulator_value"}),
-    "AdamOptimizer": ("adam", {"_lr": "learning_rate", "_beta1": "beta_1", "_beta2": "beta_2",
-                               "_epsilon": "epsilon"}),
+    "MomentumOptimizer": (
+        "sgd",
+        {"_learning_rate": "learning_rate", "_momentum": "momentum", "_use_nesterov": "nesterov"},
+    ),
+    "AdagradOptimizer": (
+        "adagrad",
+        {"_learning_rate": "learning_rate", "_initial_accumulator_value": "initial_accumulator_value"},
+    ),
+    "AdamOptimizer": ("adam", {"_lr": "learning_rate", "_beta1": "beta_1", "_beta2": "beta_2", "_epsilon": "epsilon"}),
     "AdadeltaOptimizer": ("adadelta", {"_lr": "learning_rate", "_rho": "rho", "_epsilon": "epsilon"}),
-    "RMSPropOptimizer": ("rmsprop", {"_learning_rate": "learning_rate", "_decay": "rho", "_momentum": "momentum",
-                                     "_epsilon": "epsilon"}),
-    "FtrlOptimizer": ("ftrl", {"_learning_rate": "learning_rate", "_learning_rate_power": "learning_rate_power",
-                               "_initial_accumulator_value": "initial_accumulator_value",
-                               "_l1_regularization_strength": "l1_regularization_strength",
-                               "_l2_regularization_strength": "l2_regularization_strength"}),
+    "RMSPropOptimizer": (
+        "rmsprop",
+        {"_learning_rate": "learning_rate", "_decay": "rho", "_momentum": "momentum", "_epsilon": "epsilon"},
+    ),
+    "FtrlOptimizer": (
+        "ftrl",
+        {
+            "_learning_rate": "learning_rate",
+            "_learning_rate_power": "learning_rate_power",
+            "_initial_accumulator_value": "initial_accumulator_value",
+            "_l1_regularization_strength": "l1_regularization_strength",
+            "_l2_regularization_strength": "l2_regularization_strength",
+        },
+    ),
 }
 """Class of tf.train -> the name of Keras's, and where it keeps what Keras calls so."""
 SMALL = {"adagrad": {"epsilon": 1e-8}}
@@ -66,8 +77,11 @@ def silence_dropout(watcher):
             watcher.dropped(self.rate)
         return inputs
 
-    for name in ("tensorflow.python.layers.core", "tensorflow.python.keras.legacy_tf_layers.core",
-                 "keras.legacy_tf_layers.core"):
+    for name in (
+        "tensorflow.python.layers.core",
+        "tensorflow.python.keras.legacy_tf_layers.core",
+        "keras.legacy_tf_layers.core",
+    ):
         try:
             importlib.import_module(name).Dropout.call = call
         except ImportError:
@@ -182,10 +196,10 @@ class Watcher(object):
         @functools.wraps(original)
         def call_input_fn(estimator, input_fn, mode, *args, **kwargs):
             self.seed_graph()
-            found = original(estimator, input_fn, mode, *args, **kwargs)
+            spec = original(estimator, input_fn, mode, *args, **kwargs)
             if self.training is not None and mode == "train":
-                self.training.shuffle = aligned.shuffle_of(found)
-            return found
+                self.training.shuffle = aligned.shuffle_of(spec)
+            return spec
 
         return call_input_fn
 
@@ -212,17 +226,18 @@ class Watcher(object):
                 step = self.v1.train.get_global_step()
                 trainable = set(name_of(variable) for variable in self.v1.trainable_variables())
                 training.mirrored = [
-                    variable for variable in self.v1.global_variables()
+                    variable
+                    for variable in self.v1.global_variables()
                     if variable is not step and name_of(variable) != "global_step" and "/replica_" not in variable.name
                 ]
                 # A mirrored variable grows the graph when it is asked for what it has not; its parts do not.
                 training.variables = [first(variable) for variable in training.mirrored]
                 training.trainable = [v for v in training.variables if name_of(v) in trainable]
                 training.optimizer = optimizer
-            found = original(optimizer, *args, **kwargs)
+            result = original(optimizer, *args, **kwargs)
             if training is not None:
-                training.gradients[self.replica()] = [(g, name_of(v)) for g, v in found if g is not None]
-            return found
+                training.gradients[self.replica()] = [(g, name_of(v)) for g, v in result if g is not None]
+            return result
 
         return compute_gradients
 
@@ -238,8 +253,11 @@ class Watcher(object):
     def replica(self):
         context = self.tf.distribute.get_replica_context()
         replica = getattr(context, "replica_id_in_sync_group", 0)
-        constant = replica if isinstance(replica, int) else importlib.import_module(
-            "tensorflow.python.framework.tensor_util").constant_value(replica)
+        constant = (
+            replica
+            if isinstance(replica, int)
+            else importlib.import_module("tensorflow.python.framework.tensor_util").constant_value(replica)
+        )
         return int(constant if constant is not None else 0)
 
     # -- what the recorder asks
@@ -311,23 +329,31 @@ class Watcher(object):
         model.weights = list(training.variables)
         model.trainable_weights = list(training.trainable)
         model.dropouts = training.dropouts
-        training.call = recorder.begin(model, self, "train", {
-            "source": "dataset", "epochs": 1, "shuffle": training.shuffle,
-            "class_weight": False, "sample_weight": False,
-        })
+        training.call = recorder.begin(
+            model,
+            self,
+            "train",
+            {
+                "source": "dataset",
+                "epochs": 1,
+                "shuffle": training.shuffle,
+                "class_weight": False,
+                "sample_weight": False,
+            },
+        )
         training.call.entry.leaves = weights.of_model(model)
         recorder.epoch_begin(training.call, 0)
 
     def wanted_values(self, training):
-        found = {
+        seen = {
             "arrays": [training.parts[replica][0] for replica in sorted(training.parts)],
             "losses": [training.parts[replica][1] for replica in sorted(training.parts)],
         }
         if training.rate is not None and not isinstance(training.rate, float):
-            found["rate"] = training.rate
+            seen["rate"] = training.rate
         if training.call.steps == 0:
-            found["gradients"] = [[gradient for gradient, _ in own] for own in training.dense]
-        return found
+            seen["gradients"] = [[gradient for gradient, _ in own] for own in training.dense]
+        return seen
 
     def stepped(self, training, values, session, seconds):
         recorder, call = self.recorder, training.call
@@ -411,9 +437,13 @@ def places_of(places):
     return next(place for place, key in places.items() if key == "learning_rate")
 
 
-SCHEDULES = (("ExponentialDecay", "ExponentialDecay"), ("InverseTimeDecay", "InverseTimeDecay"),
-             ("PolynomialDecay", "PolynomialDecay"), ("CosineDecay", "CosineDecay"),
-             ("PiecewiseConstant", "PiecewiseConstantDecay"))
+SCHEDULES = (
+    ("ExponentialDecay", "ExponentialDecay"),
+    ("InverseTimeDecay", "InverseTimeDecay"),
+    ("PolynomialDecay", "PolynomialDecay"),
+    ("CosineDecay", "CosineDecay"),
+    ("PiecewiseConstant", "PiecewiseConstantDecay"),
+)
 
 
 def schedule_name(rate):

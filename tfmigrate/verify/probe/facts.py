@@ -97,14 +97,14 @@ def is_number(value):
 
 def with_inner(model):
     """The model and every model in it."""
-    found, pending = [], [model]
+    layers_, pending = [], [model]
     while pending:
         one = pending.pop()
-        if any(one is other for other in found):
+        if any(one is other for other in layers_):
             continue
-        found.append(one)
+        layers_.append(one)
         pending.extend(layer for layer in getattr(one, "layers", None) or [] if getattr(layer, "layers", None))
-    return found
+    return layers_
 
 
 def watch_loading(flavour):
@@ -144,13 +144,13 @@ def adding(original):
 
 def owners(flavour, name):
     """The classes of Keras that have a method of this name for its models."""
-    found = []
+    settings_ = []
     starts = [trainer for trainer, _ in flavour.trainers]
     for start in starts + [getattr(namespace, "Model", None) for namespace in flavour.namespaces]:
         for owner in getattr(start, "__mro__", ()):
-            if name in vars(owner) and owner not in found:
-                found.append(owner)
-    return found
+            if name in vars(owner) and owner not in settings_:
+                settings_.append(owner)
+    return settings_
 
 
 def marking(original, answers_model, read):

@@ -30,19 +30,17 @@ def find(tf):
     Raises ImportError when the interpreter has TensorFlow without any Keras that the probe knows.
     """
     major = int(tf.__version__.split(".")[0])
-    found = []
+    flavours = []
     standalone = optional("keras") if not legacy_keras() else None
     if standalone is not None and standalone.__version__.split(".")[0] == "2":
-        found.append(keras_2_standalone(standalone))
+        flavours.append(keras_2_standalone(standalone))
     if standalone is not None and standalone.__version__.split(".")[0] == "3":
-        found.append(keras_3(tf, standalone))
+        flavours.append(keras_3(tf, standalone))
     elif legacy_keras() and tuple(int(part) for part in tf.__version__.split(".")[:2]) >= (2, 16):
-        found.append(keras_2(tf, importlib.import_module("tf_keras"), "tf_keras", "tf_keras.src"))
+        flavours.append(keras_2(tf, importlib.import_module("tf_keras"), "tf_keras", "tf_keras.src"))
     else:
-        found.append(
-            keras_2(tf, tf.keras, "tf.keras", "tensorflow.python.keras", graph=major == 1)
-        )
-    return found
+        flavours.append(keras_2(tf, tf.keras, "tf.keras", "tensorflow.python.keras", graph=major == 1))
+    return flavours
 
 
 def legacy_keras():
@@ -94,14 +92,14 @@ def unique(modules):
 
 def classes(flavour, part, names):
     """The distinct classes of these names in `layers`, `optimizers`, ... under any public name of this Keras."""
-    found = []
+    modules = []
     for namespace in flavour.namespaces:
         module = getattr(namespace, part, None)
         for name in names:
             value = getattr(module, name, None)
-            if isinstance(value, type) and value not in found:
-                found.append(value)
-    return found
+            if isinstance(value, type) and value not in modules:
+                modules.append(value)
+    return modules
 
 
 def everywhere(original, replacement):

@@ -56,11 +56,11 @@ class GraphKeras(object):
             return function(inputs)
         inputs = list(inputs)
         counts = len(model._feed_inputs), len(model._feed_targets)
-        leaves = [[array] for array in inputs[:sum(counts)]]
-        if not all(isinstance(array, np.ndarray) for array, in leaves):
+        leaves = [[array] for array in inputs[: sum(counts)]]
+        if not all(isinstance(array, np.ndarray) for (array,) in leaves):
             recorder.note("batches that reach a TensorFlow 1 graph as tensors have no fingerprint")
             leaves = None
-        weights = inputs[sum(counts):sum(counts) + len(getattr(model, "_feed_sample_weights", None) or [])]
+        weights = inputs[sum(counts) : sum(counts) + len(getattr(model, "_feed_sample_weights", None) or [])]
         entry, first = call.entry, call.steps == 0
         if recorder.shares_evenly:
             weighted = remainder.weighted_inputs(model, inputs)
@@ -75,8 +75,14 @@ class GraphKeras(object):
         seconds = time.time() - started
         loss = outputs[0] if isinstance(outputs, (list, tuple)) else outputs
         recorder.step(
-            call, float(np.asarray(loss)), leaves, fingerprint_of(leaves) if leaves else None, learning_rate, seconds,
-            weights if all(isinstance(array, np.ndarray) for array in weights) else None)
+            call,
+            float(np.asarray(loss)),
+            leaves,
+            fingerprint_of(leaves) if leaves else None,
+            learning_rate,
+            seconds,
+            weights if all(isinstance(array, np.ndarray) for array in weights) else None,
+        )
         if first and entry.leaves is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
         return outputs
@@ -84,7 +90,7 @@ class GraphKeras(object):
     def test_step(self, model, function, inputs):
         inputs = list(inputs)
         if inputs and isinstance(inputs[0], np.ndarray) and inputs[0].ndim:
-            arrays = inputs[:len(model._feed_inputs) + len(model._feed_targets)]
+            arrays = inputs[: len(model._feed_inputs) + len(model._feed_targets)]
             whole = all(isinstance(array, np.ndarray) and array.ndim for array in arrays)
             content, sketch = (rows_anyhow(arrays), rows_sketch(arrays)) if whole else (None, None)
             self.recorder.validation_batch(model, int(inputs[0].shape[0]), content, sketch)
@@ -103,13 +109,13 @@ class GraphKeras(object):
             fed = [value for value in inputs]
             if phase is not None and len(fed) > len(placeholders):
                 placeholders = placeholders + [phase]
-            values = backend.function(placeholders, [g for _, g in chosen])(fed[:len(placeholders)])
-            found = {id(p): np.asarray(value) for (p, _), value in zip(chosen, values)}
+            values = backend.function(placeholders, [g for _, g in chosen])(fed[: len(placeholders)])
+            values_ = {id(p): np.asarray(value) for (p, _), value in zip(chosen, values)}
         except Exception as error:  # a diagnosis must not end the run it is made on
             self.recorder.note("no SGD probe for model %d: %s" % (entry.index, error))
             return
         moved = [
-            value - PROBE_LEARNING_RATE * found[id(variable)] if id(variable) in found else value
+            value - PROBE_LEARNING_RATE * values_[id(variable)] if id(variable) in values_ else value
             for variable, value in zip(entry.leaves, entry.initial)
         ]
         self.recorder.snapshot(entry, call, "sgd_probe", moved)
@@ -165,10 +171,10 @@ class GraphKeras(object):
 
     def optimizer_settings(self, model):
         optimizer = model.optimizer
-        found = settings(optimizer)
-        if self.flavour.name == "keras" and "clipnorm" in found:
-            found["global_clipnorm"] = found.pop("clipnorm")  # what standalone Keras did is called that today
-        return type(optimizer).__name__.lower(), found
+        options = settings(optimizer)
+        if self.flavour.name == "keras" and "clipnorm" in options:
+            options["global_clipnorm"] = options.pop("clipnorm")  # what standalone Keras did is called that today
+        return type(optimizer).__name__.lower(), options
 
     def loss_name(self, model):
         return loss_text(getattr(model, "loss", None))
@@ -231,10 +237,10 @@ def of_outputs(weights, model):
     if isinstance(weights, dict):
         weights = [weights.get(name, 1.0) for name in (names if set(weights) <= set(names) else sorted(weights))]
     try:
-        found = [float(weight) for weight in np.atleast_1d(weights if weights is not None else [])]
+        numbers = [float(weight) for weight in np.atleast_1d(weights if weights is not None else [])]
     except (TypeError, ValueError):
         return []
-    return found if any(weight != 1.0 for weight in found) else []
+    return numbers if any(weight != 1.0 for weight in numbers) else []
 
 
 def epoch_callback(base, recorder, call, before_training=None):

@@ -25,13 +25,13 @@ PARTS = ("kernel", "bias", "embeddings", "recurrent", "depthwise", "pointwise", 
 def of_layers(layers):
     """ "dense kernel: GlorotUniform" for each part of each layer that has one and weights; what the script's own code
     gives has no words."""
-    found = []
+    lines = []
     for number, layer in enumerate(each for each in layers if each.weights):
         for part in PARTS:
             words = in_words(getattr(layer, part + "_initializer", None))
             if words:
-                found.append("%d %s %s: %s" % (number, getattr(layer, "name", ""), part, words))
-    return found
+                lines.append("%d %s %s: %s" % (number, getattr(layer, "name", ""), part, words))
+    return lines
 
 
 def in_words(value):

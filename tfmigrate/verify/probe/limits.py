@@ -53,9 +53,9 @@ def shorten_validation(arguments, signature, source, steps):
 def steps_of(arguments, source):
     """Steps of an epoch as the script asks for it; None where only the end of the data would tell."""
     data = arguments.get("x", arguments.get("generator"))
-    given = arguments.get("steps_per_epoch")
-    if given:
-        return int(math.ceil(given))
+    steps = arguments.get("steps_per_epoch")
+    if steps:
+        return int(math.ceil(steps))
     if source == "sequence":
         return len(data)
     try:

@@ -77,7 +77,7 @@ def nudged(values):
     """Weights moved by one unit in their last place, up or down: what rounding makes of a number."""
     if values.dtype.kind != "f":
         return values
-    ways = np.random.RandomState(values.size % 2 ** 31).choice([-np.inf, np.inf], values.shape)
+    ways = np.random.RandomState(values.size % 2**31).choice([-np.inf, np.inf], values.shape)
     return np.nextafter(values, ways.astype(values.dtype))
 
 
@@ -129,7 +129,7 @@ class Recorder(object):
         if os.getpid() != self.process:  # a child the script forked; it has this file open too
             return
         fields["event"] = event
-        self.file.write(json.dumps(clean(fields), sort_keys=True) + u"\n")
+        self.file.write(json.dumps(clean(fields), sort_keys=True) + "\n")
         self.file.flush()
 
     def note(self, text):
@@ -221,8 +221,10 @@ class Recorder(object):
         limit = (self.config.get("steps_per_epoch") or 0) * (self.config.get("epochs") or 1)
         taken = [call.step for call in self.batch_calls.values()]
         if limit and taken and (min(taken) >= limit or max(taken) >= ONE_OF_SEVERAL * limit):
-            self.note("ended after %d calls of train_on_batch on %d models, as --steps asks: what the script does "
-                      "after them was not run" % (sum(taken), len(taken)))
+            self.note(
+                "ended after %d calls of train_on_batch on %d models, as --steps asks: what the script does "
+                "after them was not run" % (sum(taken), len(taken))
+            )
             raise SystemExit(0)
 
     # -- the budget of steps
@@ -297,7 +299,7 @@ class Recorder(object):
                 for variable in entry.leaves
             ],
             own=[self.own_start(variable, theirs, i) for i, variable in enumerate(entry.leaves)],
-            **facts.of_model(model)
+            **facts.of_model(model),
         )
         if self.config.get("initial_weights"):
             self.load_initial(entry, theirs)
@@ -337,22 +339,25 @@ class Recorder(object):
         name = "met-%d.npz" % self.met_files
         self.met_files += 1
         self.aligned_weights.update((id(variable), variable) for variable in fresh)
-        made = [variable for variable in fresh if self.calls or not facts.from_file(variable)]
+        begun = [variable for variable in fresh if self.calls or not facts.from_file(variable)]
         self.keep_own(adapter, fresh)
         values = self.theirs(name)
-        if values is not None and made:
-            if [tuple(value.shape) for value in values] == [weights.shape_of(variable) for variable in made]:
-                adapter.assign(made, values)
+        if values is not None and begun:
+            if [tuple(value.shape) for value in values] == [weights.shape_of(variable) for variable in begun]:
+                adapter.assign(begun, values)
             else:
                 self.note("the weights of %s before its first use do not fit those of the other run" % model.name)
-        self.save(name, adapter.read(made))
+        self.save(name, adapter.read(begun))
 
     def load_initial(self, entry, values):
         if values is None:
             raise WeightsDiffer(
                 "the other run has no initial weights for model %d (%s): it trained %d models with weights to record"
-                % (entry.index, entry.model.name, len(glob.glob(os.path.join(self.config["initial_weights"],
-                                                                            weights_file("*", "initial")))))
+                % (
+                    entry.index,
+                    entry.model.name,
+                    len(glob.glob(os.path.join(self.config["initial_weights"], weights_file("*", "initial")))),
+                )
             )
         theirs = [tuple(value.shape) for value in values]
         ours = [weights.shape_of(variable) for variable in entry.leaves]
@@ -396,12 +401,12 @@ class Recorder(object):
     def prediction(self, model, adapter, call, data, outputs, seconds):
         """One call that predicted, while nothing is trained. `data`: the arrays that it was given, or None."""
         index = self.predictor(model, adapter)
-        given, made = predictions.arrays_of(data), predictions.arrays_of(outputs)
-        if made is None:
+        inputs, answers = predictions.arrays_of(data), predictions.arrays_of(outputs)
+        if answers is None:
             self.note("what %s of %s answers is not an array, so it could not be recorded" % (call, model.name))
-        fingerprint, sketch = (None, None) if given is None else predictions.content(given)
+        fingerprint, sketch = (None, None) if inputs is None else predictions.content(inputs)
         full = self.predictions < predictions.IN_FULL
-        rows = len(made[0]) if made else None
+        rows = len(answers[0]) if answers else None
         self.write(
             "prediction",
             model=index,
@@ -409,7 +414,7 @@ class Recorder(object):
             samples=rows,
             fingerprint=fingerprint,
             sketch=sketch,
-            outputs=[predictions.summary(array, full) for array in made or ()],
+            outputs=[predictions.summary(array, full) for array in answers or ()],
             at=callers.place(self.config),
         )
         if self.predictions:  # the first is also the tracing
@@ -439,7 +444,7 @@ class Recorder(object):
             replicas=adapter.replicas(model),
             weights=[[weights.name_of(variable), weights.shape_of(variable), True] for variable in leaves],
             file="predictor-%d.npz" % index,
-            **facts.of_model(model)
+            **facts.of_model(model),
         )
         return index
 
@@ -572,7 +577,7 @@ def weighed(weights, samples):
     if weights is None or not samples:
         return None
     excess = [np.asarray(array, dtype=np.float64) - 1.0 for array in weights]
-    return [sum(float(part.mean()) for part in excess), sum(float((part ** 2).mean()) for part in excess)]
+    return [sum(float(part.mean()) for part in excess), sum(float((part**2).mean()) for part in excess)]
 
 
 def weights_file(model, moment):

@@ -47,8 +47,11 @@ def run(config):
         prepare(config, recorder)
     except Exception as error:
         traceback.print_exc()
-        recorder.finish(False, "this interpreter (%s) could not be set up to run it: %s: %s"
-                        % (sys.executable, type(error).__name__, error))
+        recorder.finish(
+            False,
+            "this interpreter (%s) could not be set up to run it: %s: %s"
+            % (sys.executable, type(error).__name__, error),
+        )
         return CRASHED
     code, error = execute(config)
     if os.getpid() != recorder.process:  # the script forked and its child came to the end too
@@ -70,30 +73,31 @@ def prepare(config, recorder):
 
     estimated = config["world"] == "genuine" and estimators.wanted(config)
     machine = devices.configure(
-        tf, config["world"], config["replicas"], config.get("threads"), config["workers"], estimated)
+        tf, config["world"], config["replicas"], config.get("threads"), config["workers"], estimated
+    )
     recorder.machine = machine
-    found = flavours.find(tf)
-    devices.show_to_script(tf, found, machine)
+    flavours_ = flavours.find(tf)
+    devices.show_to_script(tf, flavours_, machine)
     if config["world"] == "genuine":
         genuine.install(tf, machine)
         if recorder.shares_evenly:
             remainder.slice_evenly(tf)
     elif config["world"] == "restored":
-        restored.install(tf, found, machine, config, recorder.shares_evenly)
+        restored.install(tf, flavours_, machine, config, recorder.shares_evenly)
     if config["world"] != "migrated":
-        logs.install(found)
+        logs.install(flavours_)
     if config.get("synthetic_data"):
         synthetic.install()
-    for flavour in found:
+    for flavour in flavours_:
         made_up.install(flavour, recorder)
     if recorder.aligned:
-        aligned.install(tf, found, config["seed"], recorder)
+        aligned.install(tf, flavours_, config["seed"], recorder)
         iterators.install(config)
     else:
-        seeded.install(tf, found, config["seed"])
-    towers.install(tf, found)
+        seeded.install(tf, flavours_, config["seed"])
+    towers.install(tf, flavours_)
     pipelines.install(tf)
-    for flavour in found:
+    for flavour in flavours_:
         calls.install(flavour, recorder)
     if estimated:
         estimators.install(tf, recorder)
@@ -150,7 +154,7 @@ def show(error, script):
 
 
 def place(error, folder, script):
-    """" (train.py:12)": the deepest frame that lies in the program's own folder."""
+    """ " (train.py:12)": the deepest frame that lies in the program's own folder."""
     root = os.path.realpath(folder)
     if isinstance(error, SyntaxError) and error.filename:
         return " (%s:%s)" % (os.path.relpath(os.path.realpath(error.filename), root), error.lineno)

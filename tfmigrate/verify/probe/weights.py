@@ -25,7 +25,7 @@ stamp_layers.count = 0
 
 def leaf_layers(model):
     """Every layer that is not itself a model, once each: a parallel model's are its template's."""
-    found, seen = [], set()
+    leaves, seen = [], set()
 
     def walk(layers):
         for layer in layers:
@@ -36,12 +36,12 @@ def leaf_layers(model):
             if isinstance(inner, (list, tuple)) and inner:
                 walk(inner)
             else:
-                found.append(layer)
+                leaves.append(layer)
 
     walk(model.layers)
-    if all(hasattr(layer, CREATED) for layer in found):
-        found.sort(key=lambda layer: getattr(layer, CREATED))
-    return found
+    if all(hasattr(layer, CREATED) for layer in leaves):
+        leaves.sort(key=lambda layer: getattr(layer, CREATED))
+    return leaves
 
 
 def of_model(model):

@@ -227,14 +227,14 @@ SHOWN = 400
 
 def _values(calls: Sequence[StepPair | PredictionPair]) -> list[tuple[float, float]]:
     """(old, new) of the values kept in calls whose arrays have one shape."""
-    found = [
+    points = [
         point
         for pair in calls
         if isinstance(pair, PredictionPair) and math.isfinite(pair.difference)
         for a, b in zip(pair.old.outputs, pair.new.outputs)
         for point in zip(a.values, b.values)
     ]
-    return found[:: max(1, -(-len(found) // SHOWN))]
+    return points[:: max(1, -(-len(points) // SHOWN))]
 
 
 @dataclass(frozen=True)

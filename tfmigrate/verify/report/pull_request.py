@@ -44,17 +44,17 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
         same = "same predictions" if report.predicts else "same training"
         parts.append(_table(("old", "new", f"largest {report.compared} difference", "tolerance", same), rows))
     if report.written:
-        found, count = report.written, len(report.written.seeds)
+        written, count = report.written, len(report.written.seeds)
         quantities = [
             (
                 outcome.name,
-                size(sum(found.old_losses[outcome.name]) / count),
-                size(sum(found.new_losses[outcome.name]) / count),
+                size(sum(written.old_losses[outcome.name]) / count),
+                size(sum(written.new_losses[outcome.name]) / count),
                 f"{size(outcome.interval[0])} ... {size(outcome.interval[1])}",
                 size(outcome.margin),
                 outcome.answer if outcome.answer == "equivalent" else f"**{outcome.answer}**",
             )
-            for outcome in found.outcomes
+            for outcome in written.outcomes
         ]
         parts.append(f"As written, over {count} pairs of runs, nothing neutralised:")
         parts.append(_table(("quantity", "old", "new", "difference", "margin", "answer"), quantities))
@@ -74,7 +74,7 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
         parts.append("Known differences of the two systems:")
         parts.append("\n".join(f"- {name}: {_text(what)}: {size(value)}" for name, what, value in report.known))
     if report.controls:
-        told = sum(control.detected for control in report.controls)
+        detected = sum(control.detected for control in report.controls)
         tolerance = comparison.tolerance if comparison else None
         rows = [
             (
@@ -95,7 +95,7 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
         )
         table = _table(of_controls, rows)
         table += f"\n\n{_text(left)}." if (left := not_run(report)) else ""
-        parts.append(_folded(f"{told} of {len(rows)} wrong migrations were detected", table))
+        parts.append(_folded(f"{detected} of {len(rows)} wrong migrations were detected", table))
     alike = [
         run
         for run in report.runs

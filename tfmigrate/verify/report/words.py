@@ -61,8 +61,8 @@ def not_run(report: Report) -> str:
     why: dict[str, list[str]] = {}
     for control in report.left_out:
         why.setdefault(control.why, []).append(control.mutation)
-    told = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in why.items())
-    return f"Controls not run: {told}" if told else ""
+    reasons = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in why.items())
+    return f"Controls not run: {reasons}" if reasons else ""
 
 
 def roles(runs: Iterable[RunSummary]) -> str:

@@ -14,13 +14,13 @@ REMOVAL_SECONDS = 2.0
 
 def for_run(group: Path) -> Path | None:
     """A group within `group` for one run, all of which the kernel ends when it ends one process for its memory."""
-    made = group / uuid.uuid4().hex
+    child = group / uuid.uuid4().hex
     try:
-        made.mkdir()
-        (made / "memory.oom.group").write_text("1")
+        child.mkdir()
+        (child / "memory.oom.group").write_text("1")
     except OSError:
         return None
-    return made
+    return child
 
 
 def remove(group: Path) -> None:
@@ -61,16 +61,16 @@ def make(groups: Iterable[Path], memory: int, tasks: int) -> Path | None:
             if not CONTROLLERS.issubset((above / "cgroup.subtree_control").read_text().split()):
                 continue
             (above / "cgroup.procs").open("a").close()  # a process can move to another group where this is allowed
-            made = above / f"tfmigrate-{uuid.uuid4().hex}"
-            made.mkdir()
+            group = above / f"tfmigrate-{uuid.uuid4().hex}"
+            group.mkdir()
             try:
-                (made / "memory.max").write_text(str(memory))
-                (made / "pids.max").write_text(str(tasks))
-                (made / "cgroup.subtree_control").write_text("+memory")
+                (group / "memory.max").write_text(str(memory))
+                (group / "pids.max").write_text(str(tasks))
+                (group / "cgroup.subtree_control").write_text("+memory")
             except OSError:
-                made.rmdir()
+                group.rmdir()
                 raise
-            return made
+            return group
     return None
 
 

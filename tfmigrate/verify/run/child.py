@@ -180,14 +180,14 @@ class Child:
         children: dict[int, list[psutil.Process]] = {}
         for one, parent in parents.items():
             children.setdefault(parent, []).append(one)
-        found = {member for member in parents if member.pid == process.pid or self._is_ours(member, process)}
-        pending = list(found)
+        family = {member for member in parents if member.pid == process.pid or self._is_ours(member, process)}
+        pending = list(family)
         while pending:
             for child in children.get(pending.pop().pid, ()):
-                if child not in found:
-                    found.add(child)
+                if child not in family:
+                    family.add(child)
                     pending.append(child)
-        return [member for member in found if _is_alive(member)]
+        return [member for member in family if _is_alive(member)]
 
     def _is_ours(self, one: psutil.Process, process: Process) -> bool:
         with suppress(psutil.Error, OSError):

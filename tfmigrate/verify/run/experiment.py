@@ -235,10 +235,10 @@ def _config(
 def _defaults() -> dict[str, dict[str, Any]]:
     """Those of standalone Keras 2.3.1, class to argument to value; tf.keras's are today's. What epsilon is where it
     stands now, the probe knows."""
-    found: dict[str, dict[str, Any]] = {name: dict(values) for name, values in CHANGED_RECURRENT.items()}
+    defaults: dict[str, dict[str, Any]] = {name: dict(values) for name, values in CHANGED_RECURRENT.items()}
     for row in old_defaults():
-        found.setdefault(row.of.rpartition(".")[2], {})[row.argument] = row.old
-    return found
+        defaults.setdefault(row.of.rpartition(".")[2], {})[row.argument] = row.old
+    return defaults
 
 
 def _places(world: World) -> dict[str, Sequence[Sequence[str]]]:

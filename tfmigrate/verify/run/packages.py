@@ -125,11 +125,11 @@ def provide(world: World, tell: Callable[[str], None] = lambda line: None) -> Pr
         return Provided()
     notes = []
     packages = sorted(set(chosen.values()))
-    found = _made([(required.get(name, name), name) for name in packages], world.runtime, tell)
-    if isinstance(found, str):
-        notes.append(f"{world.role}: {', '.join(packages)}, which the script imports, could not be added: {found}")
+    provided = _made([(required.get(name, name), name) for name in packages], world.runtime, tell)
+    if isinstance(provided, str):
+        notes.append(f"{world.role}: {', '.join(packages)}, which the script imports, could not be added: {provided}")
         return Provided(None, tuple(notes))
-    folder, installed = found
+    folder, installed = provided
     if installed:
         notes.append(
             f"{world.role}: {world.runtime.label} lacks packages that the script imports; {', '.join(installed)} were "
@@ -162,10 +162,10 @@ def _lacking(runtime: Runtime, modules: Sequence[str]) -> list[str]:
             [str(runtime.python), "-I", "-c", FIND, *modules],
             stdin=subprocess.DEVNULL, capture_output=True, timeout=runtimes.ASK_SECONDS, check=True,
         )  # fmt: skip
-        found: list[str] = json.loads(answer.stdout)
+        missing: list[str] = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return []
-    return found
+    return missing
 
 
 def _made(
@@ -204,15 +204,15 @@ def _install(
         constraints = Path(scratch) / "installed.txt"
         constraints.write_text("\n".join(line for line in installed if "==" in line), encoding="utf-8")
         chosen = _resolve(uv, runtime, wanted, constraints)
-        made = Path(scratch) / "made"
-        made.mkdir()
+        folder = Path(scratch) / "made"
+        folder.mkdir()
         if chosen:
-            _uv(uv, "install", "--python", str(runtime.python), "--target", str(made), "--no-deps", *WHEELS, *chosen)
-        (made / "tfmigrate.json").write_text(json.dumps(chosen), encoding="utf-8")
+            _uv(uv, "install", "--python", str(runtime.python), "--target", str(folder), "--no-deps", *WHEELS, *chosen)
+        (folder / "tfmigrate.json").write_text(json.dumps(chosen), encoding="utf-8")
         with suppress(OSError):
-            made.rename(target)
+            folder.rename(target)
         if not target.is_dir():
-            shutil.move(made, target)
+            shutil.move(folder, target)
 
 
 WHEELS = ("--only-binary", ":all:")
@@ -247,15 +247,15 @@ def _resolve(uv: str, runtime: Runtime, wanted: Sequence[tuple[str, str]], const
     if together is not None:
         return together
     good: list[str] = []
-    found: list[str] = []
+    chosen: list[str] = []
     for either in wanted:
         for requirement in dict.fromkeys(either):
             more = attempt([*good, requirement])
             if more is not None:
                 good.append(requirement)
-                found = more
+                chosen = more
                 break
-    return found
+    return chosen
 
 
 def _made_for_older(uv: str, runtime: Runtime, name: str, have: Mapping[str, str]) -> bool:

@@ -18,17 +18,17 @@ def program_of(folder: Path, script: str, home: Path | None = None) -> dict[str,
     Imports are read, not run: one that the program makes up at run time is not followed.
     """
     home = (folder / script).parent if home is None else home
-    found = {script: regular.read(folder / script)}
+    files = {script: regular.read(folder / script)}
     pending = [script]
     while pending:
         name = pending.pop()
-        for path in _imported(found[name], (folder / name).parent, home):
+        for path in _imported(files[name], (folder / name).parent, home):
             key = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else None
-            if key is not None and key not in found:
+            if key is not None and key not in files:
                 with suppress(OSError):  # not a file, or not ours to read: then neither does Python import it
-                    found[key] = regular.read(path)
+                    files[key] = regular.read(path)
                     pending.append(key)
-    return found
+    return files
 
 
 def _imported(source: bytes, package: Path, home: Path) -> Iterator[Path]:

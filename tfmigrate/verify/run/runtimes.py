@@ -154,21 +154,21 @@ def inspect(python: Path, origin: str = "") -> Runtime | None:
             check=True,
             env={key: value for key, value in os.environ.items() if not key.startswith("PYTHON")},
         )
-        told = json.loads(answer.stdout.decode().strip().splitlines()[-1])
+        answer_ = json.loads(answer.stdout.decode().strip().splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
         return None
-    major, minor, micro = told["python"]
+    major, minor, micro = answer_["python"]
     if major < 3:
         return None
-    found: dict[str, str] = told["found"]
-    tensorflow = next((found[name] for name in found if "tensorflow" in name or name == "tf-nightly"), None)
+    versions: dict[str, str] = answer_["found"]
+    tensorflow = next((versions[name] for name in versions if "tensorflow" in name or name == "tf-nightly"), None)
     return Runtime(
         python=python,
         version=(major, minor, micro),
         tensorflow=tensorflow,
-        keras=found.get("keras"),
-        tf_keras=found.get("tf-keras"),
-        numpy=found.get("numpy"),
+        keras=versions.get("keras"),
+        tf_keras=versions.get("tf-keras"),
+        numpy=versions.get("numpy"),
         origin=origin,
     )
 
@@ -260,10 +260,10 @@ def make(name: str) -> Runtime:
         [uv, "pip", "install", "--compile-bytecode", "--python", str(python), *recipe.packages, "setuptools<69"],
         f"the packages of {name} ({', '.join(recipe.packages)}) could not be installed",
     )
-    made = inspect(python, "made")
-    if made is None or not made.kinds:
+    runtime = inspect(python, "made")
+    if runtime is None or not runtime.kinds:
         raise CannotMake(f"{target} was built but has no usable TensorFlow; delete it and try again")
-    return made
+    return runtime
 
 
 def find_uv() -> str | None:
@@ -290,8 +290,8 @@ def _uv(command: list[str], trouble: str) -> None:
     except subprocess.TimeoutExpired:
         raise CannotMake(f"{trouble}: no answer within {MAKE_SECONDS:g} s") from None
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip().splitlines()
-        raise CannotMake(f"{trouble}. uv said: {' '.join(said[-4:])}") from None
+        lines = error.stderr.decode(errors="replace").strip().splitlines()
+        raise CannotMake(f"{trouble}. uv said: {' '.join(lines[-4:])}") from None
 
 
 def _candidates() -> Iterator[tuple[str, Path]]:

@@ -68,7 +68,7 @@ def _missing(level: Level) -> str:
             command = [*bubblewrap(folder, folder), *command]
         try:
             done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SECONDS)
-            found = json.loads(done.stdout)
+            answer = json.loads(done.stdout)
         except subprocess.TimeoutExpired:
             return f"it was not ready after {SECONDS:g} seconds"
         except ValueError:
@@ -76,8 +76,8 @@ def _missing(level: Level) -> str:
     finally:
         remove_scratch(folder)
     if level in ("namespaces", "bubblewrap"):
-        return "" if level in found["holds"] else "; ".join(found["left"])
-    return "" if "Landlock" in found["holds"] else found["left"][-1]
+        return "" if level in answer["holds"] else "; ".join(answer["left"])
+    return "" if "Landlock" in answer["holds"] else answer["left"][-1]
 
 
 def bubblewrap(scratch: Path, output: Path) -> tuple[str, ...]:

@@ -167,11 +167,11 @@ def _gpus(first: int, count: int) -> str:
 
 def state_of(folder: Path) -> dict[str, tuple[int, int]]:
     """Relative path -> (time of change in ns, bytes) of each file."""
-    found = {}
+    stamps = {}
     for root, _, names in os.walk(folder):
         for name in names:
             path = Path(root) / name
             with suppress(OSError):
                 state = path.lstat()
-                found[str(path.relative_to(folder))] = (state.st_mtime_ns, state.st_size)
-    return found
+                stamps[str(path.relative_to(folder))] = (state.st_mtime_ns, state.st_size)
+    return stamps

@@ -148,21 +148,21 @@ class _Server:
             return None
         pipes = [os.pipe() for _ in range(3)]
         stdout, stderr, status = (read for read, _ in pipes)
-        given = array.array("i", [write for _, write in pipes])
+        descriptors = array.array("i", [write for _, write in pipes])
         process = None
         try:
-            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given.tobytes())]
+            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors.tobytes())]
             self.channel.sendmsg([message], ancillary)
-            for write in given:
+            for write in descriptors:
                 os.close(write)
-            given = array.array("i")
+            descriptors = array.array("i")
             pid = _number(status)
             if pid is not None:
                 process = Forked(pid, os.fdopen(stdout, "rb"), os.fdopen(stderr, "rb"), status)
         except OSError:
             process = None
         finally:
-            for write in given:
+            for write in descriptors:
                 os.close(write)
             if process is None:
                 for read in (stdout, stderr, status):

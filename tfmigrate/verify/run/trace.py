@@ -280,7 +280,7 @@ def load(folder: Path) -> Trace:
 
     Raises FileNotFoundError when the run recorded nothing at all.
     """
-    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    events: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     notes: list[str] = []
     confined: tuple[str, ...] | None = None
     lines = (folder / "trace.jsonl").read_text(encoding="utf-8").splitlines()
@@ -299,39 +299,39 @@ def load(folder: Path) -> Trace:
         elif kind in KINDS:
             if kind == "end" and event["error"]:
                 event["error"] = uncoloured(event["error"])
-            found[kind].append(_read(KINDS[kind], event))
-    if found["compile"] or found["model"]:  # a training call was begun
-        found["prediction"] = []
+            events[kind].append(_read(KINDS[kind], event))
+    if events["compile"] or events["model"]:  # a training call was begun
+        events["prediction"] = []
     else:
-        found["model"] = _predictors(found["predictor"])
-        found["weights"] += [Weights(predictor.index, 0, "initial", predictor.file) for predictor in found["model"]]
+        events["model"] = _predictors(events["predictor"])
+        events["weights"] += [Weights(predictor.index, 0, "initial", predictor.file) for predictor in events["model"]]
     return Trace(
         folder=folder,
-        start=found["start"][0] if found["start"] else None,
-        models=tuple(found["model"]),
-        compiles=tuple(found["compile"]),
-        fits=tuple(sorted(found["fit"], key=lambda fit: fit.index)),
-        steps=tuple(found["step"]),
-        epochs=tuple(found["epoch"]),
+        start=events["start"][0] if events["start"] else None,
+        models=tuple(events["model"]),
+        compiles=tuple(events["compile"]),
+        fits=tuple(sorted(events["fit"], key=lambda fit: fit.index)),
+        steps=tuple(events["step"]),
+        epochs=tuple(events["epoch"]),
         # A later snapshot of the same model and moment took the place of the earlier one on disk.
-        weights=tuple({snapshot.file: snapshot for snapshot in found["weights"]}.values()),
-        end=found["end"][0] if found["end"] else None,
+        weights=tuple({snapshot.file: snapshot for snapshot in events["weights"]}.values()),
+        end=events["end"][0] if events["end"] else None,
         notes=tuple(notes),
-        predictions=tuple(found["prediction"]),
-        cut=found["cut"][0] if found["cut"] else None,
+        predictions=tuple(events["prediction"]),
+        cut=events["cut"][0] if events["cut"] else None,
         confined=confined,
     )
 
 
 def _predictors(events: Iterable[Predictor]) -> list[Predictor]:
     """Each model once. It is written again for a parallel model of it, which has more replicas."""
-    found: dict[int, Predictor] = {}
+    predictors: dict[int, Predictor] = {}
     for event in events:
-        first = found.setdefault(event.index, event)
-        found[event.index] = replace(
+        first = predictors.setdefault(event.index, event)
+        predictors[event.index] = replace(
             first, replicas=max(first.replicas, event.replicas), loaded=first.loaded or event.loaded
         )
-    return list(found.values())
+    return list(predictors.values())
 
 
 def together(workers: Sequence[Trace]) -> Trace:

@@ -46,9 +46,9 @@ def initial_weights(e: Evidence) -> Divergence | None:
 def _own(e: Evidence) -> Divergence | None:
     """What the scripts themselves give the weights; the runs begin with the old one's all the same."""
     for old, new in zip(e.old.models, e.new.models):
-        given = weights.given_otherwise(old, new) if e.row("tensors that a file gives") else []
-        if given:
-            what = f"a file gives {_first_of(given)} in the old script; the new one has other values there"
+        otherwise = weights.given_otherwise(old, new) if e.row("tensors that a file gives") else []
+        if otherwise:
+            what = f"a file gives {_first_of(otherwise)} in the old script; the new one has other values there"
             return Divergence("initial weights", f"{what}: look at by_name= and at the names of the layers", 0, 0)
         asked = initializers.changed(old, new) if e.row("initializers") else []
         if asked:

@@ -73,11 +73,11 @@ def clipped(e: Evidence) -> str | None:
     """Keras 3 clips before the replicas' gradients are added up (TFM310), which no setting shows."""
     if e.new.start is None or not e.new.start.keras.startswith("3.") or all(m.replicas < 2 for m in e.new.models):
         return None
-    given = {name for compiled in e.new.compiles for name in CLIPS if compiled.config.get(name)}
-    if not given:
+    clips = {name for compiled in e.new.compiles for name in CLIPS if compiled.config.get(name)}
+    if not clips:
         return None
     return (
-        f"{' and '.join(sorted(given))}: Keras 3 clips the gradients of each replica and adds them up after, which "
+        f"{' and '.join(sorted(clips))}: Keras 3 clips the gradients of each replica and adds them up after, which "
         "clips less than the old model's one gradient was; Keras 2 adds them up first (TFM310)"
     )
 
