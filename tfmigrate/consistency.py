@@ -76,19 +76,19 @@ def _parsed(text: str) -> ast.Module | None:
 
 def _bound(tree: ast.Module) -> set[str]:
     """The names that a module's top level binds, in whichever block, and those that functions declare global."""
-    names_: set[str] = set()
+    taken: set[str] = set()
     pending: list[ast.AST] = list(tree.body)
     while pending:
         node = pending.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names_.add(node.name)
-            names_.update(name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names)
+            taken.add(node.name)
+            taken.update(name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names)
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names_.add(node.id)
+            taken.add(node.id)
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            names_.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
+            taken.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ExceptHandler) and node.name:
-            names_.add(node.name)
+            taken.add(node.name)
         pending.extend(ast.iter_child_nodes(node))
-    return names_
+    return taken

@@ -15,7 +15,7 @@ _FIRST = "TFM001"
 
 def held_back(
     files: Sequence[FileResult],
-    given: Callable[[str], bool],
+    is_given: Callable[[str], bool],
     imports: Mapping[str, Set[str]],
     beside: Mapping[str, Sequence[str]],
 ) -> list[FileResult]:
@@ -29,20 +29,20 @@ def held_back(
     pairs = [(import_, other) for import_ in imports for other in imports[import_]]
     pairs += [(one, other) for one in beside for other in beside[one]]
     for group in _connected(changing, pairs):
-        missing = sorted(path for path in group if not given(path))
+        missing = sorted(path for path in group if not is_given(path))
         for path in group if missing else ():
             if path in results and results[path].changed:
                 results[path] = _left(results[path], missing)
-    return [file for file in results.values() if given(file.path) or file.path in beside]
+    return [file for file in results.values() if is_given(file.path) or file.path in beside]
 
 
 def _connected(paths: Set[str], pairs: Iterable[tuple[str, str]]) -> Iterable[Set[str]]:
     """Some paths in groups: the two of a pair stand in one."""
     groups = {path: {path} for path in paths}
-    for one, other in pairs:
-        if one in groups and other in groups and groups[one] is not groups[other]:
-            groups[one] |= groups[other]
-            groups.update((path, groups[one]) for path in groups[other])
+    for first, other in pairs:
+        if first in groups and other in groups and groups[first] is not groups[other]:
+            groups[first] |= groups[other]
+            groups.update((path, groups[first]) for path in groups[other])
     return {id(group): group for group in groups.values()}.values()
 
 

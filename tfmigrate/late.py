@@ -15,7 +15,7 @@ def module(name: str) -> ModuleType:
     assert spec is not None, name
     assert spec.loader is not None, name
     spec.loader = importlib.util.LazyLoader(spec.loader)
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[name] = found
-    spec.loader.exec_module(found)
-    return found
+    lazy = importlib.util.module_from_spec(spec)
+    sys.modules[name] = lazy
+    spec.loader.exec_module(lazy)
+    return lazy

@@ -32,13 +32,13 @@ else:
     )
 
 _USERS = (b"tensorflow", b"keras")
-"""What a file holds that uses the libraries at all."""
+"""A file that uses the libraries at all contains one of these."""
 _STRATEGIES = b"distribute"
-"""What a file holds that is on a strategy already."""
+"""A file that is on a strategy already contains one of these."""
 _UNUSED = "TFM009"
 """The code of a comment that suppresses nothing: no other comment helps against it."""
 _WRAPS = ("TFM001", "TFM010", "TFM1")
-"""How the codes begin of what is migrated, or refused, as a whole: other findings follow from it."""
+"""Prefixes of the codes of what is migrated, or refused, as a whole: other findings follow from it."""
 _Task = tuple[str, str, Settings, Numbering]
 """A file of a program: its path, its text, the settings that hold for it, and how its lines are numbered."""
 _NAMED = 5
@@ -48,9 +48,9 @@ POOL_PAYS_FROM = 4
 
 
 FEW = 500
-"""Files that are read a second time, where nothing was found, to know whether they use TensorFlow at all."""
+"""Files that are read again if nothing was found, to see whether they use TensorFlow at all."""
 Tell = Callable[[int, int], None]
-"""Told how many programs of how many are done."""
+"""Called with the number of programs done and their total."""
 
 
 def check(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> Result:
@@ -60,8 +60,8 @@ def check(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
 
 def files(paths: Sequence[str], settings: Settings) -> Sequence[str]:
     """The paths that `check` looks at, in order; what cannot be read is left out."""
-    found = scan.search(paths, (b"",), settings.exclude, settings.root).found  # It is in every file.
-    return [one.path for one in found]
+    files = scan.search(paths, (b"",), settings.exclude, settings.root).files  # It is in every file.
+    return [file.path for file in files]
 
 
 def check_within(path: str, settings: Settings) -> FileResult:
@@ -76,7 +76,7 @@ def check_program(path: str, settings: Settings) -> list[FileResult]:
     relative = os.path.relpath if not os.path.isabs(path) else str
     result = check([path] if repository is None else [path, relative(repository)], settings)
     path = os.path.normpath(path)
-    program = next((one for one in result.programs if path in one), ())
+    program = next((members for members in result.programs if path in members), ())
     files = {file.path: file for file in result.files}
     return [
         files.get(path, FileResult(path, "unchanged")),
@@ -105,16 +105,20 @@ def fix(
 def add_skips(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> tuple[Result, int]:
     """Write a `tfmigrate: skip` comment for each finding into its file; what is found then, and how many files changed.
 
-    What is left alone takes other findings away with it, so this begins with the wraps and goes on with what is found
-    then. Notebooks stay as they are.
+    Skipping a use removes other findings too, so this starts with the wraps and continues with what is then
+    left. Notebooks stay as they are.
     """
     from tfmigrate import skips
 
     done: set[str] = set()
     while True:
         plan = _plan(paths, settings, tell)
-        open_ = [one for _, one in plan.result.findings if one.action != "suppressed" and one.code != _UNUSED]
-        first = {one.code for one in open_ if one.code.startswith(_WRAPS)} or {one.code for one in open_}
+        open_codes = {
+            finding.code
+            for _, finding in plan.result.findings
+            if finding.action != "suppressed" and finding.code != _UNUSED
+        }
+        first = {code for code in open_codes if code.startswith(_WRAPS)} or open_codes
         reported = {
             file.path: replace(file, findings=tuple(finding for finding in file.findings if finding.code in first))
             for file in plan.result.files
@@ -139,12 +143,12 @@ def _with_skips(file: FileResult, read: _Read, skips: ModuleType) -> FileResult:
 
 def migrate_bytes(data: bytes, path: str, settings: Settings) -> FileResult:
     """Migrate a source that is in memory already; `path` is only its name. Touches no disk."""
-    read, unreadable = _read([scan.Found(path, path, data)])
+    read, unreadable = _read([scan.FoundFile(path, path, data)])
     return (*_migrated(read, [[path]] if read else [], {path: settings.for_file(path)}, jobs=1), *unreadable)[0]
 
 
 def applied(file: FileResult) -> FileResult:
-    """The same file once its new text has been delivered: its rewrites are applied."""
+    """The same file after its new text has been written: its rewrites are applied."""
     done = (replace(finding, applied=finding.action == "rewrite") for finding in file.findings)
     return replace(file, findings=tuple(done))
 
@@ -175,7 +179,7 @@ def fix_copy(
 
 @dataclass(frozen=True)
 class _Read:
-    found: scan.Found
+    file: scan.FoundFile
     source: source.Source
     notebook: Notebook | None
 
@@ -199,27 +203,27 @@ class _Plan:
 def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> _Plan:
     wanted = _needles(settings)
     sources = [path for path in paths if not _names_packages(path)]
-    searched_files = scan.search(
+    scanned = scan.search(
         sources, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
-    if not searched_files.found and not _asks_for_projects(settings):
-        errors = tuple(sorted(searched_files.errors, key=lambda file: file.path))
-        users = no_users if errors or settings.asks_for_names else lambda: _users(searched_files.paths)
-        return _Plan(Result(errors, len({*searched_files.paths, *set(paths).difference(sources)}), (), users), {}, ())
-    hits = [one for one in searched_files.found if any(needle in one.data for needle in wanted)]
+    if not scanned.files and not _asks_for_projects(settings):
+        errors = tuple(sorted(scanned.errors, key=lambda file: file.path))
+        users = no_users if errors or settings.asks_for_names else lambda: _users(scanned.paths)
+        return _Plan(Result(errors, len({*scanned.paths, *set(paths).difference(sources)}), (), users), {}, ())
+    hits = [file for file in scanned.files if any(needle in file.data for needle in wanted)]
     programs = _programs(hits, sources, settings)
-    alone = [one for one in searched_files.found if one.path not in programs.files]
+    alone = [file for file in scanned.files if file.path not in programs.files]
     read, unreadable = _read((*programs.files.values(), *alone))
     unreadable = [file for file in unreadable if file.path not in programs.others]
     groups = [[path for path in group if path in read] for group in programs.groups]
-    groups = [*filter(None, groups), *([one.path] for one in alone if one.path in read)]
+    groups = [*filter(None, groups), *([file.path] for file in alone if file.path in read)]
     skipped = () if settings.from_version is not None else _odd_pins(read)
     files = (
-        *_migrated(read, groups, _settings_for(read, settings), settings.jobs, tell),
+        *_migrated(read, groups, _file_settingsfor(read, settings), settings.jobs, tell),
         *unreadable,
-        *searched_files.errors,
+        *scanned.errors,
     )
-    files = (*files, *(one for one in skipped if all(one.path != file.path for file in files)))
+    files = (*files, *(odd for odd in skipped if all(odd.path != file.path for file in files)))
     if any(file.changed for file in files):
         from tfmigrate import readers  # Late: most runs change nothing.
 
@@ -229,7 +233,7 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     reported = incomplete.held_back(
         files, lambda path: path not in others, programs.imports() if others else {}, waiting
     )
-    searched = {one.path for one in searched_files.found}
+    searched = {file.path for file in scanned.files}
     # An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
     reported = [
         f
@@ -241,24 +245,24 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
         # Requirements files, and modules outside the given paths, are read when a program of theirs is.
         len(
             {
-                *searched_files.paths,
+                *scanned.paths,
                 *set(paths).difference(sources),
-                *(one.path for one in reported if one.path in read),
+                *(file.path for file in reported if file.path in read),
             }
         ),
         tuple(map(tuple, groups)),
-        no_users if reported or settings.asks_for_names else lambda: _users(searched_files.paths),
+        no_users if reported or settings.asks_for_names else lambda: _users(scanned.paths),
     )
     return _Plan(result, read, groups)
 
 
 def _asks_for_projects(settings: Settings) -> bool:
-    """Whether the files round the programs are asked for by themselves."""
+    """Whether the files around the programs are selected at all."""
     return any(code.startswith(PROJECT) for code in settings.select)
 
 
 def _names_packages(path: str) -> bool:
-    """Whether a path that was given is a file of requirements, which is no Python, whatever words it holds."""
+    """Whether a given path is a requirements file, which is not Python, whatever words it contains."""
     if scan.is_source(path) or not os.path.isfile(path):
         return False
     from tfmigrate import project  # Late: most runs are given folders and sources.
@@ -300,18 +304,18 @@ def _with_projects(
     for file in files:
         notebook = read[file.path].notebook if file.path in read else None
         reported.append(project.in_shell_lines(file, notebook, settings) if notebook else file)
-    for one in project.around(files, paths, settings):
-        if one.found.path in read:
+    for around in project.around(files, paths, settings):
+        if around.file.path in read:
             continue
-        read[one.found.path] = _Read(one.found, one.source, None)
-        reported.append(one.result)
-        if one.waits:
-            waiting[one.found.path] = one.users
-        group = next((group for group in groups if one.program in group), None)
+        read[around.file.path] = _Read(around.file, around.source, None)
+        reported.append(around.result)
+        if around.waits:
+            waiting[around.file.path] = around.users
+        group = next((group for group in groups if around.program in group), None)
         if group is None:
-            groups.append([one.found.path])
+            groups.append([around.file.path])
         else:
-            group.append(one.found.path)
+            group.append(around.file.path)
     return tuple(reported), waiting
 
 
@@ -319,7 +323,7 @@ def _with_projects(
 class _Programs:
     """The programs that the given files with a hit belong to."""
 
-    files: Mapping[str, scan.Found]
+    files: Mapping[str, scan.FoundFile]
     groups: Sequence[Sequence[str]]
     links: Sequence[tuple[str, str]]
     """Pairs of files that belong together though neither imports the other."""
@@ -328,10 +332,10 @@ class _Programs:
 
     def imports(self) -> dict[str, set[str]]:
         """What each file imports, directly or through others."""
-        return related.reached({path: _program(one) for path, one in self.files.items()}, self.links)
+        return related.reached({path: _program(file) for path, file in self.files.items()}, self.links)
 
 
-def _programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings) -> _Programs:
+def _programs(hits: Sequence[scan.FoundFile], paths: Sequence[str], settings: Settings) -> _Programs:
     """The programs of the given hits, with the files that lie outside the given paths."""
     if not hits:
         return _Programs({}, (), (), frozenset())
@@ -340,7 +344,7 @@ def _programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settin
     wider = [os.path.relpath(root) for root in roots if not project_files.within(root, asked)]
     if wider:
         paths = [*paths, *wider]
-        hits = scan.search(paths, _needles(settings), settings.exclude, settings.root).found
+        hits = scan.search(paths, _needles(settings), settings.exclude, settings.root).files
     files, links = _with_their_programs(hits, paths, settings)
     groups = related.components({file.path: _program(file) for file in files}, links)
     others = {file.path for file in files if not project_files.within(file.real, asked)} if wider else set()
@@ -350,16 +354,16 @@ def _programs(hits: Sequence[scan.Found], paths: Sequence[str], settings: Settin
 
 
 def _with_their_programs(
-    hits: Sequence[scan.Found], paths: Sequence[str], settings: Settings
-) -> tuple[list[scan.Found], list[tuple[str, str]]]:
+    hits: Sequence[scan.FoundFile], paths: Sequence[str], settings: Settings
+) -> tuple[list[scan.FoundFile], list[tuple[str, str]]]:
     """The files with a hit, those that import them and those they import: a model may be built in one file, wrapped
     in another and compiled in a third. And pairs of files that belong together though neither imports the other."""
     by_path = {hit.path: hit for hit in hits}
 
     def search(needles: Sequence[bytes], named: Callable[[str], bool] = scan.is_source) -> dict[str, bytes]:
-        more = scan.search(paths, needles, settings.exclude, settings.root, named).found
-        by_path.update({one.path: one for one in more if one.path not in by_path})
-        return {one.path: _program(one) for one in more}
+        more = scan.search(paths, needles, settings.exclude, settings.root, named).files
+        by_path.update({file.path: file for file in more if file.path not in by_path})
+        return {file.path: _program(file) for file in more}
 
     def find(wanted: Set[str]) -> dict[str, bytes]:
         names = {Path(path).name for path in wanted}
@@ -373,7 +377,7 @@ def _with_their_programs(
     return [by_path[path] for path in related.with_imported({**known, **mentioning}, find)], links
 
 
-def _program(file: scan.Found) -> bytes:
+def _program(file: scan.FoundFile) -> bytes:
     """The Python in a file, to look for imports in; nothing where it cannot be read."""
     if not file.path.endswith(scan.NOTEBOOK):
         return file.data
@@ -387,9 +391,9 @@ def _needles(settings: Settings) -> tuple[bytes, ...]:
     return (*needles(), *(alias.rsplit(".", 1)[-1].encode() for alias in settings.aliases))
 
 
-def _read(found: Iterable[scan.Found]) -> tuple[dict[str, _Read], list[FileResult]]:
+def _read(files: Iterable[scan.FoundFile]) -> tuple[dict[str, _Read], list[FileResult]]:
     read, errors = {}, []
-    for file in found:
+    for file in files:
         try:
             text = source.decode(file.data)
             read[file.path] = _Read(file, text, _cells(text) if file.path.endswith(scan.NOTEBOOK) else None)
@@ -404,18 +408,20 @@ def _cells(text: source.Source) -> Notebook:
     return notebook.read(text.text)
 
 
-def _settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Settings]:
+def _file_settingsfor(paths: Iterable[str], settings: Settings) -> dict[str, Settings]:
     """Each file's settings: `from_version` is filled in from the pins of the file's own project when not given."""
     own = {path: settings.for_file(path) for path in paths}
     if settings.from_version is not None:
         return own
     pinned = cache(pins.pinned_in)
     versions = cache(lambda folder: pins.written_for(folder, pinned))
-    return {path: replace(one, from_version=versions(Path(path).parent)) for path, one in own.items()}
+    return {
+        path: replace(file_settings, from_version=versions(Path(path).parent)) for path, file_settings in own.items()
+    }
 
 
 def _odd_pins(paths: Iterable[str]) -> list[FileResult]:
-    """Files that would say what the sources at `paths` were written for, and are no files that can be read."""
+    """Files that would say what the sources at `paths` were written for, but cannot be read."""
     reasons = {odd: why for folder in {Path(path).parent for path in paths} for odd, why in pins.unreadable(folder)}
     message = "cannot be read ({}), so the versions that it pins are not known"
     return [FileResult(os.path.relpath(path), "skipped", error=message.format(why)) for path, why in reasons.items()]
@@ -468,10 +474,10 @@ def _migrate_group(group: Sequence[_Task]) -> tuple[FileResult, ...]:
 
     try:
         with warnings.catch_warnings(), room_for_depth():
-            warnings.simplefilter("ignore", SyntaxWarning)  # Of the user's code, such as `x is 1`.
-            return migrate_program([Source(*one) for one in group])
+            warnings.simplefilter("ignore", SyntaxWarning)  # Warnings about the user's code, such as `x is 1`.
+            return migrate_program([Source(*task) for task in group])
     except Exception as error:
-        # A program that trips the tool must not stop the others, and its own text stays as it is.
+        # A program that crashes the tool must not stop the others, and its own text stays as it is.
         import traceback
 
         frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -512,13 +518,13 @@ def _written(files: Sequence[FileResult], read: Mapping[str, _Read]) -> list[Fil
     """The files of one program, written together: all of them or none."""
     changed = [file for file in files if file.changed and file.status != "error" and file.path in read]
     changes = [
-        write.Change(read[f.path].found.real, read[f.path].found.data, source.encode(read[f.path].source, f.after))
+        write.Change(read[f.path].file.real, read[f.path].file.data, source.encode(read[f.path].source, f.after))
         for f in changed
     ]
     try:
         if changes:
             write.replace(changes)
     except write.WriteError as error:
-        at_fault = next((file.path for file in changed if read[file.path].found.real == error.path), error.path)
+        at_fault = next((file.path for file in changed if read[file.path].file.real == error.path), error.path)
         return [_left(file, at_fault, str(error)) if file in changed else file for file in files]
     return [applied(file) if file in changed else file for file in files]

@@ -13,7 +13,7 @@ LOSS_WORDS: Mapping[str, str] = {
     "huber_loss": "huber",
     "cosine_proximity": "cosine_similarity",
 }
-"""Losses by words that Keras 3 does not know; both Keras 2 of today and Keras 3 know the new ones."""
+"""Names of losses that Keras 3 does not know; current Keras 2 and Keras 3 both know the new ones."""
 SHORT_LOSSES: Mapping[str, str] = {
     "mse": "mean_squared_error",
     "mae": "mean_absolute_error",

@@ -26,7 +26,7 @@ _PUT_RIGHT = ("TFM40", "TFM41")
 class Around:
     """One file of a project, and what becomes of it together with `program`, the migrated file that it belongs to."""
 
-    found: scan.Found
+    file: scan.FoundFile
     source: source.Source
     result: FileResult
     program: str | None
@@ -40,11 +40,11 @@ def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings
     """What is said about the projects of all migrated `files`, or with `--select TFM6` about all below `paths`."""
     done: list[Around] = []
     if _asked_for(settings):
-        found = scan.search(paths, (b"",), settings.exclude, settings.root, names_packages).found
-        folders: dict[str, list[scan.Found]] = {}
-        for one in found:
-            if names_packages(os.path.basename(one.path)):
-                folders.setdefault(os.path.dirname(one.real), []).append(one)
+        hits = scan.search(paths, (b"",), settings.exclude, settings.root, names_packages).files
+        folders: dict[str, list[scan.FoundFile]] = {}
+        for hit in hits:
+            if names_packages(os.path.basename(hit.path)):
+                folders.setdefault(os.path.dirname(hit.real), []).append(hit)
         for folder, listed in folders.items():
             done += _project(listed, folder, files, paths, settings, None)
         return done
@@ -100,7 +100,7 @@ def _asked_for(settings: Settings) -> bool:
 
 
 def _project(
-    listed: Sequence[scan.Found],
+    listed: Sequence[scan.FoundFile],
     folder: str,
     files: Sequence[FileResult],
     paths: Sequence[str],
@@ -118,17 +118,17 @@ def _project(
     after = {os.path.realpath(file.path): file.after.encode(file.encoding) for file in inside if file.changed}
     importer = project.importer_of_keras(folder, settings.exclude, settings.root, after)
     board = next((file.path for file in inside if _USES_TENSORBOARD.search(file.after)), None)
-    for found in listed:
+    for file in listed:
         try:
-            text = source.decode(found.data)
+            text = source.decode(file.data)
         except source.SourceError:
             continue
         stays = f"{refused} still needs the old one" if refused is not None else None
-        outside = not project.within(found.real, asked)
-        own = pins.Project(settings.for_file(found.path), rules.all_rules(), importer, board, stays)
-        waits = outside and pins.mended(found.path, text.text, own).changed
+        outside = not project.within(file.real, asked)
+        own = pins.Project(settings.for_file(file.path), rules.all_rules(), importer, board, stays)
+        waits = outside and pins.mended(file.path, text.text, own).changed
         if outside:
             own = replace(own, stays="the file lies outside the given paths")
-        result = replace(pins.mended(found.path, text.text, own), encoding=text.encoding)
+        result = replace(pins.mended(file.path, text.text, own), encoding=text.encoding)
         if result.findings:
-            yield Around(found, text, result, program, waits, users)
+            yield Around(file, text, result, program, waits, users)

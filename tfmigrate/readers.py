@@ -32,12 +32,12 @@ def of_renamed_files(
         return []
     needles = {longest_part(name).encode() for name, _, _ in renamed.values()}
     reported = []
-    for found in scan.search(paths, tuple(needles), settings.exclude, settings.root).found:
-        own = settings.for_file(found.path)
-        if found.path in known or not found.path.endswith(".py") or not own.wants(codes.WEIGHT_FILES):
+    for file in scan.search(paths, tuple(needles), settings.exclude, settings.root).files:
+        own = settings.for_file(file.path)
+        if file.path in known or not file.path.endswith(".py") or not own.wants(codes.WEIGHT_FILES):
             continue
         try:
-            text = source.decode(found.data)
+            text = source.decode(file.data)
         except source.SourceError:
             continue
         if _READS.search(text.text) and not _WRITES.search(text.text):
@@ -48,7 +48,7 @@ def of_renamed_files(
             ]
             findings = tuple(finding for finding in _findings(text.text, renamed) if finding.line not in left)
             if findings:
-                reported.append(FileResult(found.path, "unchanged", findings, before=text.text, after=text.text))
+                reported.append(FileResult(file.path, "unchanged", findings, before=text.text, after=text.text))
     return reported
 
 

@@ -161,8 +161,8 @@ def _in_file(result: FileResult, text: str) -> FileResult:
         return replace(result, findings=findings, before=text, after=text)
     line = next(n for n in itertools.count(1) if shift(text, result.before, n))
     message = "tabs and spaces are mixed in the indentation of this file: each tab becomes spaces"
-    told = Finding(line, 1, codes.MIXED_INDENTATION, message, "rewrite")
-    return replace(result, findings=tuple(sorted((*findings, told))), before=text)
+    mixed = Finding(line, 1, codes.MIXED_INDENTATION, message, "rewrite")
+    return replace(result, findings=tuple(sorted((*findings, mixed))), before=text)
 
 
 def _aliases(settings: Mapping[Module, Settings]) -> tuple[str, ...]:

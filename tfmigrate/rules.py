@@ -105,7 +105,7 @@ class Rule:
     which `check` finds again once the program is on a strategy; a change against the old program, which is not reported
     again; or nothing."""
     level: Level = "warning"
-    """What its rewrites are told as where findings are sorted: "note" where the old form neither breaks nor trains
+    """What its rewrites are shown as where findings are sorted: "note" where the old form neither breaks nor trains
     differently."""
     strategy: Strategy = "mirrored"
     """The `--strategy` that its examples are run with."""
@@ -126,9 +126,9 @@ class Rule:
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by code. Raises RuleError."""
     rules = sorted((load(path) for path in rule_files()), key=lambda rule: rule.code)
-    for one, other in pairwise(rules):
-        if one.code == other.code:
-            raise RuleError(f"{other.path}:1: code {other.code} is also that of {one.path.name}")
+    for first, other in pairwise(rules):
+        if first.code == other.code:
+            raise RuleError(f"{other.path}:1: code {other.code} is also that of {first.path.name}")
     return tuple(rules)
 
 

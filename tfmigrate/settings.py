@@ -19,13 +19,13 @@ Pipeline = Literal["auto", "dataset", "gather", "arrays"]
 Format = Literal["text", "grouped", "json", "sarif", "github", "gitlab", "junit", "rdjson"]
 
 PROJECT = "TFM6"
-"""How the codes begin that concern the project round the code."""
+"""Prefixes of the codes that concern the project around the code."""
 OLDEST_TARGET = (2, 4)
 """First TensorFlow with MirroredStrategy stable under the names that the output uses."""
 
 
 NAMES = "TFM5"
-"""How the codes begin of names and keywords that the target TensorFlow lacks."""
+"""Prefixes of the codes of names and keywords that the target TensorFlow lacks."""
 
 
 class SettingsError(UserError):

@@ -34,7 +34,7 @@ PLAN = ROOT / "tfmigrate" / "plan"
 SEED = 1
 DRAWS = 20
 SECONDS = 900
-"""What one mutant's tests may take: many loop for ever."""
+"""What one mutant's tests may take: many loop forever."""
 _CODES = re.compile(r"\bcodes\.([A-Z]\w+)")
 
 _COMPARED: dict[type[ast.cmpop], str] = {

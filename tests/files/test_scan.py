@@ -21,7 +21,7 @@ def put(path: str, text: str = HIT) -> Path:
 
 
 def found(*paths: str, **options: object) -> list[str]:
-    return [one.path for one in search(paths or (".",), NEEDLES, **options).found]  # type: ignore[arg-type]
+    return [one.path for one in search(paths or (".",), NEEDLES, **options).files]  # type: ignore[arg-type]
 
 
 def test_finds_needles_in_python_files_only(project: Path) -> None:
@@ -30,8 +30,8 @@ def test_finds_needles_in_python_files_only(project: Path) -> None:
     put("c.py", "x = 1\n")
     put("d.txt")
     scan = search(["."], NEEDLES)
-    assert [one.path for one in scan.found] == ["a.py", os.path.join("sub", "b.py")]
-    assert scan.found[0].data == HIT.encode()
+    assert [one.path for one in scan.files] == ["a.py", os.path.join("sub", "b.py")]
+    assert scan.files[0].data == HIT.encode()
     assert len(scan.paths) == 3
     assert scan.errors == ()
 
@@ -40,7 +40,7 @@ def test_any_of_several_needles_is_enough(project: Path) -> None:
     put("a.py", "fit_generator")
     put("b.py", "multi_gpu_model")
     put("c.py", "nothing")
-    assert [one.path for one in search(["."], (b"multi_gpu_model", b"fit_generator")).found] == ["a.py", "b.py"]
+    assert [one.path for one in search(["."], (b"multi_gpu_model", b"fit_generator")).files] == ["a.py", "b.py"]
 
 
 @pytest.mark.parametrize("folder", [".git/hooks", "node_modules/x", "__pycache__", "a/node_modules/b", ".tox/py"])
@@ -62,7 +62,7 @@ def test_naming_a_virtual_environment_says_why_it_is_not_walked(project: Path) -
     put("env/pyvenv.cfg", "")
     put("env/lib/x.py")
     scan = search(["env"], NEEDLES)
-    assert scan.found == ()
+    assert scan.files == ()
     assert [(error.path, error.status) for error in scan.errors] == [("env", "error")]
     assert "never searched" in (scan.errors[0].error or "")
     assert found("env/lib/x.py") == ["env/lib/x.py"]
@@ -100,7 +100,7 @@ def test_what_was_committed_is_walked_though_a_gitignore_names_it(project: Path)
     assert found() == ["build/lib/a.py", "gone.py", "local_a.py"]
     assert len(search(["."], NEEDLES).paths) == 4
     assert found("build") == ["build/lib/a.py", "build/lib/b.py"]
-    assert [one.path for one in search(["."], NEEDLES, ["build/lib"]).found] == ["gone.py", "local_a.py"]
+    assert [one.path for one in search(["."], NEEDLES, ["build/lib"]).files] == ["gone.py", "local_a.py"]
     Path("build/lib/a.py").unlink()
     assert found() == ["gone.py", "local_a.py"]
 
@@ -153,7 +153,7 @@ def test_a_named_file_needs_no_suffix(project: Path) -> None:
 def test_a_missing_path_is_an_error_and_the_others_go_on(project: Path) -> None:
     put("a.py")
     scan = search(["gone.py", "a.py", "also/gone"], NEEDLES)
-    assert [one.path for one in scan.found] == ["a.py"]
+    assert [one.path for one in scan.files] == ["a.py"]
     assert [error.path for error in scan.errors] == ["also/gone", "gone.py"]
     assert all("does not exist" in (error.error or "") for error in scan.errors)
 
@@ -176,7 +176,7 @@ def test_a_file_found_twice_is_handled_once(project: Path) -> None:
 def test_a_link_inside_the_paths_leads_to_its_target(project: Path) -> None:
     put("src/real.txt")
     os.symlink("real.txt", "src/link.py")
-    (one,) = search(["src"], NEEDLES).found
+    (one,) = search(["src"], NEEDLES).files
     assert (one.path, one.real) == ("src/link.py", str(project / "src" / "real.txt"))
 
 
@@ -185,7 +185,7 @@ def test_a_link_out_of_the_paths_is_an_error(project: Path) -> None:
     Path("src").mkdir()
     os.symlink("../other/real.py", "src/link.py")
     scan = search(["src"], NEEDLES)
-    assert scan.found == ()
+    assert scan.files == ()
     assert scan.errors[0].path == "src/link.py"
     assert "outside the given paths" in (scan.errors[0].error or "")
     assert "outside" in (search(["src/link.py"], NEEDLES).errors[0].error or "")
@@ -209,7 +209,7 @@ def test_an_unreadable_file_or_folder_is_an_error_and_the_others_go_on(unprivile
     put("b.py")
     put("closed/c.py").parent.chmod(0)
     scan = search(["."], NEEDLES)
-    assert [one.path for one in scan.found] == ["b.py"]
+    assert [one.path for one in scan.files] == ["b.py"]
     assert [(error.path, error.error) for error in scan.errors] == [
         ("a.py", "cannot be read: Permission denied"),
         ("closed", "cannot be read: Permission denied"),
@@ -273,7 +273,7 @@ def test_a_gitignore_that_is_a_pipe_leaves_nothing_out_and_says_so(project: Path
     os.mkfifo("src/.gitignore")
     os.mkfifo(".gitignore")
     scan = search(["src"], NEEDLES)
-    assert [one.path for one in scan.found] == ["src/a.py"]
+    assert [one.path for one in scan.files] == ["src/a.py"]
     assert [(one.path, one.status) for one in scan.errors] == [(".gitignore", "skipped"), ("src/.gitignore", "skipped")]
     assert all("a pipe, not a regular file" in (one.error or "") for one in scan.errors)
 

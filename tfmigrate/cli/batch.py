@@ -93,7 +93,9 @@ def _of_file(path: Path) -> list[Item]:
     programs = document.get("program")
     if not isinstance(programs, list) or not programs:
         raise UserError(f"{path}: no [[program]] in it")
-    return [_item(path, number, {**document.get("defaults", {}), **one}) for number, one in enumerate(programs, 1)]
+    return [
+        _item(path, number, {**document.get("defaults", {}), **program}) for number, program in enumerate(programs, 1)
+    ]
 
 
 def _item(path: Path, number: int, given: Mapping[str, Any]) -> Item:

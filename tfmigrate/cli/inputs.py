@@ -184,10 +184,10 @@ def _settings(
 
 def _meant(code: str, known: Mapping[str, Rule]) -> str:
     """What a wrong code may stand for: the rule of that name, or a code of the same group."""
-    named = next((one for one, rule in known.items() if rule.name == code), None)
+    named = next((other_code for other_code, rule in known.items() if rule.name == code), None)
     if named:
         return f"the code of {code} is {named}"
-    group = [code_ for code_ in known if code_.startswith(code.upper()[:4])]
+    group = [other for other in known if other.startswith(code.upper()[:4])]
     near = suggestion(code.upper(), group)
     return near.removeprefix("; ") or "`tfmigrate explain` lists them"
 

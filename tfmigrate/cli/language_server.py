@@ -41,10 +41,10 @@ class _Checked:
     def findings(self, uri: str, place: types.Range) -> list[Finding]:
         """What is found in a document on the lines of a range."""
         file = next(iter(self.programs.get(uri, ())), None)
-        found = file.findings if file else ()
+        all_findings = file.findings if file else ()
         return [
             finding
-            for finding in found
+            for finding in all_findings
             if place.start.line <= finding.line - 1 <= place.end.line and not _is_quiet(finding)
         ]
 
@@ -152,12 +152,12 @@ def _without_ends(text: str) -> list[str]:
 
 
 def _actions(
-    program: Sequence[FileResult], found: Sequence[Finding], context: types.CodeActionContext
+    program: Sequence[FileResult], findings: Sequence[Finding], context: types.CodeActionContext
 ) -> Iterator[types.CodeAction]:
     """The migration of the file's program, and a comment that leaves the line alone."""
     changed = [file for file in program if file.changed]
     asks_for_all = context.only is not None and any(FIX_ALL.startswith(str(kind)) for kind in context.only)
-    if program[0].changed and (found or asks_for_all):
+    if program[0].changed and (findings or asks_for_all):
         title = _title(program[0], changed)
         edit = _edit(changed)
         if not asks_for_all:
@@ -165,13 +165,13 @@ def _actions(
         yield types.CodeAction(title, FIX_ALL, edit=edit)
     if asks_for_all:
         return
-    if any(finding.unsafe for finding in found):
+    if any(finding.unsafe for finding in findings):
         with_unsafe = migrate.check_program(program[0].path, replace(_settings(program[0].path), unsafe_fixes=True))
         more = [file for file in with_unsafe if file.changed]
         if more:
             title = f"{_title(with_unsafe[0], more)}, with unsafe fixes"
             yield types.CodeAction(title, types.CodeActionKind.QuickFix, edit=_edit(more))
-    for finding in found:
+    for finding in findings:
         line = program[0].line_of(finding)
         end = types.Position(finding.line - 1, _units(line.rstrip()))
         skip = types.TextEdit(types.Range(end, end), f"  # tfmigrate: skip[{finding.code}]")

@@ -146,12 +146,12 @@ def _as_script(one: Program, folder: Path) -> Program:
     return Program(folder, script)
 
 
-def stubs(given: tuple[str, ...]) -> Mapping[str, Path]:
+def stubs(assignments: tuple[str, ...]) -> Mapping[str, Path]:
     """`("cv2=fake_cv2.py",)` as a mapping; raises UserError."""
-    found = {}
-    for pair in given:
+    files = {}
+    for pair in assignments:
         module, sign, file = pair.partition("=")
         if not sign or not file or not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", module):
             raise UserError(f"--stub {pair!r} is not MODULE=FILE")
-        found[module] = Path(file)
-    return found
+        files[module] = Path(file)
+    return files

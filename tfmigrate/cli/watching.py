@@ -45,11 +45,11 @@ def watch(
 
 def stamps(paths: Sequence[str], settings: Settings) -> Stamps:
     """When each file that a check of these paths reads was changed, in nanoseconds, and its size in bytes."""
-    found = {}
+    state = {}
     for path in scan.walked(paths, settings.exclude, settings.root):
         try:
             status = os.stat(path)
         except OSError:  # It went away meanwhile.
             continue
-        found[path] = status.st_mtime_ns, status.st_size
-    return found
+        state[path] = status.st_mtime_ns, status.st_size
+    return state

@@ -45,7 +45,7 @@ def _first_line(line: cst.SimpleStatementLine, tree: cst.Module) -> str:
 
 
 def _open_brackets(text: str) -> list[int]:
-    """The column behind each bracket that a line leaves open, outermost first, where something stands behind it."""
+    """The column behind each bracket that a line leaves open, outermost first, where something follows it."""
     opened: list[int] = []
     quote = ""
     for column, sign in enumerate(text):

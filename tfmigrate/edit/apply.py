@@ -60,13 +60,13 @@ class _Editor(cst.CSTTransformer):
         tree: cst.Module,
         edits: Sequence[Edit],
         root: cst.CSTNode | None = None,
-        given: Mapping[cst.BaseExpression, cst.BaseExpression] = MappingProxyType({}),
+        holes: Mapping[cst.BaseExpression, cst.BaseExpression] = MappingProxyType({}),
     ) -> None:
         """`root`: what is edited, if not the whole tree; `given`: what stands for some of its parts."""
         super().__init__()
         self._tree = tree
         self._edits = edits
-        self._given = given
+        self._given = holes
         self._config = tree.config_for_parsing
         self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
         self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
@@ -88,7 +88,7 @@ class _Editor(cst.CSTTransformer):
         self.moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
         others = (edit for edit in edits if isinstance(edit, Insert | Branch | Append))
         self._parts = set(_carried((*self._replaced.values(), *self._calls.values(), *others)))
-        self._touched = _reached(root or tree, set(_edited(edits)) | self._parts | given.keys())
+        self._touched = _reached(root or tree, set(_edited(edits)) | self._parts | holes.keys())
         self._new_parts: dict[cst.CSTNode | Changed, cst.CSTNode] = {}
         self.pieces: dict[cst.CSTNode, _Pieces] = {}
         self._suites: dict[cst.CSTNode, tuple[_Pieces, list[cst.EmptyLine]]] = {}
@@ -152,8 +152,8 @@ class _Editor(cst.CSTTransformer):
         """An expression once edited, with others in the place of some of its parts, which stay what they are here."""
         node, parts = (part.node, part.parts) if isinstance(part, Changed) else (part, ())
 
-        def fill(given: Mapping[cst.BaseExpression, cst.BaseExpression]) -> cst.BaseExpression:
-            edited = node.visit(_Editor(self._tree, self._edits, root=node, given=given))
+        def fill(holes: Mapping[cst.BaseExpression, cst.BaseExpression]) -> cst.BaseExpression:
+            edited = node.visit(_Editor(self._tree, self._edits, root=node, holes=holes))
             assert isinstance(edited, cst.BaseExpression)
             return edited
 
@@ -348,9 +348,9 @@ class _Editor(cst.CSTTransformer):
         pieces = [*above, _led(left, _blank_lines(_lines_above(body[common])))]
         return _keep_comments(self._comments_in(original), pieces)
 
-    def _alike(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    def _alike(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether two arms read the same, but for space at the end of lines."""
-        texts = (self._tree.code_for_node(arm).rstrip().splitlines() for arm in (one, other))
+        texts = (self._tree.code_for_node(arm).rstrip().splitlines() for arm in (node, other))
         first, second = ([line.rstrip() for line in lines] for lines in texts)
         return first == second
 
@@ -436,9 +436,10 @@ class _Editor(cst.CSTTransformer):
         return getattr(block, "indent", None) or self._tree.default_indent
 
     def in_scope(self, scope: Scope, inner: _Pieces, block: _Block) -> cst.With:
-        said = {f"# {text}" for text in self._remarks.values()}
-        leading = [line for line in inner[0].leading_lines if line.comment is None or line.comment.value not in said]  # type: ignore[attr-defined]
-        remarks = [line for line in inner[0].leading_lines if line not in leading]  # type: ignore[attr-defined]
+        remarked = {f"# {text}" for text in self._remarks.values()}
+        lines = inner[0].leading_lines  # type: ignore[attr-defined]
+        leading = [line for line in lines if line.comment is None or line.comment.value not in remarked]
+        remarks = [line for line in lines if line not in leading]
         code = scope.context if isinstance(scope.context, str) else scope.context.code
         context = composed(code, self._parts_in(code), self._config)
         return cst.With(
@@ -459,16 +460,16 @@ class _Rebuilding:
         self._blank = blank
         self.out: _Pieces = []
         self.orphans: list[cst.EmptyLine] = []
-        """Comments of what went, which go above what comes next."""
+        """Comments of removed code, which go above the next statement."""
         self._scope: Scope | None = None
         self._inner: _Pieces = []
-        """What stands in the scope so far."""
+        """The statements of the scope so far."""
         self._fresh: _Pieces = []
         """The lines inserted last."""
         self._apart: list[cst.EmptyLine] = []
-        """Blank lines above what went last."""
+        """Blank lines above the last statement that was removed."""
         self._removed = False
-        """Whether anything went so far."""
+        """Whether anything has been removed so far."""
 
     def take(self, unit: cst.CSTNode) -> None:
         """Add what becomes of the next unit, and what is inserted before it."""
@@ -520,7 +521,7 @@ class _Rebuilding:
         lines = [line for edit in inserted for line in editor.parsed(edit)]
         lines.sort(key=lambda line: not _defines(line))
         own, whole = _about(leading, () if unit in moved else lines, unit), own
-        # A comment of what went says nothing of a helper, which comes first.
+        # A comment of removed code is not about a helper, which comes first.
         place = next((n for n, line in enumerate(lines) if not _defines(line)), None)
         over = self.orphans if place is None and pieces else []
         lines[0] = _led(lines[0], leading[: len(leading) - len(own)])

@@ -53,9 +53,9 @@ def _expression(node: object) -> cst.BaseExpression:
 
 
 def _statement(tree: cst.BaseStatement, parts: Mapping[str, cst.BaseExpression]) -> cst.BaseStatement:
-    one = tree.visit(_Filled(parts))
-    assert isinstance(one, cst.SimpleStatementLine | cst.BaseCompoundStatement)
-    return one
+    statement = tree.visit(_Filled(parts))
+    assert isinstance(statement, cst.SimpleStatementLine | cst.BaseCompoundStatement)
+    return statement
 
 
 class _Filled(cst.CSTTransformer):

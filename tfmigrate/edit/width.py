@@ -99,7 +99,7 @@ class _Fitting:
     def statement(self, text: str) -> str:
         """The statement with its lines broken until they fit, or nothing more can be done."""
         if any(map(self._is_wide, _lines(text))):
-            text = _IMPORT_BEHIND_BACKSLASHES.sub(lambda found: _BACKSLASH.sub(" ", found[0]), text)
+            text = _IMPORT_BEHIND_BACKSLASHES.sub(lambda pairs: _BACKSLASH.sub(" ", pairs[0]), text)
         row = 0
         while row < len(lines := _lines(text)):
             broken = self._broken(lines, row) if self._is_wide(lines[row]) else None

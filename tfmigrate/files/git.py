@@ -30,7 +30,7 @@ _ENVIRONMENT = {
     "GIT_PAGER": "cat",
 }
 _SECONDS = 60.0
-"""git itself waits for a pipe called .gitignore, for ever."""
+"""git itself waits forever for a pipe called .gitignore."""
 
 
 def git(*arguments: str, folder: str | None = None) -> str:

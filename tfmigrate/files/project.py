@@ -15,13 +15,13 @@ _BESIDE = ("requirements", "docker", ".devcontainer")
 _IMPORTS_KERAS = re.compile(rb"(?:^|[\"'])[ \t]*(?:import|from)[ \t]+keras[\s.\\]", re.M)
 
 
-def nearest(folder: str, listed: Callable[[Path], Sequence[Path]]) -> tuple[str, list[scan.Found]]:
+def nearest(folder: str, listed: Callable[[Path], Sequence[Path]]) -> tuple[str, list[scan.FoundFile]]:
     """The nearest folder, up to the repository's root, for which `listed` names files; and those files.
 
     Paths are relative to the current folder where `folder` is.
     """
     for parent in folders_up(Path(os.path.realpath(folder))):
-        files = [_found(file, os.path.isabs(folder)) for file in listed(parent)]
+        files = [_as_found(file, os.path.isabs(folder)) for file in listed(parent)]
         if files:
             return str(parent), files
     return str(Path(os.path.realpath(folder))), []
@@ -41,8 +41,8 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def _found(file: Path, absolute: bool) -> scan.Found:
-    return scan.Found(str(file) if absolute else os.path.relpath(file), str(file), regular.read(file))
+def _as_found(file: Path, absolute: bool) -> scan.FoundFile:
+    return scan.FoundFile(str(file) if absolute else os.path.relpath(file), str(file), regular.read(file))
 
 
 def real_places(paths: Iterable[str]) -> frozenset[str]:
@@ -60,7 +60,7 @@ def importer_of_keras(folder: str, exclude: Sequence[str], root: Path | None, kn
 
     `known`: real path -> the bytes it will have, of files that are being changed.
     """
-    for found in scan.search([folder], (b"import keras", b"from keras"), exclude, root).found:
-        if _IMPORTS_KERAS.search(known.get(found.real, found.data)):
-            return os.path.relpath(found.real, folder)
+    for file in scan.search([folder], (b"import keras", b"from keras"), exclude, root).files:
+        if _IMPORTS_KERAS.search(known.get(file.real, file.data)):
+            return os.path.relpath(file.real, folder)
     return None

@@ -1,6 +1,6 @@
 """Reading regular files, and nothing else.
 
-A path that looks like a source or a setting may be a pipe, which is waited on for ever, a device such as /dev/zero,
+A path that looks like a source or a setting may be a pipe, which is waited on forever, a device such as /dev/zero,
 which never ends, or a sparse file larger than the memory. Whatever the tool reads, it reads through here.
 """
 

@@ -132,10 +132,10 @@ def reached(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()) -
         path: {by_path[target] for target in imported_paths(path, data) if target in by_path} - {path}
         for path, data in files.items()
     }
-    for one, other in links:
-        if one in direct and other in direct:
-            direct[one].add(other)
-    reached_: dict[str, set[str]] = {}
+    for first, other in links:
+        if first in direct and other in direct:
+            direct[first].add(other)
+    reachable: dict[str, set[str]] = {}
     for path in files:
         seen: set[str] = set()
         pending = [path]
@@ -143,8 +143,8 @@ def reached(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()) -
             fresh = direct[pending.pop()] - seen
             seen |= fresh
             pending += fresh
-        reached_[path] = seen
-    return reached_
+        reachable[path] = seen
+    return reachable
 
 
 def components(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()) -> list[list[str]]:
@@ -159,9 +159,9 @@ def components(files: Mapping[str, bytes], links: Iterable[tuple[str, str]] = ()
             path = leader[path]
         return path
 
-    for one, other in links:
-        if one in leader and other in leader:
-            leader[find(one)] = find(other)
+    for first, other in links:
+        if first in leader and other in leader:
+            leader[find(first)] = find(other)
     by_path = {str(PurePath(path)): path for path in files}
     for path, data in files.items():
         for target in imported_paths(path, data):

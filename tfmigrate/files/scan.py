@@ -35,7 +35,7 @@ _NEVER = "is never searched: it holds installed packages or version control; nam
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFile:
     """A file that holds a needle. `real` is the path that a write replaces: `path` with all links followed."""
 
     path: str
@@ -45,9 +45,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Scan:
-    """The files found, in path order; what could not be read or was skipped; and the paths that were looked at."""
+    """The files that hold a needle, in path order; what could not be read or was skipped; and all paths searched."""
 
-    found: tuple[Found, ...]
+    files: tuple[FoundFile, ...]
     errors: tuple[FileResult, ...]
     paths: tuple[str, ...]
 
@@ -95,7 +95,7 @@ class _Search:
         self.needles = tuple(needles)
         self.named = named
         self.excluded = [(compiled(exclude), os.path.realpath(root))] if exclude else []
-        self.found: list[Found] = []
+        self.files: list[FoundFile] = []
         self.errors: dict[str, FileResult] = {}
         self.skipped: dict[str, FileResult] = {}
         self.odd_ignores = False
@@ -209,13 +209,13 @@ class _Search:
 
     def search(self) -> None:
         """Searches what the walks came by, all at once."""
-        for place, said in grep([path for path, _ in self.looked_at], self.needles).items():
+        for place, outcome in grep([path for path, _ in self.looked_at], self.needles).items():
             path, ignores = self.looked_at[place]
-            if isinstance(said, str):
-                self.error(path, f"cannot be read: {said}")
+            if isinstance(outcome, str):
+                self.error(path, f"cannot be read: {outcome}")
             # Asked last: matching patterns costs more than reading, and few files hit.
             elif not _ignored(_place(path), ignores, is_folder=False):
-                self.found.append(Found(path, os.path.realpath(path), said))
+                self.files.append(FoundFile(path, os.path.realpath(path), outcome))
 
     def error(self, path: str, message: str) -> None:
         self.errors.setdefault(path, FileResult(path, "error", error=message))
@@ -226,15 +226,15 @@ class _Search:
     def outcome(self, paths: Sequence[str]) -> Scan:
         folders = [os.path.join(os.path.realpath(path), "") for path in paths if os.path.isdir(path)]
         named = {_place(path) for path in paths if not os.path.isdir(path)}
-        hits: dict[str, Found] = {}
+        hits: dict[str, FoundFile] = {}
         # Each file is handled once, under the first name it was found by; a link to it comes last.
-        for hit in sorted(self.found, key=lambda one: _place(one.path) != one.real):
+        for hit in sorted(self.files, key=lambda hit: _place(hit.path) != hit.real):
             if hit.real not in named and not any(hit.real.startswith(folder) for folder in folders):
                 tell = self.error if _place(hit.path) in named else self.skip
                 tell(hit.path, f"is a link to {hit.real}, outside the given paths; name that file itself")
             else:
                 hits.setdefault(hit.real, hit)
-        ordered = sorted(hits.values(), key=lambda one: one.path)
+        ordered = sorted(hits.values(), key=lambda hit: hit.path)
         failed = sorted((self.skipped | self.errors).values(), key=lambda error: error.path)
         return Scan(tuple(ordered), tuple(failed), tuple(path for path, _ in self.looked_at))
 

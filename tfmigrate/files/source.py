@@ -93,7 +93,7 @@ _TEXTS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokeniz
 def explain_syntax_error(text: str, line: int, message: str, numbering: Numbering = SCRIPT) -> str:
     """Why `text` does not parse: `message` at `line` (from 1) is what the parser said.
 
-    Python 2, the usual reason in old training scripts, is told by name with the way out. The line that the parser
+    Python 2, the usual reason in old training scripts, is named, with the way out. The line that the parser
     names decides first; a parser may stop later than the cause, so then any earlier line does.
     """
     lines = re.split(r"\r\n|\r|\n", text)

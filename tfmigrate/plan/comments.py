@@ -32,8 +32,8 @@ def comments_that_go(draft: Draft) -> Iterator[Forget]:
     if not draft.edits:
         return
     going = _Going(draft)
-    going_comments = (comment for unit in draft.module.places for comment in going.at(unit))
-    yield from map(Forget, dict.fromkeys(going_comments))
+    obsolete = (comment for unit in draft.module.places for comment in going.at(unit))
+    yield from map(Forget, dict.fromkeys(obsolete))
 
 
 class _Going:
@@ -83,8 +83,8 @@ class _Going:
         assert isinstance(unit, cst.With)
         first: cst.CSTNode | None = next(iter(units_of(unit.body)), None)
         behind = unit.body.header if isinstance(unit.body, cst.IndentedBlock) else None
-        told = comments_of(behind) if behind is not None else []
-        for comments in (self._above(unit), told, self._above(first) if first is not None else []):
+        behind_comments = comments_of(behind) if behind is not None else []
+        for comments in (self._above(unit), behind_comments, self._above(first) if first is not None else []):
             for sentence in _sentences(comments):
                 if any(_OF_DEVICES.search(comment.value) for comment in sentence):
                     yield from sentence

@@ -113,16 +113,18 @@ def _text(node: cst.CSTNode) -> str:
     return cst.Module([]).code_for_node(node)
 
 
-def _replaced(node: cst.BaseExpression, given: Mapping[cst.BaseExpression, cst.BaseExpression]) -> cst.BaseExpression:
-    replaced = node.visit(_Replacing(given))
+def _replaced(
+    node: cst.BaseExpression, replacements: Mapping[cst.BaseExpression, cst.BaseExpression]
+) -> cst.BaseExpression:
+    replaced = node.visit(_Replacing(replacements))
     assert isinstance(replaced, cst.BaseExpression)
     return replaced
 
 
 class _Replacing(cst.CSTTransformer):
-    def __init__(self, given: Mapping[cst.BaseExpression, cst.BaseExpression]) -> None:
+    def __init__(self, replacements: Mapping[cst.BaseExpression, cst.BaseExpression]) -> None:
         super().__init__()
-        self._given = given
+        self._given = replacements
 
     # libcst's own dispatch goes by class; these go by node.
     def on_visit(self, node: cst.CSTNode) -> bool:

@@ -54,10 +54,10 @@ def _results(result: Result, codes: list[str]) -> Iterator[dict[str, Any]]:
     """Each finding; a file's first rewrite has the fix, which is that of the whole program: no part stands alone."""
     fixes = _fixes(result)
     for file, finding, mark in fingerprinted(result):
-        found = _result(file, finding, codes) | {"partialFingerprints": {"tfmigrate/v1": mark}}
+        entry = _result(file, finding, codes) | {"partialFingerprints": {"tfmigrate/v1": mark}}
         if finding.action == "rewrite" and not finding.applied and file.path in fixes:
-            found["fixes"] = [fixes.pop(file.path)]
-        yield found
+            entry["fixes"] = [fixes.pop(file.path)]
+        yield entry
 
 
 def _result(file: FileResult, finding: Finding, codes: list[str]) -> dict[str, Any]:

@@ -15,14 +15,14 @@ FORMATS = ("text", "grouped", "json")
 
 def render(result: Result, settings: Settings, with_counts: bool = True) -> str:
     """A line for each code and outcome: number, code, name of the rule, `[outcome]`; as JSON a list of objects."""
-    found = Counter((finding.code, outcome(finding)) for _, finding in result.findings)
-    ordered = sorted(found.items(), key=lambda one: (-one[1], one[0]))
+    counter = Counter((finding.code, outcome(finding)) for _, finding in result.findings)
+    ordered = sorted(counter.items(), key=lambda one: (-one[1], one[0]))
     known = rules.by_code()
-    names = {code: known[code].name if code in known else "" for code, _ in found}
+    names = {code: known[code].name if code in known else "" for code, _ in counter}
     if settings.format == "json":
         rows = [{"code": code, "name": names[code], "outcome": what, "count": count} for (code, what), count in ordered]
         return json.dumps(rows, indent=2) + "\n"
-    digits = max((len(str(count)) for count in found.values()), default=0)
+    digits = max((len(str(count)) for count in counter.values()), default=0)
     width = max(map(len, names.values()), default=0)
     lines = [f"{path(file)}: {failure(file)}: {one_line(file.error)}" for file in result.files if file.error]
     lines += [f"{count:>{digits}}  {code}  {names[code]:<{width}}  [{what}]" for (code, what), count in ordered]

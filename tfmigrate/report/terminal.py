@@ -46,8 +46,8 @@ def _print(console: Console, file: FileResult, group: Sequence[Finding]) -> None
     """What is to be said once, and below it each place with its line of the program."""
     hue = _COLOURS[group[0].action]
     code, what = (group[0].code, f"bold {hue}"), (f"[{outcome(group[0])}]".replace(" ", _UNBROKEN), hue)
-    line_ = Text.assemble(code, f" {one_line(group[0].message)} ", what)
-    for index, row in enumerate(line_.wrap(console, console.width - 4)):
+    headline = Text.assemble(code, f" {one_line(group[0].message)} ", what)
+    for index, row in enumerate(headline.wrap(console, console.width - 4)):
         row.plain = row.plain.replace(_UNBROKEN, " ")
         console.print(Text("    " if index else "  ") + row)
     lines: dict[tuple[Cell | None, int], list[Finding]] = {}
@@ -57,7 +57,7 @@ def _print(console: Console, file: FileResult, group: Sequence[Finding]) -> None
     wide = max(map(len, shown[:_LINES]))
     for where, (finding, *_) in [*zip(shown, lines.values())][:_LINES]:
         line = visible(file.line_of(finding).strip().expandtabs(4))
-        line_ = Text.assemble((f"    {where:>{wide}}", "cyan"), ("  " + line, "dim"))
-        console.print(line_, no_wrap=True, overflow="ellipsis")
+        headline = Text.assemble((f"    {where:>{wide}}", "cyan"), ("  " + line, "dim"))
+        console.print(headline, no_wrap=True, overflow="ellipsis")
     if shown[_LINES:]:
         console.print(Text(f"    and at {', '.join(shown[_LINES:])}", "cyan"))

@@ -90,15 +90,15 @@ def counts(result: Result) -> str:
         (total.errors, "could not be handled"),
         (total.skipped, "skipped"),
     ]
-    parts_ = [f"{_number(count, 'file', 'files')} {what}" for count, what in parts if count]
+    counted = [f"{_number(count, 'file', 'files')} {what}" for count, what in parts if count]
     others = [(total.warnings, "warning", "warnings"), (total.suppressed, "suppressed use", "suppressed uses")]
-    parts_ += [_number(*other) for other in others if other[0]]
-    lines = [f"{checked}: {', '.join(parts_)}."]
+    counted += [_number(*other) for other in others if other[0]]
+    lines = [f"{checked}: {', '.join(counted)}."]
     if total.unsafe:
         places = _number(total.unsafe, "more place is", "more places are")
         lines.append(f"{places} rewritten with --unsafe-fixes, which changes what the program does.")
     return "\n".join(filter(None, (*lines, what_is_left(result))))
 
 
-def _number(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+def _number(count: int, singular: str, many: str) -> str:
+    return f"{count} {singular if count == 1 else many}"

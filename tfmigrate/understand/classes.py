@@ -156,11 +156,11 @@ def _with_those_of(called: Mapping[FunctionValue, Sequence[FunctionValue]], own:
     return reached
 
 
-def _needs(made: _Attributes, read: _Attributes) -> dict[FunctionValue, set[FunctionValue]]:
+def _needs(providing: _Attributes, read: _Attributes) -> dict[FunctionValue, set[FunctionValue]]:
     """The other methods that make an attribute which a method reads."""
     return {
         method: {
-            maker for maker, attributes in made.items() if maker is not method and not names.isdisjoint(attributes)
+            maker for maker, attributes in providing.items() if maker is not method and not names.isdisjoint(attributes)
         }
         for method, names in read.items()
     }

@@ -146,13 +146,13 @@ def annotation(walker: Walker, parameter: cst.Param, function: FunctionValue) ->
 def _bind_parameters(walker: Walker, function: FunctionValue, arguments: Arguments, frame: Frame) -> None:
     store, params = walker.state.store, function.node.params
     declared = positional(params)
-    given = [value for keyword, value in arguments if keyword is None]
+    by_position = [value for keyword, value in arguments if keyword is None]
     by_name = {keyword: value for keyword, value in arguments if keyword is not None}
     spread = "*" in by_name or "**" in by_name
     for position, parameter in enumerate(_parameters(params)):
         name = parameter.name.value
-        if position < len(given) and position < len(declared):
-            value = given[position]
+        if position < len(by_position) and position < len(declared):
+            value = by_position[position]
         elif name in by_name:
             value = by_name[name]
         elif parameter.default is not None and not spread:

@@ -34,17 +34,17 @@ def guarded(module: Module) -> frozenset[cst.CSTNode]:
     return frozenset(guards)
 
 
-def _read(node: cst.CSTNode, module: Module, found: set[cst.CSTNode]) -> None:
+def _read(node: cst.CSTNode, module: Module, guards: set[cst.CSTNode]) -> None:
     if type(node) in _KINDS and _is_guard(node, module):
-        found.update(walk(node))
+        guards.update(walk(node))
         return
     parts = children(node)
     in_block = type(node) in (cst.Module, cst.IndentedBlock)
     for position, part in enumerate(parts):
-        _read(part, module, found)
-        if in_block and type(part) is cst.If and part in found and _stops(part):
+        _read(part, module, guards)
+        if in_block and type(part) is cst.If and part in guards and _stops(part):
             for rest in parts[position + 1 :]:
-                found.update(walk(rest))
+                guards.update(walk(rest))
             return
 
 

@@ -49,9 +49,9 @@ def call_library(state: State, name: str, arguments: Arguments, node: cst.Call) 
         return _estimator_part(state, part, arguments, node)
     if name.endswith("experimental_set_strategy"):
         state.program_facts.scopes_elsewhere = True
-    made = _made_by_keras(state, name, arguments, node)
-    if made is not None:
-        return made
+    of_keras = _made_by_keras(state, name, arguments, node)
+    if of_keras is not None:
+        return of_keras
     if any(is_keras(value) for value in values):
         return combined(state, values, node)
     if name == "functools.partial" and arguments and arguments[0][0] is None:

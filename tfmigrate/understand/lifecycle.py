@@ -64,7 +64,7 @@ class Guard:
 
     @property
     def needs_several(self) -> bool | None:
-        """Whether its arm is for machines with at least two GPUs, or for the others; None where it asks otherwise."""
+        """Whether its arm is for machines with at least two GPUs, or for the others; None for any other question."""
         if self.test == Visible("several"):
             return self.arm == "body"
         return self.arm != "body" if self.test == Visible("one") else None
@@ -123,10 +123,10 @@ class Use:
     @cached_property
     def parts(self) -> Sites:
         """Where the optimizer and the metric objects passed to compile() were made."""
-        found = set(self.optimizer_parts)
+        sites = set(self.optimizer_parts)
         for _, value in self.arguments:
-            found.update(_made(value, ("optimizer", "metric")))
-        return frozenset(found)
+            sites.update(_made(value, ("optimizer", "metric")))
+        return frozenset(sites)
 
     @cached_property
     def optimizer_parts(self) -> Sites:

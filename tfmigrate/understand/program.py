@@ -136,9 +136,9 @@ class Module:
                 yield place.owner, place.block
             current = place.owner
 
-    def exclusive(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    def exclusive(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether two units stand in different arms of one `if` or `try`, so that only one of them runs."""
-        arms = dict(self.arms(one))
+        arms = dict(self.arms(node))
         return any(
             owner in arms and arms[owner] is not block and isinstance(owner, cst.If | cst.Try)
             for owner, block in self.arms(other)

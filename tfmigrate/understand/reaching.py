@@ -102,7 +102,7 @@ def named(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[
 
 
 def explicit(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[str, cst.Arg]]:
-    """As named(), without what *args and **kwargs pass, and what stands behind *args and has no name."""
+    """As named(), without what *args and **kwargs pass, and without unnamed arguments after *args."""
     places = True
     for name, arg in named(args, parameters):
         places = places and arg.star != "*"

@@ -102,7 +102,7 @@ class State:
         self._reads: dict[Key, Value | None] = {}
         self._globals: dict[Frame, set[str]] = {}
         self.stars: dict[Module, list[str]] = {}
-        """The modules out of sight of which a module imports everything, in order."""
+        """The unknown modules that a module star-imports, in order."""
         self.inner: dict[tuple[Module, Value, str], Value] = {}
         """The attributes that `import a.b.c` gave to packages, in the module where it stands, as far as a package on
         the way has no known `__init__.py`."""

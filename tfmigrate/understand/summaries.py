@@ -31,13 +31,13 @@ from tfmigrate.understand.values import (
 def summarised(
     value: Value,
     call: Site,
-    made: Iterable[ModelObject],
+    models: Iterable[ModelObject],
     arguments: Arguments,
     objects: tuple[Instance | Opaque | Parameter, ...],
     read: Reads,
 ) -> Summary:
     values = [argument for _, argument in arguments]
-    return Summary(value, call, frozenset(made), all_models(values), all_opaque_sites(values), objects, read)
+    return Summary(value, call, frozenset(models), all_models(values), all_opaque_sites(values), objects, read)
 
 
 def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTNode) -> Value:
@@ -66,8 +66,8 @@ def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTN
 
     def is_renewed(sites: Sites) -> bool:
         """Whether something was made by the call or given to it; an attribute, say, was there before."""
-        given_ = bool(sites & summary.given_sites)
-        return given_ or any(frame.call is summary.call for site in sites for frame in site.frame.chain())
+        passed = bool(sites & summary.given_sites)
+        return passed or any(frame.call is summary.call for site in sites for frame in site.frame.chain())
 
     def value(old: Value) -> Value:
         if isinstance(old, Made | Opaque) and not is_renewed(old.sites):

@@ -294,11 +294,11 @@ class Super:
 
 
 _LONG = 64
-"""Elements of a list that are told apart."""
+"""Elements of a list that are kept separate."""
 _MANY = 8
-"""Lists, or dicts, that a name may be which are told apart."""
+"""Lists, or dicts, that a name may be, kept separate."""
 _DATA = 64
-"""Numbers, strings and the like that a name may be which are told apart."""
+"""Numbers, strings and the like that a name may be, kept separate."""
 
 
 def _remembered(value: object) -> int:
@@ -427,7 +427,7 @@ class ScopeOf:
 
 @dataclass(frozen=True)
 class Entered:
-    """A `with` round a place; `strategies` are those whose scope it may enter, empty where that cannot be told."""
+    """A `with` round a place; `strategies` are those whose scope it may enter, empty where that is unknown."""
 
     block: cst.With
     frame: Frame

@@ -59,7 +59,7 @@ def wrap(
         problem = "the model or the number of GPUs is passed by *args or **kwargs: write both out"
     relocation = values.get("cpu_relocation")
     omitted = values.get("gpus", NOTHING) == NOTHING and not _asked_for(state, nodes.get("gpus"))
-    found = Wrap(
+    new_wrap = Wrap(
         call=node,
         site=state.site,
         template=_as_model(state, values.get("model", NOTHING), node),
@@ -72,9 +72,9 @@ def wrap(
         problem=problem,
         several_only=several_only,
     )
-    state.facts.wraps.append(found)
-    state.program_facts.wraps.append(found)
-    return Parallel(found)
+    state.facts.wraps.append(new_wrap)
+    state.program_facts.wraps.append(new_wrap)
+    return Parallel(new_wrap)
 
 
 def _paired(args: Sequence[cst.Arg], arguments: Arguments) -> Iterator[tuple[cst.Arg, tuple[str | None, Value]]]:

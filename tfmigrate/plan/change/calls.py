@@ -98,9 +98,9 @@ def _revised(edit: Arguments, revision: Revision) -> Arguments:
     return replace(edit, arguments=tuple(arguments))
 
 
-def _nested(value: cst.BaseExpression, one: Code, other: Code) -> Code:
+def _nested(value: cst.BaseExpression, piece: Code, other: Code) -> Code:
     """What two revisions make of a value, the one of them that keeps it round the other."""
-    outer, inner = (other, one) if value in other else (one, other)
+    outer, inner = (other, piece) if value in other else (piece, other)
     return tuple(part for whole in outer for part in (inner if whole is value else (whole,)))
 
 

@@ -31,7 +31,7 @@ _PURE_METHODS = frozenset(
 )  # fmt: skip
 """Of strings, dicts and modules; the conversions are NumPy's."""
 _LONGEST = 400
-"""Characters: nobody wants to read a longer expression in the place of a name."""
+"""Characters: a longer expression is too hard to read in the place of a name."""
 
 
 class Carrier:
@@ -477,16 +477,16 @@ def _always_set_to(unit: Unit, method: cst.FunctionDef, module: Module) -> cst.B
     return value
 
 
-def _beginning(made: Instance, init: cst.FunctionDef) -> Frame | None:
+def _beginning(instance: Instance, init: cst.FunctionDef) -> Frame | None:
     """The activation of an `__init__`, of the object's class or of one that it is called from, that began an object."""
-    frame, site, call = None, made.site, made.call
-    for cls in made.cls.ancestors():
+    frame, site, call = None, instance.site, instance.call
+    for cls in instance.cls.ancestors():
         function = cls.members.get("__init__")
         if not isinstance(function, FunctionValue) or not isinstance(function.node, cst.FunctionDef):
             if len(cls.bases) > 1:
                 return None
             continue
-        frame = Frame(function.module, function.node, function.closure, site, call, cls, made)
+        frame = Frame(function.module, function.node, function.closure, site, call, cls, instance)
         if function.node is init:
             return frame
         asked = list(calls_of_base(function.node))

@@ -32,7 +32,7 @@ def with_function(
 
 def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTNode:
     """The statement before which a function stands that `users` call: the first function, or where one of them comes
-    first, what stands behind the imports above it, and behind what is called for its own sake there; or theirs.
+    first, after the imports above it and after what is called for its side effects there; or theirs.
 
     In a notebook it stays in the cell of the last import: the next one may begin with anything.
     """

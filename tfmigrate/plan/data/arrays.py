@@ -42,7 +42,7 @@ def plan_arrays(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None
 
 
 def _say_uneven(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None:
-    """Batches of which the replicas do not get the same share, on the first of which Keras 3 fails."""
+    """Batches that cannot be shared evenly among the replicas; Keras 3 fails on the first."""
     reported: set[cst.Call] = set()
     for owner in owners:
         for group in owner.groups:

@@ -69,7 +69,7 @@ class Restarts:
     modules: Mapping[Module, Facts]
 
     def objection_to(self, maker: cst.Call, facts: Facts) -> str | None:
-        """Why it is not sure that a call makes a generator which can be made again; None where it is."""
+        """Why a call may not make a generator that can be made again; None if it does."""
         for arg in maker.args:
             for value in options(facts.values.get(arg.value, Literal(None))):
                 if _may_keep_a_place(value):
@@ -81,7 +81,7 @@ class Restarts:
         return None
 
     def objection(self, function: FunctionValue, read: set[cst.CSTNode] | None = None) -> str | None:
-        """Why it is not sure that each start of a function yields the same batches, of one size; None where it is.
+        """Why a function may not yield the same batches, of one size, each time it is started; None if it does.
 
         `read`: functions whose objections are known.
         """

@@ -83,10 +83,10 @@ def _only_return(method: object) -> tuple[cst.FunctionDef, cst.BaseExpression] |
     return (node, small.value) if isinstance(small, cst.Return) and small.value is not None else None
 
 
-def _kept(method: object, made: cst.Call) -> Iterator[tuple[str, cst.BaseExpression]]:
+def _kept(method: object, creation: cst.Call) -> Iterator[tuple[str, cst.BaseExpression]]:
     """The attributes that `__init__` gives the value of a parameter, each with what the call passes for it."""
     node = method.node if isinstance(method, FunctionValue) else None
-    arguments = bound(made.args, parameters_of(node)[1:]) if isinstance(node, cst.FunctionDef) else None
+    arguments = bound(creation.args, parameters_of(node)[1:]) if isinstance(node, cst.FunctionDef) else None
     if arguments is None or not isinstance(node, cst.FunctionDef):
         return
     receiver = receiver_of(node)
@@ -97,7 +97,7 @@ def _kept(method: object, made: cst.Call) -> Iterator[tuple[str, cst.BaseExpress
             target = small.targets[0].target
             pairs: list[tuple[cst.BaseExpression, cst.BaseExpression]] = [(target, small.value)]
             if isinstance(target, cst.Tuple) and isinstance(small.value, cst.Tuple):
-                pairs = [(one.value, two.value) for one, two in zip(target.elements, small.value.elements)]
+                pairs = [(target_.value, two.value) for target_, two in zip(target.elements, small.value.elements)]
             for place, what in pairs:
                 attribute = next(iter(_attributes(place, receiver)), None)
                 if (

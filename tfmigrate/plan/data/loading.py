@@ -72,8 +72,8 @@ def _set_in(migration: Migration) -> Mapping[str, Set[cst.CSTNode]]:
     places: dict[str, set[cst.CSTNode]] = {name: set() for name in LOADING}
     for facts in migration.facts.modules.values():
         for call in facts.module.calls:
-            for name, given in keywords(call).items():
-                if name in LOADING and not _is_default(name, given.value):
+            for name, argument in keywords(call).items():
+                if name in LOADING and not _is_default(name, argument.value):
                     places[name].add(call)
         for node in facts.module.nodes:
             if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign):
@@ -89,7 +89,7 @@ def _surely_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
 
 
 def _may_be_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
-    """Whether what the data is cannot be told, or it is a Sequence on some path."""
+    """Whether the data is unknown, or a Sequence on some path."""
     values = facts.options(node)
     return not values or any(
         is_sequence(option) or isinstance(option, Opaque | Parameter | Symbol) for option in values

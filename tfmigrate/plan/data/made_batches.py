@@ -49,7 +49,7 @@ def batches_made(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Batc
 
 
 def targets_of(batch: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """What stands behind the inputs of a batch that is written out: targets and weights."""
+    """The elements after the inputs of a batch that is written out: targets and weights."""
     return parts_of(batch)[1:]
 
 
@@ -111,8 +111,8 @@ def _calls(node: cst.BaseExpression, function: cst.FunctionDef) -> Iterator[cst.
                     yield part.value
 
 
-def _same_names(one: list[cst.BaseExpression], other: list[cst.BaseExpression]) -> bool:
-    return len(one) == len(other) > 0 and all(first.deep_equals(second) for first, second in zip(one, other))
+def _same_names(elements: list[cst.BaseExpression], other: list[cst.BaseExpression]) -> bool:
+    return len(elements) == len(other) > 0 and all(first.deep_equals(second) for first, second in zip(elements, other))
 
 
 def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:

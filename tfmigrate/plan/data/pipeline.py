@@ -1,6 +1,6 @@
 """`fit(x, y, batch_size=...)` on arrays becomes a tf.data pipeline with the global batch.
 
-Kept from Keras: `batch_size` is the global batch, the whole set is shuffled anew every epoch, `validation_split` takes
+Kept from Keras: `batch_size` is the global batch, the whole set is reshuffled every epoch, `validation_split` takes
 the last fraction before the shuffle, a missing `batch_size` is 32. Where an argument has no equivalent the call stays
 as it is: fit() on arrays under a strategy takes the global batch too, so leaving it is right.
 """
@@ -31,7 +31,7 @@ class Names:
 
     tf: str
     strategy: str | None
-    """None where the strategy's variable is out of sight."""
+    """None where the strategy's variable is not visible."""
     train: str
     validation: str
     batch: str
@@ -357,7 +357,7 @@ def _operand(node: cst.BaseExpression) -> Code:
 
 
 def _is_simple(node: cst.BaseExpression) -> bool:
-    """Cheap and safe to write twice."""
+    """Cheap and safe to evaluate twice."""
     if isinstance(node, cst.Name):
         return True
     if isinstance(node, cst.Attribute):

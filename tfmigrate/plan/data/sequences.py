@@ -1,4 +1,4 @@
-"""Sequences of which an epoch is not the whole: Keras 3 does not go on where the last epoch ended."""
+"""Sequences whose epochs are shorter than the whole: Keras 3 does not continue where the last epoch ended."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def check(context: Context) -> Iterator[CallChange]:
     """`fit(sequence, steps_per_epoch=samples // batch_size)`: Keras 3 cuts epochs short where that is not len()."""
     facts, scopes, tf = context.facts, context.scopes, context.tf
     helper = scopes.fresh(_HELPER, scopes.module)
-    found: dict[cst.Call, list[Data]] = {}
+    batches_of: dict[cst.Call, list[Data]] = {}
     for use in facts.uses:
         for batches in data_of(use) if use.method in _TRAIN else ():
             if batches.parameter != "validation_data" and batches.steps is not None:
-                found.setdefault(use.call, []).append(batches)
+                batches_of.setdefault(use.call, []).append(batches)
     wrapped: dict[cst.Call, CallChange] = {}
-    for call, paths in found.items():
+    for call, paths in batches_of.items():
         sequences = [is_sequence(value) for path in paths for value in path.values]
         data, steps = paths[0].node, paths[0].steps
         if steps is None or not any(sequences) or _asks_for_all(steps.value, paths, facts, scopes):
@@ -64,7 +64,7 @@ def check(context: Context) -> Iterator[CallChange]:
     own_names, indent = {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent
 
     def is_needless(unit: cst.BaseStatement) -> bool:
-        """The loop copies in how many threads or processes the Sequence is loaded."""
+        """The loop copies the number of threads or processes that load the Sequence."""
         return isinstance(unit, cst.For) and not loaded
 
     code = partial(definition, "epochs", own_names, indent, leave_out=is_needless)

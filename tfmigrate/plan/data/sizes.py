@@ -1,4 +1,4 @@
-"""How large an array is, where that is written out: made-up data, `np.random.rand(60000, 784).astype("float32")`."""
+"""How large an array is, where that is written out: random data, `np.random.rand(60000, 784).astype("float32")`."""
 
 from __future__ import annotations
 

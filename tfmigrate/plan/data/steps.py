@@ -1,4 +1,4 @@
-"""Numbers of steps that are fractions: Keras 2 counted up to them, and Keras 3 hands them to range()."""
+"""Fractional numbers of steps: Keras 2 counted up to them, and Keras 3 passes them to range()."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _made(node: cst.BaseExpression, scopes: Scopes) -> cst.BaseExpression | None
 
 
 def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Replace:
-    """With `math` or NumPy where the module has it, else by the floor of the negative quotient."""
+    """With `math` or NumPy if the module imports it, else as the floor of the negative quotient."""
     bound = {full: name for name, full in _modules(facts)}
     if "math" in bound:
         return Replace(node, (f"{bound['math']}.ceil(", node, ")"))

@@ -42,7 +42,7 @@ def check(context: Context) -> Iterator[CallChange]:
 def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
     """A generator's batches under a strategy: Keras 3 fetches some that it never trains on. It takes no other iterator.
 
-    Where a function yields the same batches whenever it is started, it becomes a dataset that Keras can start anew.
+    Where a function yields the same batches whenever it is started, it becomes a dataset that Keras can restart.
     Any other iterator becomes a dataset that keeps its last batches.
     """
     restarts = Restarts(modules)
@@ -120,11 +120,11 @@ def _elsewhere(facts: Facts) -> dict[cst.Call, str]:
     return makers
 
 
-def _takes_arrays(use: Use, given: Data) -> bool:
+def _takes_arrays(use: Use, data: Data) -> bool:
     """Whether a call cuts data into batches itself: what it is given beside them no generator comes with."""
     beside = (use.argument(FIT.index(name), name) for name in ("y", "batch_size"))
     known = any(value is not None and value != _NONE for value in beside)
-    return use.method == "fit" and given.steps is None and known
+    return use.method == "fit" and data.steps is None and known
 
 
 def _asks_for_none(unit: cst.BaseStatement) -> bool:
@@ -147,7 +147,7 @@ _TRAIN = frozenset({"fit", "fit_generator"})
 
 
 def made_elsewhere(value: Value, facts: Facts) -> str | None:
-    """The name of a function that made a value, and comes from a module of nobody knows whom; None for any other."""
+    """The name of a function that made a value, and comes from an unknown module; None for any other."""
     call = value.node if isinstance(value, Opaque) else None
     name = facts.symbols.get(call.func, "") if isinstance(call, cst.Call) else ""
     return name if is_out_of_sight(name) else None

@@ -48,12 +48,12 @@ def plan_call(
     assert isinstance(use.call.func, cst.Attribute)
     receiver = _receiver(migration, use, use.call.func.value)
     if use.method == "evaluate":
-        given = migration.named(use.call, EVALUATE, module)
-        _only(migration, given, ("input_fn", "steps", "name", "hooks"), module)
-        _hooks(migration, given.get("hooks"), module, use.site.frame)
+        passed = migration.named(use.call, EVALUATE, module)
+        _only(migration, passed, ("input_fn", "steps", "name", "hooks"), module)
+        _hooks(migration, passed.get("hooks"), module, use.site.frame)
         role = "eval" if evaluates else "alone"
-        data = inputs.dataset(given["input_fn"].value, use, role, "steps" in given, receiver)
-        text = _taken(data, given.get("steps"))
+        data = inputs.dataset(passed["input_fn"].value, use, role, "steps" in passed, receiver)
+        text = _taken(data, passed.get("steps"))
         few = inputs.may_be_empty(use, role)
         if (few or _wants_step(migration, use)) and _target_or_first(use):
             lines, result = _metrics(migration, use, receiver, text, built, few=few)
@@ -70,10 +70,10 @@ def plan_call(
         migration.say(codes.ESTIMATOR_CALLS, module, use.call, "evaluate() takes the dataset and returns a dict")
         return None
     if use.method == "predict":
-        given = migration.named(use.call, PREDICT, module)
-        _only(migration, given, ("input_fn", "hooks", "yield_single_examples"), module)
-        _hooks(migration, given.get("hooks"), module, use.site.frame)
-        whole = given.get("yield_single_examples")
+        passed = migration.named(use.call, PREDICT, module)
+        _only(migration, passed, ("input_fn", "hooks", "yield_single_examples"), module)
+        _hooks(migration, passed.get("hooks"), module, use.site.frame)
+        whole = passed.get("yield_single_examples")
         if whole is not None and not is_true(whole.value):
             message = "predict() gives whole batches here; the function written for it gives one sample at a time"
             raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, whole.value, message, module)
@@ -83,7 +83,7 @@ def plan_call(
         if module is not home:
             message = f"predictions are read here, and made in {home.path}"
             raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-        text = inputs.dataset(given["input_fn"].value, use, "predict", False, receiver)
+        text = inputs.dataset(passed["input_fn"].value, use, "predict", False, receiver)
         readings = Insert(built.function, built.readings)
         if (home, readings) not in migration.edits:
             migration.edits.append((home, readings))
@@ -109,8 +109,8 @@ def _receiver(migration: Migration, use: Use, node: cst.BaseExpression) -> Writt
     return receiver
 
 
-def _only(migration: Migration, given: Mapping[str, cst.Arg], allowed: tuple[str, ...], module: Module) -> None:
-    for name, arg in given.items():
+def _only(migration: Migration, named: Mapping[str, cst.Arg], allowed: tuple[str, ...], module: Module) -> None:
+    for name, arg in named.items():
         if name not in allowed and not is_none(arg.value) and not _is_empty(arg.value):
             code = codes.ESTIMATOR_HOOK if name in ("hooks", "saving_listeners", "exporters") else (
                 codes.ESTIMATOR_NOT_FOLLOWED)  # fmt: skip

@@ -85,7 +85,7 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list
     _drop_unused_specs(facts, drafts, touched)
     for module, draft in drafts.items():
         if module in touched:
-            exported = {name for one, name in facts.exported if one is module}
+            exported = {name for exporter, name in facts.exported if exporter is module}
             drop_unread(draft, draft.scopes.by_node.values(), exported)
             _join_scopes(draft)
             modernised(draft)
@@ -140,8 +140,8 @@ def _say_alone(draft: Draft, call: cst.Call) -> None:
 
 def _is_distributed(part: EstimatorPart) -> bool:
     """Whether a canned Estimator, or one of a Keras model, may be told to train on several devices."""
-    given = [value for name, value in part.arguments if name == "config"]
-    configs = [option for value in given for option in options(value)]
+    passed = [value for name, value in part.arguments if name == "config"]
+    configs = [option for value in passed for option in options(value)]
     return has_stars(part.node) or not all(
         isinstance(config, Literal)
         or (isinstance(config, EstimatorPart) and not DISTRIBUTING & keywords(config.node).keys()
@@ -189,9 +189,9 @@ class _Whole(Migration):
                 self.drafts[problem.module].say(problem.code, problem.node, message, "refuse")
             return set()
         unwanted = {
-            one.code
-            for one in self.said
-            if one.action == "rewrite" and not self.drafts[one.module].settings.wants(one.code)
+            said.code
+            for said in self.said
+            if said.action == "rewrite" and not self.drafts[said.module].settings.wants(said.code)
         }
         if unwanted:
             message = f"this Estimator stays: {min(unwanted)} is not selected, and it is migrated whole or not at all"
@@ -332,7 +332,7 @@ class _Whole(Migration):
 
     def _construct(
         self,
-        given: Mapping[str, cst.Arg],
+        named: Mapping[str, cst.Arg],
         built: Build,
         inputs: Inputs,
         first: tuple[cst.BaseExpression, Use],
@@ -350,14 +350,14 @@ class _Whole(Migration):
             )
         arguments: list[Code] = [(*dataset.code, ".element_spec[0]")]
         if "params" in built.parameters:
-            if "params" not in given:
+            if "params" not in named:
                 raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "model_fn takes params, and gets none")
-            arguments.append((given["params"].value,))
-        code = (given["model_fn"].value, "(", *listed(arguments), ")")
+            arguments.append((named["params"].value,))
+        code = (named["model_fn"].value, "(", *listed(arguments), ")")
         self.edits.append((self.module, Replace(self.call, code)))
         self.scoped.append((self.module, self.unit, Written.of(f"{scope}.scope()")))
         self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
-        arg = given["config"].value
+        arg = named["config"].value
         if isinstance(arg, cst.Name):
             if self.assigned(arg, self.module, self.frame) is not config.node:
                 raise self.refuse(
@@ -366,9 +366,9 @@ class _Whole(Migration):
                     "its RunConfig is not made by a plain assignment, or is used elsewhere",
                 )
 
-    def _settings(self, config: EstimatorPart, given: Mapping[str, cst.Arg]) -> None:
+    def _settings(self, config: EstimatorPart, named: Mapping[str, cst.Arg]) -> None:
         module = config.site.frame.module
-        for name, arg in (*keywords(config.node).items(), *given.items()):
+        for name, arg in (*keywords(config.node).items(), *named.items()):
             if name in CHECKPOINT_SETTINGS and not is_none(arg.value):
                 where = module if arg in config.node.args else self.module
                 message = (

@@ -167,11 +167,11 @@ class Inputs:
             )
             named = [_passed_as(arg, value) for arg, value in zip(partial.args[1:], values, strict=True)]
             return Written.of(function, "(", Written.joined(named, ", "), ")")
-        found = self._carrier.carried(node, source, target, unit)
-        if found is None:
+        function_code = self._carrier.carried(node, source, target, unit)
+        if function_code is None:
             return None
-        plain = isinstance(found.tree, cst.Name | cst.Attribute | cst.Call)
-        return Written.of(found, "()") if plain else Written.of("(", found, ")()")
+        plain = isinstance(function_code.tree, cst.Name | cst.Attribute | cst.Call)
+        return Written.of(function_code, "()") if plain else Written.of("(", function_code, ")()")
 
     def _unnamed(self, node: cst.BaseExpression, source: Site) -> tuple[cst.BaseExpression, Site]:
         """The lambda or functools.partial(...) that a name is bound to, and where that stands."""

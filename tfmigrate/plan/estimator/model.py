@@ -694,7 +694,7 @@ class _Reader(Reader):
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(func)}` is not followed")
 
     def _keras_call(self, node: cst.Call, passed: Sequence[Thing]) -> Thing:
-        """A layer or model of Keras, called on tensors: it stays, and is told by Keras when training is under way."""
+        """A layer or model of Keras, called on tensors: it stays, and Keras tells it when it is training."""
         for arg, thing in zip(node.args, passed, strict=True):
             named = arg.keyword.value if arg.keyword is not None else ""
             if isinstance(thing, Training) and (named != "training" or thing.modes != {TRAIN}):

@@ -77,7 +77,7 @@ def _renamed(symbol: str, node: cst.Attribute, tf: str, *, compat: bool) -> str 
 
 def only_compat_import(draft: Draft) -> tuple[cst.Import, str] | None:
     """`import tensorflow.compat.v1 as tf` where it is the only door to TensorFlow, and the name it binds."""
-    import_ = None
+    alias_import = None
     for statement, unit in import_statements(draft.module):
         if isinstance(statement, cst.Import):
             for alias in statement.names:
@@ -85,5 +85,5 @@ def only_compat_import(draft: Draft) -> tuple[cst.Import, str] | None:
                     return None
                 if dotted(alias.name) == "tensorflow.compat.v1" and alias.asname is not None:
                     if len(statement.names) == 1 and draft.module.places[unit].owner is None:
-                        import_ = statement, dotted(alias.asname.name)
-    return import_
+                        alias_import = statement, dotted(alias.asname.name)
+    return alias_import

@@ -62,22 +62,22 @@ def layer_function(reader: Reader, node: cst.Call, layer: Layer) -> Thing:
     return _layer(reader, node, layer, named, named.get("training"), inputs)
 
 
-def layer_class(reader: Reader, node: cst.Call, made: cst.Call, layer: Layer) -> Thing:
+def layer_class(reader: Reader, node: cst.Call, creation: cst.Call, layer: Layer) -> Thing:
     """A layer called where it is made: `tf.layers.Dense(1)(x)`."""
-    named = _class_arguments(reader, made, layer)
+    named = _class_arguments(reader, creation, layer)
     training, inputs = _called(reader, node)
     return _layer(reader, node, layer, named, training, inputs)
 
 
-def layer_object(reader: Reader, made: cst.Call, layer: Layer) -> Thing:
+def layer_object(reader: Reader, creation: cst.Call, layer: Layer) -> Thing:
     """A layer made to be called further down, under the name that it is given."""
-    reader.edit(Replace(made, _layer_code(reader, made, layer, _class_arguments(reader, made, layer))))
-    return things.Layer(made)
+    reader.edit(Replace(creation, _layer_code(reader, creation, layer, _class_arguments(reader, creation, layer))))
+    return things.Layer(creation)
 
 
-def layer_call(reader: Reader, node: cst.Call, made: cst.Call) -> Thing:
+def layer_call(reader: Reader, node: cst.Call, creation: cst.Call) -> Thing:
     """A call of a layer that was made before."""
-    layer = LAYER_CLASSES[(reader.symbol(made.func) or "").rpartition(".")[2]]
+    layer = LAYER_CLASSES[(reader.symbol(creation.func) or "").rpartition(".")[2]]
     training, inputs = _called(reader, node)
     if _is_idle(reader, node, layer, training):
         reader.edit(Replace(node, (inputs,)))
@@ -88,10 +88,10 @@ def layer_call(reader: Reader, node: cst.Call, made: cst.Call) -> Thing:
     return Tensor(node)
 
 
-def _class_arguments(reader: Reader, made: cst.Call, layer: Layer) -> dict[str, cst.Arg]:
-    named = named_arguments(made, tuple(p for p in layer.parameters if p != "training"))
+def _class_arguments(reader: Reader, creation: cst.Call, layer: Layer) -> dict[str, cst.Arg]:
+    named = named_arguments(creation, tuple(p for p in layer.parameters if p != "training"))
     if named is None:
-        raise reader.refuse(codes.NO_KERAS_LAYER, made, "the arguments of this layer cannot be read")
+        raise reader.refuse(codes.NO_KERAS_LAYER, creation, "the arguments of this layer cannot be read")
     return named
 
 
@@ -107,14 +107,14 @@ def _layer(
     reader: Reader,
     node: cst.Call,
     layer: Layer,
-    given: Mapping[str, cst.Arg],
+    named: Mapping[str, cst.Arg],
     training: cst.Arg | None,
     inputs: cst.BaseExpression,
 ) -> Thing:
     if _is_idle(reader, node, layer, training):
         reader.edit(Replace(node, (inputs,)))
         return Tensor(node)
-    reader.edit(Replace(node, (*_layer_code(reader, node, layer, given), "(", inputs, ")")))
+    reader.edit(Replace(node, (*_layer_code(reader, node, layer, named), "(", inputs, ")")))
     if layer.keras == "BatchNormalization":
         reader.normalised = node
     return Tensor(node)
@@ -219,15 +219,15 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
             reader.edit(Replace(node, (first,)))
             return Tensor(node)
         return thing
-    found = [reader.read(arg.value) for arg in args]
-    if all(isinstance(thing, Plain) for thing in found):
+    read = [reader.read(arg.value) for arg in args]
+    if all(isinstance(thing, Plain) for thing in read):
         if name in ("get_variable", "Variable", "placeholder", "add_to_collection", "get_default_graph"):
             raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no place in a Keras model")
         return PLAIN
     if first is None:
         raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras")
-    subject = found[0]
-    of_labels = all(isinstance(thing, Labels | Plain) for thing in found)
+    subject = read[0]
+    of_labels = all(isinstance(thing, Labels | Plain) for thing in read)
     if of_labels and name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze",
                                                  "expand_dims"):  # fmt: skip
         return subject
@@ -237,11 +237,11 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
             return Labels("onehot")
     if of_labels and name == "argmax" and isinstance(subject, Labels):
         return Labels(f"{_argmax(reader, node)} of {subject.form}")
-    if all(isinstance(thing, Tensor | Plain | Tensors) for thing in found):
+    if all(isinstance(thing, Tensor | Plain | Tensors) for thing in read):
         found_tensor = _tensor_operation(reader, node, name, first, subject)
         if found_tensor is not None:
             return found_tensor
-    of_output = all(isinstance(thing, Tensor | Reading | Plain) for thing in found)
+    of_output = all(isinstance(thing, Tensor | Reading | Plain) for thing in read)
     if of_output and isinstance(subject, Tensor | Reading) and _is_reading(name):
         flat = name == "reshape" and len(args) == 2 and reader.module.code(args[1].value) in ("[-1]", "(-1,)")
         form = "squeezed" if name == "squeeze" or flat else name
@@ -272,27 +272,27 @@ def _tensor_operation(
         reader.edit(Replace(node, (code, "(", first, ")")))
         return Tensor(node)
     if name == "reshape":
-        arguments = named_arguments(node, ("tensor", "shape", "name")) or {}
-        shape = arguments.get("shape")
+        passed = named_arguments(node, ("tensor", "shape", "name")) or {}
+        shape = passed.get("shape")
         sizes = [e.value for e in shape.value.elements] if shape is not None and isinstance(
             shape.value, cst.List | cst.Tuple) else []  # fmt: skip
-        if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in arguments:
+        if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in passed:
             inside = (*listed([(size,) for size in sizes[1:]]), "," if len(sizes) == 2 else "")
             reader.edit(Replace(node, (f"{layers}.Reshape((", *inside, "))(", first, ")")))
             return Tensor(node)
         return None
     if name == "reduce_mean" and isinstance(subject, Tensor):
-        arguments = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
-        axis = arguments.get("axis", arguments.get("reduction_indices"))
+        passed = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
+        axis = passed.get("axis", passed.get("reduction_indices"))
         over = re.sub(r"\s", "", reader.module.code(axis.value)).strip("()[]") if axis is not None else ""
         # Keras refuses a tensor of another rank, so that no image is taken for something else.
         form = {"1,2": "", "2,3": f"data_format={reader.quote}channels_first{reader.quote}"}.get(over)
-        if form is not None and set(arguments) <= {"input_tensor", "axis", "reduction_indices", "name"}:
+        if form is not None and set(passed) <= {"input_tensor", "axis", "reduction_indices", "name"}:
             reader.edit(Replace(node, (f"{layers}.GlobalAveragePooling2D({form})(", first, ")")))
             return Tensor(node)
     if name == "concat" and isinstance(subject, Tensors):
-        arguments = named_arguments(node, ("values", "axis", "name")) or {}
-        axis = arguments.get("axis")
+        passed = named_arguments(node, ("values", "axis", "name")) or {}
+        axis = passed.get("axis")
         if axis is not None and reader.module.code(axis.value) != "0":
             reader.edit(Replace(node, (f"{layers}.Concatenate(axis=", axis.value, ")(", first, ")")))
             return Tensor(node)

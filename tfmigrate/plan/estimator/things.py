@@ -179,7 +179,7 @@ def within(thing: Thing, modes: frozenset[str]) -> Thing:
     """What a thing is in these modes."""
     if not isinstance(thing, Several):
         return thing
-    things = list({id(one): one for mode, one in thing.by_mode if mode in modes}.values())
+    things = list({id(kept_thing): kept_thing for mode, kept_thing in thing.by_mode if mode in modes}.values())
     return things[0] if len(things) == 1 else thing
 
 

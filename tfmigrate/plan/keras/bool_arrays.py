@@ -66,9 +66,9 @@ def _arrays(node: cst.BaseExpression) -> Iterator[cst.Name]:
             yield from _arrays(element.value)
 
 
-def _boolean(made: cst.Call, context: Context) -> cst.BaseExpression | None:
+def _boolean(creation: cst.Call, context: Context) -> cst.BaseExpression | None:
     """The `dtype` of an array that is made of Booleans."""
-    named = named_arguments(made, _MAKERS.get(context.facts.symbols.get(made.func, ""), ()))
+    named = named_arguments(creation, _MAKERS.get(context.facts.symbols.get(creation.func, ""), ()))
     if not named or "dtype" not in named:
         return None
     dtype = named["dtype"].value

@@ -124,10 +124,10 @@ def _unfrozen(use: Use, draft: Draft) -> Iterator[int]:
             yield draft.module.position(node)[0]
 
 
-def _exclusive(one: Use, other: Use) -> bool:
+def _exclusive(use: Use, other: Use) -> bool:
     """Whether two calls stand in different arms, so that no run makes both."""
-    module = one.site.frame.module
-    return module is other.site.frame.module and module.exclusive(one.site.unit, other.site.unit)
+    module = use.site.frame.module
+    return module is other.site.frame.module and module.exclusive(use.site.unit, other.site.unit)
 
 
 def say_compiled_out_of_sight(owner: Owner, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:

@@ -172,30 +172,30 @@ def _classes(facts: Facts, modules: Mapping[Module, Facts]) -> list[ClassValue]:
     return [cls for cls in heirs if cls in used]
 
 
-def _dropped(one: _Period) -> CallChange:
+def _dropped(period: _Period) -> CallChange:
     message = "`period=1` is what ModelCheckpoint does without it; TensorFlow 2.16 refuses the argument"
-    if one.argument.keyword is not None:
-        return CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, Revision(one.call, dropped=("period",)))
-    kept = tuple(argument for argument in unchanged(one.call.args) if argument.source is not one.argument)
-    return CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, Arguments(one.call, kept))
+    if period.argument.keyword is not None:
+        return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, Revision(period.call, dropped=("period",)))
+    kept = tuple(argument for argument in unchanged(period.call.args) if argument.source is not period.argument)
+    return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, Arguments(period.call, kept))
 
 
-def _kept(one: _Period, name: str, facts: Facts) -> CallChange | None:
+def _kept(period: _Period, name: str, facts: Facts) -> CallChange | None:
     """The class `name` in the place of ModelCheckpoint; None where that is not what is made, or called."""
-    message = f"ModelCheckpoint of Keras 3 has no `period`: {name} saves every {_text(one, facts)} epochs, as it did"
+    message = f"ModelCheckpoint of Keras 3 has no `period`: {name} saves every {_text(period, facts)} epochs, as it did"
     by_name = tuple(
-        replace(argument, keyword="period") if argument.source is one.argument else argument
-        for argument in unchanged(one.call.args)
+        replace(argument, keyword="period") if argument.source is period.argument else argument
+        for argument in unchanged(period.call.args)
     )
-    if one.cls is None:
-        edit = Arguments(one.call, by_name, function=name)
-        return None if one.heir else CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, edit)
-    bases = [arg.value for arg in one.cls.node.bases]
+    if period.cls is None:
+        edit = Arguments(period.call, by_name, function=name)
+        return None if period.heir else CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, edit)
+    bases = [arg.value for arg in period.cls.node.bases]
     bases = [base for base in bases if names.canonical(facts.symbols.get(base, "")) == CHECKPOINT]
-    if len(bases) != 1 or not _leaves_counting(one.cls):
+    if len(bases) != 1 or not _leaves_counting(period.cls):
         return None
     more = (Replace(bases[0], name),)
-    return CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, Arguments(one.call, by_name), more=more)
+    return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, Arguments(period.call, by_name), more=more)
 
 
 def _leaves_counting(cls: ClassValue) -> bool:
@@ -213,14 +213,16 @@ def _leaves_counting(cls: ClassValue) -> bool:
     )
 
 
-def _left(one: _Period, facts: Facts) -> CallChange:
-    text = _text(one, facts)
-    what = f"refuses `period={text}`" if one.argument.keyword is not None else f"takes `{text}` for batches, not epochs"
+def _left(period: _Period, facts: Facts) -> CallChange:
+    text = _text(period, facts)
+    what = (
+        f"refuses `period={text}`" if period.argument.keyword is not None else f"takes `{text}` for batches, not epochs"
+    )
     message = (
         f"TensorFlow 2.16 {what}: write `save_freq=`, which counts batches, as that many epochs times the steps in one"
     )
-    return CallChange(codes.CHECKPOINT_PERIOD, one.argument, message, action="warn")
+    return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, action="warn")
 
 
-def _text(one: _Period, facts: Facts) -> str:
-    return facts.module.code(one.argument.value)
+def _text(period: _Period, facts: Facts) -> str:
+    return facts.module.code(period.argument.value)

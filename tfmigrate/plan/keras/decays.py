@@ -174,18 +174,18 @@ def _kept_decays(draft: Draft, decays: Decays) -> Iterator[CallChange]:
 
 
 def _with_callback(
-    call: cst.Call, given: cst.BaseExpression | None, new: Code, facts: Facts
+    call: cst.Call, callbacks: cst.BaseExpression | None, new: Code, facts: Facts
 ) -> Revision | Append | Replace:
-    if given is None:
+    if callbacks is None:
         return Revision(call, set=(("callbacks", ("[", *new, "]")),))
-    if isinstance(given, cst.List):
-        return Append(given, new)
-    values = facts.options(given)
+    if isinstance(callbacks, cst.List):
+        return Append(callbacks, new)
+    values = facts.options(callbacks)
     if values and all(isinstance(option, Items) and option.kind == "list" for option in values):
-        return Replace(given, ("[*", given, ", ", *new, "]"))
+        return Replace(callbacks, ("[*", callbacks, ", ", *new, "]"))
     if values == {Literal(None)}:
-        return Replace(given, ("[", *new, "]"))
-    return Replace(given, ("[*(", given, " or []), ", *new, "]"))
+        return Replace(callbacks, ("[", *new, "]"))
+    return Replace(callbacks, ("[*(", callbacks, " or []), ", *new, "]"))
 
 
 def rates_of_schedules(facts: Facts, program: ProgramFacts, decays: Decays) -> Iterator[CallChange]:

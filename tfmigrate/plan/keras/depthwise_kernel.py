@@ -21,7 +21,7 @@ _MESSAGE = (
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """Where the module speaks of such layers, and defines none that has an attribute of that name."""
+    """Where the module mentions such layers, and defines none that has an attribute of that name."""
     facts = context.facts
     read = []
     for node in facts.module.nodes:

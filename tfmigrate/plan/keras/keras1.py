@@ -22,14 +22,14 @@ from tfmigrate.understand.values import Literal, Made, Value, options
 _FORMATS = {"tf": '"channels_last"', "th": '"channels_first"', "default": "None"}
 _CONVOLUTIONS = {
     f"keras.layers.{name}": sizes
-    for sizes, found in {
+    for sizes, layers in {
         ("nb_row", "nb_col"): (
             "Conv2D", "Convolution2D", "SeparableConv2D", "SeparableConvolution2D", "Conv2DTranspose",
             "Deconvolution2D",
         ),
         ("kernel_dim1", "kernel_dim2", "kernel_dim3"): ("Conv3D", "Convolution3D"),
     }.items()
-    for name in found
+    for name in layers
 }  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def _image_ordering(facts: Facts) -> Iterator[CallChange]:
 
 
 def _data_format_for(ordering: cst.BaseExpression) -> str:
-    """'tf' or 'th' under its name of today, in its own quotes."""
+    """'tf' or 'th' under its current name, in its own quotes."""
     assert isinstance(ordering, cst.SimpleString)
     return ordering.value.replace("tf", "channels_last").replace("th", "channels_first")
 

@@ -59,7 +59,7 @@ def batch_losses(
     """Losses and metrics that relate the samples of a batch, which multi_gpu_model computed once on the whole batch.
 
     `return K.mean(x)` becomes `return K.mean(x, axis=-1)` where x surely has one row a sample, because Keras takes the
-    mean of what a loss returns. Any other is given the whole batch; where compile() does not show it, it is told.
+    mean of what a loss returns. Any other is given the whole batch; where compile() does not show it, it is reported.
     `modules`: the facts of every module of the program; `single`: models that no strategy has to do with.
     """
     reader = Reader(modules)
@@ -182,7 +182,7 @@ def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Modul
     """Losses of models already under a strategy that return one number for their part of the batch.
 
     What Keras 2 took for the mean of the parts Keras 3 multiplies by the number of replicas.
-    `modules`: the facts of every module of the program. A loss of another one is told, where compile() is given it.
+    `modules`: the facts of every module of the program. A loss of another module is reported where compile() gets it.
     """
     for shown in compiled(facts):
         if shown.is_metric or not shown.models & models:
@@ -259,15 +259,15 @@ def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
     `scopes`: where given, a list or dict that has a name is looked into, if nothing but compile() is given it.
     """
     shown: dict[cst.BaseExpression, Shown] = {}
-    given = []
+    passed = []
     for use in facts.uses:
         named = named_arguments(use.call, ("optimizer", "loss", "metrics")) if use.method == "compile" else None
         for position, name in ((1, "loss"), (2, "metrics")):
             value = use.argument(position, name)
             if value is not None and named is not None and name in named:
-                given.append((use, name, named[name].value, value))
-    arguments = {node for _, _, node, _ in given}
-    for use, name, argument, value in given:
+                passed.append((use, name, named[name].value, value))
+    arguments = {node for _, _, node, _ in passed}
+    for use, name, argument, value in passed:
         display = _display_of(argument, arguments, scopes) if scopes is not None else None
         for node, values in _parts(display or argument, value, facts):
             known = shown.get(node, Shown(use.call, node, frozenset(), name == "metrics", frozenset()))

@@ -34,7 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """`seen = tf.Variable(0.)` in call(): a graph of TensorFlow 1 was built once, and held one variable."""
     facts = context.facts
     helper = context.scopes.fresh(_HELPER, context.scopes.module)
-    found: dict[cst.Call, CallChange] = {}
+    changed: dict[cst.Call, CallChange] = {}
     for cls in facts.classes:
         bases = {names.canonical(base) for base in cls.outside_bases()}
         call = cls.lookup("call")
@@ -44,23 +44,21 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         own = dict(_assigned(call.node))
         for node in _always_made(call.node.body):
-            if names.canonical(facts.symbols.get(node.func, "")) not in _MAKERS or node in found:
+            if names.canonical(facts.symbols.get(node.func, "")) not in _MAKERS or node in changed:
                 continue
             message = "call() creates a variable each time it is traced, which TensorFlow 2 refuses in training"
             code = _made_once(node, own.get(node), call.node, helper, context)
             if code is None:
                 message = f"{message}: make it once, in build(), and keep it on self"
-                found[node] = CallChange(codes.MADE_IN_CALL, node, message, action="warn")
+                changed[node] = CallChange(codes.MADE_IN_CALL, node, message, action="warn")
             else:
                 message = f"{message}: {helper}() makes it the first time, one for each replica, as each GPU had one"
-                found[node] = CallChange(codes.MADE_IN_CALL, node, message, Replace(node, code))
-    users = [node for node, change in found.items() if change.edit is not None]
-    changes = [found[node] for node in users]
-    definition_ = partial(
-        definition, "made_once", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent
-    )
-    yield from with_function(facts.module, definition_, users, changes)
-    yield from (change for change in found.values() if change.edit is None)
+                changed[node] = CallChange(codes.MADE_IN_CALL, node, message, Replace(node, code))
+    users = [node for node, change in changed.items() if change.edit is not None]
+    changes = [changed[node] for node in users]
+    filled = partial(definition, "made_once", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent)
+    yield from with_function(facts.module, filled, users, changes)
+    yield from (change for change in changed.values() if change.edit is None)
 
 
 def _made_once(

@@ -118,14 +118,14 @@ def _is_auto(mode: cst.BaseExpression) -> bool:
     return text is not None and text not in ("min", "max")
 
 
-def _judge(one: _Watcher, settings: Settings) -> _Judge | None:
+def _judge(watcher: _Watcher, settings: Settings) -> _Judge | None:
     """None where the program was written for Keras 3."""
-    version = settings.written_for("keras" if names.flavour(one.name) == "keras" else "tensorflow") or ()
-    if version >= ((3,) if names.flavour(one.name) == "keras" else (2, 16)):
+    version = settings.written_for("keras" if names.flavour(watcher.name) == "keras" else "tensorflow") or ()
+    if version >= ((3,) if names.flavour(watcher.name) == "keras" else (2, 16)):
         return None
-    if names.canonical(one.name) == CHECKPOINT:
+    if names.canonical(watcher.name) == CHECKPOINT:
         return _CHECKPOINTS
-    return _BY_ENDING if names.canonical(one.name) == EARLY_STOPPING and version >= (2, 7) else _BY_ACC
+    return _BY_ENDING if names.canonical(watcher.name) == EARLY_STOPPING and version >= (2, 7) else _BY_ACC
 
 
 def _watchers(facts: Facts) -> Iterator[_Watcher]:
@@ -187,9 +187,9 @@ def _made_of_own(call: cst.Call, cls: ClassValue) -> Iterator[_Watcher]:
     if monitor is None or mode is None or named is None:
         return
     watched = named[monitor.name.value].value if monitor.name.value in named else monitor.default
-    mode_ = named[mode.name.value].value if mode.name.value in named else None
-    if watched is not None and (mode_ is not None or (mode.default is not None and _is_auto(mode.default))):
-        yield _Watcher(base, call, watched, mode_, mode.name.value)
+    written = named[mode.name.value].value if mode.name.value in named else None
+    if watched is not None and (written is not None or (mode.default is not None and _is_auto(mode.default))):
+        yield _Watcher(base, call, watched, written, mode.name.value)
 
 
 def _declared(initialiser: FunctionValue) -> set[str]:
@@ -211,43 +211,47 @@ def _functions_in_metrics(facts: Facts) -> Iterator[str]:
 
 
 def _direction(
-    one: _Watcher, judge: _Judge, facts: Facts, keys: Mapping[str, str], own: frozenset[str], quote: str
+    watcher: _Watcher, judge: _Judge, facts: Facts, keys: Mapping[str, str], own: frozenset[str], quote: str
 ) -> Iterator[CallChange]:
-    watched = _texts(one.monitor, facts)
+    watched = _texts(watcher.monitor, facts)
     if watched is not None and all(_is_known(keys.get(text, text), own) for text in watched):
         return
     modes = {judge.mode(text) for text in watched} if watched is not None else set()
-    if any(part in text for text in _literal_parts(one.monitor) for part in judge.anywhere):
+    if any(part in text for text in _literal_parts(watcher.monitor) for part in judge.anywhere):
         modes = {"max"}  # whatever stands round it
-    code = facts.module.code(one.monitor)
-    if one.hidden or (len(modes) != 1 and not is_pure(one.monitor)):
+    code = facts.module.code(watcher.monitor)
+    if watcher.hidden or (len(modes) != 1 and not is_pure(watcher.monitor)):
         message = (
-            f"the old {one.title} inferred the direction from the monitored name; Keras 3 asks the metric, and fails "
-            "if it has none: pass `mode=`"
+            f"the old {watcher.title} inferred the direction from the monitored name; Keras 3 asks the metric, and "
+            "fails if it has none: pass `mode=`"
         )
-        yield CallChange(codes.MONITOR_DIRECTION, one.call, message, action="warn")
+        yield CallChange(codes.MONITOR_DIRECTION, watcher.call, message, action="warn")
         return
     if len(modes) == 1:
         (mode,) = modes
         new: Code = (_quoted(mode, quote),)
     else:
-        plain = isinstance(one.monitor, cst.Name | cst.Attribute | cst.Subscript)
-        new = judge.code((one.monitor,) if plain else ("(", one.monitor, ")"), quote)
-    edit = Replace(one.mode, new) if one.mode is not None else Revision(one.call, set=((one.keyword, new),))
-    message = (
-        f"the old {one.title} inferred the direction from the name {code}, and Keras 3 asks the metric, which may "
-        f"differ or have none: `{one.keyword}={shown(new)}` is what it inferred"
+        plain = isinstance(watcher.monitor, cst.Name | cst.Attribute | cst.Subscript)
+        new = judge.code((watcher.monitor,) if plain else ("(", watcher.monitor, ")"), quote)
+    edit = (
+        Replace(watcher.mode, new)
+        if watcher.mode is not None
+        else Revision(watcher.call, set=((watcher.keyword, new),))
     )
-    yield CallChange(codes.MONITOR_DIRECTION, one.call, message, edit)
+    message = (
+        f"the old {watcher.title} inferred the direction from the name {code}, and Keras 3 asks the metric, which may "
+        f"differ or have none: `{watcher.keyword}={shown(new)}` is what it inferred"
+    )
+    yield CallChange(codes.MONITOR_DIRECTION, watcher.call, message, edit)
     for text in sorted(watched or ()):
         if not _is_doubtful(text, judge.mode(text)):
             continue
         less, more, other = ("less", "more", "max") if judge.mode(text) == "min" else ("more", "less", "min")
         message = (
-            f"{text!r} sounds as if {more} were better, but the old {one.title} took {less} as better, which is "
-            f"kept: write `{one.keyword}={_quoted(other, quote)}` if {more} was meant"
+            f"{text!r} sounds as if {more} were better, but the old {watcher.title} took {less} as better, which is "
+            f"kept: write `{watcher.keyword}={_quoted(other, quote)}` if {more} was meant"
         )
-        yield CallChange(codes.MONITOR_DIRECTION, one.call, message, action="warn")
+        yield CallChange(codes.MONITOR_DIRECTION, watcher.call, message, action="warn")
 
 
 def _texts(node: cst.BaseExpression, facts: Facts) -> frozenset[str] | None:
@@ -261,9 +265,9 @@ def _texts(node: cst.BaseExpression, facts: Facts) -> frozenset[str] | None:
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
         first, other = _texts(node.left, facts), _texts(node.right, facts)
         return frozenset(left + right for left in first for right in other) if first and other else None
-    found = [option.value if isinstance(option, Literal) else None for option in facts.options(node)]
-    texts = [value for value in found if isinstance(value, str)]
-    return frozenset(texts) if texts and len(texts) == len(found) else None
+    literals = [option.value if isinstance(option, Literal) else None for option in facts.options(node)]
+    texts = [value for value in literals if isinstance(value, str)]
+    return frozenset(texts) if texts and len(texts) == len(literals) else None
 
 
 def _literal_parts(node: cst.BaseExpression) -> Iterator[str]:

@@ -421,7 +421,7 @@ def _changed_defaults(optimizer: str, use: Use, facts: Facts, settings: Settings
 def _named_elsewhere(
     use: Use, argument: cst.BaseExpression, facts: Facts, settings: Settings, tables: Tables
 ) -> Iterator[CallChange]:
-    """`compile(optimizer=name)`: the name comes from elsewhere and may serve others too, so it is told."""
+    """`compile(optimizer=name)`: the name comes from elsewhere and may serve others too, so it is reported."""
     optimizer = use.argument(0, "optimizer")
     for option in options(optimizer) if optimizer is not None else ():
         if isinstance(option, Literal) and isinstance(option.value, str):

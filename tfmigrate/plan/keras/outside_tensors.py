@@ -71,8 +71,8 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             and scopes.owner(part.value, scopes.by_node[inner]) is not scopes.by_node[inner]
             and _is_of_layers(part, facts, scopes)
         ]
-        inputs_ = inputs.get(call)
-        same = [name for name in read if isinstance(inputs_, cst.Name) and name.value == inputs_.value]
+        passed = inputs.get(call)
+        same = [name for name in read if isinstance(passed, cst.Name) and name.value == passed.value]
         if read and len(same) == len(read) and all(scopes.holding(name) is scopes.by_node[inner] for name in read):
             message = f"the layer is called on `{same[0].value}` and reads it from outside, which Keras 3 refuses"
             edits = tuple(Replace(name, own) for name in same)

@@ -39,9 +39,9 @@ def meanings(
     return called if len(called) == 1 else list(orders)
 
 
-def disputed(found: Iterable[tuple[str, ...]]) -> list[int]:
+def disputed(orders: Iterable[tuple[str, ...]]) -> list[int]:
     """The places where they differ."""
-    return [n for n, each in enumerate(zip(*found, strict=True)) if len(set(each)) > 1]
+    return [n for n, each in enumerate(zip(*orders, strict=True)) if len(set(each)) > 1]
 
 
 def _fits(facts: Facts, name: str, value: cst.BaseExpression | str) -> bool:

@@ -110,16 +110,16 @@ def _ask(call: cst.Call, flavour: str, argument: str, was: str) -> CallChange:
 
 
 def _hard_sigmoids(
-    facts: Facts, found: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]], tf: str
+    facts: Facts, candidates: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]], tf: str
 ) -> Iterator[CallChange]:
     """'hard_sigmoid' was 0.2 x + 0.5 and is x / 6 + 0.5 in Keras 3: a function of its own keeps the old one."""
     code = partial(definition, _NAME, {"tf": tf}, facts.module.tree.default_indent)
     message = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
     changes = [
         CallChange(codes.RECURRENT_DEFAULTS, node, message, Revision(call, set=tuple((key, _NAME) for key in keys)))
-        for call, node, keys in found
+        for call, node, keys in candidates
     ]
-    yield from with_function(facts.module, code, [call for call, _, _ in found], changes)
+    yield from with_function(facts.module, code, [call for call, _, _ in candidates], changes)
 
 
 def stateful_layers(facts: Facts) -> Iterator[CallChange]:

@@ -29,7 +29,13 @@ def session_lines(facts: Facts, scopes: Scopes, tf: str, modules: Iterable[Modul
     """The statements of every session that only carries settings."""
     sessions = [*_set_sessions(facts), *_dropped_sessions(facts, scopes, modules)]
     settings = {session.call: _Reading(facts, scopes, tf).session(session) for session in sessions}
-    return SessionLines({call: one.units(facts.module) for call, one in settings.items() if not isinstance(one, str)})
+    return SessionLines(
+        {
+            call: session_settings.units(facts.module)
+            for call, session_settings in settings.items()
+            if not isinstance(session_settings, str)
+        }
+    )
 
 
 def check(context: Context) -> Iterator[CallChange]:

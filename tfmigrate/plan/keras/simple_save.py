@@ -49,14 +49,14 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def _only_model(tensors: tuple[cst.BaseExpression, ...]) -> cst.BaseExpression | None:
     """The model whose inputs and outputs are saved; None where they are of several, or of none."""
-    found = [
+    owners = [
         part.value
         for node in tensors
         for part in walk(node)
         if isinstance(part, cst.Attribute) and part.attr.value in _TENSORS
     ]
-    models = {dotted(model) for model in found}
-    return found[0] if len(models) == 1 and "" not in models else None
+    models = {dotted(model) for model in owners}
+    return owners[0] if len(models) == 1 and "" not in models else None
 
 
 def _without_session(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Iterator[Edit]:
@@ -67,8 +67,8 @@ def _without_session(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> 
     bindings = reaching(node.value, scope, scopes)
     if len(bindings) != 1 or len(scopes.of_variable(node.value, scope)) != 2:
         return
-    made = sole_assignment(bindings[0])
-    value = made.value if made is not None else None
+    assignment = sole_assignment(bindings[0])
+    value = assignment.value if assignment is not None else None
     name = facts.symbols.get(value.func, "") if isinstance(value, cst.Call) else ""
-    if made is not None and names.canonical(name) == "keras.backend.get_session":
-        yield Remove(made)
+    if assignment is not None and names.canonical(name) == "keras.backend.get_session":
+        yield Remove(assignment)

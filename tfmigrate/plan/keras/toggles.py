@@ -161,7 +161,7 @@ class _Ways:
         return isinstance(place.owner, cst.If | cst.With) and self.lead_to(place.owner)
 
     def _through(self, units: Sequence[Unit]) -> bool | None:
-        """Whether the last of some lines leave it so; None where none of them has to do with it."""
+        """Whether the last of some lines leaves it so; None if none of them sets it."""
         for unit in reversed(units):
             inside = {unit, *self.draft.module.inside(unit)}
             nodes = set(walk(unit))
@@ -229,8 +229,8 @@ def _classes(node: cst.CSTNode, draft: Draft) -> Iterator[ClassValue]:
     return (cls for cls in draft.facts.classes if any(node is part for part in walk(cls.node)))
 
 
-def _share_a_base(one: ClassValue, other: ClassValue) -> bool:
-    return not set(one.ancestors()).isdisjoint(other.ancestors())
+def _share_a_base(cls: ClassValue, other: ClassValue) -> bool:
+    return not set(cls.ancestors()).isdisjoint(other.ancestors())
 
 
 def _is_set_once(name: str, owners: Iterable[ClassValue]) -> bool:

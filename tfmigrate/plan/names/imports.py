@@ -30,7 +30,7 @@ class Moves:
         return self.rules.get(self._row_of(name))
 
     def moved(self, name: str) -> str:
-        """The name of today. A name can move twice: its module into TensorFlow, and then itself."""
+        """The current name. A name can move twice: its module into TensorFlow, and then itself."""
         once = self._moved_once(name)
         return once if once == name else _public(self._moved_once(once), name)
 
@@ -105,7 +105,7 @@ def plan_import(
     `dropped` are aliases nothing uses any more, `kept` those of multi_gpu_model that something still uses, `wrapper`
     all that are multi_gpu_model;
     `earlier` are the lines that came of the imports before it in the blocks round it, so that none stands twice there;
-    `renamed` are those that get the name of today where they are used, too.
+    `renamed` are those that get their current name where they are used, too.
     """
     if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
         return _star(statement, moves)
@@ -134,15 +134,15 @@ def plan_import(
     if not removed and not moved and not staying and not any(a in dropped for a, _, _ in imports_of(statement)):
         return None
     changed = bool(moved) or bool(removed) or any(alias in dropped for alias, _, _ in imports_of(statement))
-    found: list[ImportPart] = []
+    import_parts: list[ImportPart] = []
     lines: list[str] = []
     for module, listed in parts.items():
         line = f"{module}:{','.join(n if isinstance(n, str) else dotted(n.name) for n in listed)}"
         if moved and line in (*earlier, *lines) and all(isinstance(name, str) for name in listed):
             continue
         lines.append(line)
-        found.append(ImportPart(module, tuple(listed)))
-    edit = ImportNames(statement, tuple(found)) if changed else None
+        import_parts.append(ImportPart(module, tuple(listed)))
+    edit = ImportNames(statement, tuple(import_parts)) if changed else None
     return ImportChange(edit, statement, tuple(removed), tuple(staying), tuple(moved), tuple(lines))
 
 
@@ -207,12 +207,12 @@ def joined_imports(module: Module, edits: Iterable[Edit]) -> list[Edit]:
     return [changed[edit.node] if isinstance(edit, ImportNames) else edit for edit in edits]
 
 
-def _joined(one: ImportNames | None, other: ImportNames | None, unit: Unit) -> ImportNames | None:
+def _joined(edit: ImportNames | None, other: ImportNames | None, unit: Unit) -> ImportNames | None:
     """Two statements as the first, where what follows the first is of the same module and has no word of its own."""
-    if one is None or other is None or len(one.parts) != 1 or len(other.parts) != 1:
+    if edit is None or other is None or len(edit.parts) != 1 or len(other.parts) != 1:
         return None
-    (first,), (second,) = one.parts, other.parts
-    old = _module_in_one_line(one), _module_in_one_line(other)
+    (first,), (second,) = edit.parts, other.parts
+    old = _module_in_one_line(edit), _module_in_one_line(other)
     if None in old or old[0] == old[1] or not first.module or first.module != second.module:
         return None
     if comments_in(unit) or list(getattr(unit, "leading_lines", ())):
@@ -222,7 +222,7 @@ def _joined(one: ImportNames | None, other: ImportNames | None, unit: Unit) -> I
     listed = (*first.names, *(name for name in second.names if _code(name) not in map(_code, first.names)))
     if len(f"from {first.module} import {', '.join(map(_code, listed))}") > _WIDTH:
         return None
-    return ImportNames(one.node, (ImportPart(first.module, listed),))
+    return ImportNames(edit.node, (ImportPart(first.module, listed),))
 
 
 def _module_in_one_line(edit: ImportNames) -> str | None:

@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
-    """What was moved is not written anew where another rule takes it out."""
+    """What was moved is not written again where another rule removes it."""
     vanished = set(taken_out(others))
     for change in moved_attributes(context.facts, context.tables, context.tf):
         if change.node not in vanished:
@@ -78,17 +78,17 @@ def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
 
 def handed_on(facts: Facts, tables: Tables) -> Iterator[CallChange]:
     """Arguments that are gone, or called otherwise, and reach a method through `**kwargs`: its callers pass them on."""
-    found: dict[cst.Call, set[str]] = {}
+    gone_at: dict[cst.Call, set[str]] = {}
     renamed: list[cst.Call] = []
     for use in facts.uses:
         if use.method in GENERATOR_METHODS or use.is_of_model:
             method = f"keras.models.Model.{use.method}"
             gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
             passed = {keyword for keyword, _ in use.arguments if keyword is not None} - keywords(use.call).keys()
-            found.setdefault(use.call, set()).update(gone & passed)
+            gone_at.setdefault(use.call, set()).update(gone & passed)
         if use.method in GENERATOR_METHODS and use.method in tables.methods and _all_but_the_data(use.call):
             renamed.append(use.call)
-    for call, dropped in found.items():
+    for call, dropped in gone_at.items():
         if dropped:
             listed = ", ".join(sorted(dropped))
             message = f"{listed} no longer exists, and is passed through `**` here: remove it where it is passed"

@@ -130,7 +130,7 @@ class PublicNames:
         return self.section(name).entry(name, version)
 
     def missing(self, name: str, version: str) -> str | None:
-        """The shortest beginning of `name` that is not there; None when all of it is, or cannot be told.
+        """The shortest beginning of `name` that is not there; None if all of it is, or that is unknown.
 
         Nothing is known of what hangs below a value, a function or a class whose members are not indexed.
         """
@@ -189,9 +189,9 @@ class PublicNames:
             yield from self.section(section)
 
 
-def _distance(one: str, other: str) -> int:
+def _distance(name: str, other: str) -> int:
     """How many parts two dotted names do not share."""
-    return len(set(one.split(".")) ^ set(other.split(".")))
+    return len(set(name.split(".")) ^ set(other.split(".")))
 
 
 @cache

@@ -57,10 +57,10 @@ def missing_names(
                 yield _without_import(finding, lack.alias) if lack.alias in unread else finding
 
 
-def _without_import(told: CallChange, alias: cst.ImportAlias | None) -> CallChange:
+def _without_import(change: CallChange, alias: cst.ImportAlias | None) -> CallChange:
     assert alias is not None
-    message = f"{told.message.partition(': ')[0]}, and nothing here uses it: its import is removed"
-    return replace(told, message=message, action="rewrite", edit=Remove(alias))
+    message = f"{change.message.partition(': ')[0]}, and nothing here uses it: its import is removed"
+    return replace(change, message=message, action="rewrite", edit=Remove(alias))
 
 
 @dataclass(frozen=True)
@@ -154,14 +154,14 @@ class _Reader:
             named = keywords(call)
             if not named:
                 continue
-            found = {name: self._target.entries(self._tables.moves.moved(name)) for name in candidates}
-            entries = [entry for of_name in found.values() for entry in of_name]
+            entries_of = {name: self._target.entries(self._tables.moves.moved(name)) for name in candidates}
+            entries = [entry for of_name in entries_of.values() for entry in of_name]
             if not entries or any(entry.takes_any for entry in entries):
                 continue
             known = tuple(dict.fromkeys(word for entry in entries for word in entry.keywords or ()))
             for keyword, arg in named.items():
                 if keyword not in known:
-                    name = next(name for name, of_name in found.items() if of_name)
+                    name = next(name for name, of_name in entries_of.items() if of_name)
                     yield _Lack(arg, name, self._tables.moves.moved(name), call, keyword, known)
 
     def _model_calls(self) -> Iterator[tuple[Use, tuple[str, ...]]]:

@@ -91,10 +91,10 @@ def _offered(module: Module, drafts: Mapping[Module, Draft], links: Links) -> se
     reached: set[str] = set()
     pending, seen = [module], {module}
     while pending:
-        one = pending.pop()
-        reached |= drafts[one].scopes.module.bound
-        for statement, _ in import_statements(one):
-            source = links.source(statement, one) if is_star_import(statement) else None
+        current = pending.pop()
+        reached |= drafts[current].scopes.module.bound
+        for statement, _ in import_statements(current):
+            source = links.source(statement, current) if is_star_import(statement) else None
             if source is not None and source not in seen:
                 seen.add(source)
                 pending.append(source)

@@ -19,7 +19,7 @@ _TITLES = {"tensorflow": "TensorFlow", "keras": "Keras", "tf_keras": "tf_keras"}
 class Target:
     """The index as one TensorFlow sees it. Between two measured versions a name is missing if both lack it.
 
-    From 2.16 on the newest stands for all: what went, went with Keras 2 and tf.estimator in 2.16.
+    From 2.16 on the newest stands for all: everything was removed with Keras 2 and tf.estimator in 2.16.
     """
 
     names: PublicNames
@@ -29,7 +29,7 @@ class Target:
     """Whether the program asks for tf_keras in the place of Keras 3 (LEGACY_KERAS)."""
 
     def missing(self, name: str) -> str | None:
-        """The shortest beginning of `name` that the target lacks; None when it has all, or that cannot be told."""
+        """The shortest beginning of `name` that the target lacks; None if it has all of it, or that is unknown."""
         place = self._place(name)
         lacking = [self.names.missing(place, version) for version in self._asked(place)]
         if not lacking or not all(lacking):
@@ -40,8 +40,8 @@ class Target:
     def entries(self, name: str) -> list[Entry]:
         """What `name` is, in each version asked; empty where one of them lacks it."""
         place = self._place(name)
-        found = [self.names.entry(place, version) for version in self._asked(place)]
-        return [entry for entry in found if entry is not None] if all(found) else []
+        looked_up = [self.names.entry(place, version) for version in self._asked(place)]
+        return [entry for entry in looked_up if entry is not None] if all(looked_up) else []
 
     def nearest(self, name: str) -> str | None:
         """The name of the target that is most like one that it lacks."""

@@ -70,14 +70,14 @@ def _value(node: cst.BaseExpression, version: str, facts: Facts) -> Any:
     raise LookupError
 
 
-def _called(call: cst.Call, given: list[Any], version: str, facts: Facts) -> Any:
+def _called(call: cst.Call, operands: list[Any], version: str, facts: Facts) -> Any:
     func = call.func
     name = (facts.symbols.get(func) or (func.value if isinstance(func, cst.Name) else "")).rpartition(".")[2]
-    if name in ("int", "float") and len(given) == 1:
-        return int(given[0]) if name == "int" else float(given[0])
-    if name in _VERSIONS and len(given) == 1:
-        return [int(part) for part in given[0].split(".") if part.isdecimal()]
+    if name in ("int", "float") and len(operands) == 1:
+        return int(operands[0]) if name == "int" else float(operands[0])
+    if name in _VERSIONS and len(operands) == 1:
+        return [int(part) for part in operands[0].split(".") if part.isdecimal()]
     if isinstance(func, cst.Attribute) and func.attr.value in ("startswith", "split"):
         text = _value(func.value, version, facts)
-        return text.startswith(*given) if func.attr.value == "startswith" else text.split(*given)
+        return text.startswith(*operands) if func.attr.value == "startswith" else text.split(*operands)
     raise LookupError

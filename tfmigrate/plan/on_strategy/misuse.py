@@ -42,13 +42,13 @@ def plan_misuses(
     apart: Iterable[ModelObject],
     moved: Set[ModelObject],
     rules: Iterable[Rule],
-    told: Container[Module],
+    reported: Container[Module],
 ) -> None:
     """Say what goes wrong, and mend what can be. `apart`: models left out; `moved`: those put into a scope just now;
     `told`: modules that leave the old Keras in this run, of which their traps are reported already."""
     if not any(strategy.name in SYNCHRONOUS for strategy in facts.strategies):
         return
-    reader = _Reader(facts, drafts, frozenset(apart), moved, tuple(rules), told)
+    reader = _Reader(facts, drafts, frozenset(apart), moved, tuple(rules), reported)
     compiles = reader.compiles()
     cautions.say_trainable_toggles(compiles, drafts, set_at_each_step(compiles, reader.trainings(), drafts))
     cautions.say_shared_optimizers(compiles, drafts)
@@ -72,12 +72,12 @@ class _Reader:
         apart: frozenset[ModelObject],
         moved: Set[ModelObject],
         rules: tuple[Rule, ...],
-        told: Container[Module],
+        reported: Container[Module],
     ) -> None:
         self._facts = facts
         self._drafts = drafts
         self._rules = rules
-        self._told = told
+        self._told = reported
         self._scoping = Scoping(facts)
         self._uses = [use for use in facts.uses if use.models and not use.models & apart]
         self._scoped = frozenset(

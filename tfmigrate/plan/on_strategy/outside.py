@@ -53,7 +53,7 @@ class Outside:
     use: Use
     """The call that needs them there."""
     meant: bool = False
-    """Whether it may be meant so: then it is told, and left."""
+    """Whether it may be intended: then it is reported, and left."""
 
 
 class Scoping:
@@ -65,7 +65,7 @@ class Scoping:
         self._entered = {scope for entered in facts.entered.values() for scope in entered}
 
     def strategies(self, site: Site) -> Strategies | None:
-        """The strategies in whose scope a place stands; empty: in none, for sure; None: that cannot be told."""
+        """The strategies in whose scope a place stands; empty: in none, for sure; None: unknown."""
         entered = self._facts.entered.get(site, ())
         if self._facts.scopes_elsewhere or not all(scope.strategies for scope in entered):
             return None
@@ -244,11 +244,11 @@ class _Finder:
                     Outside(codes.LOADED_OUTSIDE_SCOPE, message, models[0].site, sites, strategies, use, meant=True)
                 )
 
-    def _once(self, found: Outside) -> Iterator[Outside]:
-        key = found.code, found.site.unit
+    def _once(self, outside: Outside) -> Iterator[Outside]:
+        key = outside.code, outside.site.unit
         if key not in self._said:
             self._said.add(key)
-            yield found
+            yield outside
 
     # ---- where the parts of a model stand ----
 

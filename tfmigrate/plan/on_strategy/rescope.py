@@ -86,23 +86,23 @@ class _Scopes:
         self._entered = {scope for entered in facts.entered.values() for scope in entered}
         self._training = frozenset(use.site for use in facts.uses if use.method in TRAINING)
 
-    def targets(self, found: Outside) -> list[_Target] | None:
+    def targets(self, outside: Outside) -> list[_Target] | None:
         """Where the scope must stand for each of the things found; None where it cannot be written for one of them."""
         targets = []
-        for site in found.sites:
-            target = self._near(site, found.strategies) or self._far(site, found)
+        for site in outside.sites:
+            target = self._near(site, outside.strategies) or self._far(site, outside)
             if target is None:
                 return None
             targets.append(target)
         return targets
 
-    def shown(self, found: Outside, targets: list[_Target] | None) -> Site:
+    def shown(self, outside: Outside, targets: list[_Target] | None) -> Site:
         """The place to report: the line that moves, or the thing itself."""
         for target in targets or ():
-            lifted = found.site.lifted(target.frame)
+            lifted = outside.site.lifted(target.frame)
             if lifted is not None and lifted.unit is target.unit:
                 return lifted
-        return found.site
+        return outside.site
 
     # ---- by the strategy's own name ----
 
@@ -194,9 +194,9 @@ class _Scopes:
 
     # ---- by the model ----
 
-    def _far(self, site: Site, found: Outside) -> _Target | None:
+    def _far(self, site: Site, outside: Outside) -> _Target | None:
         """A compile(), or what is made beside it for it, under the strategy of its model."""
-        use = found.use
+        use = outside.use
         if use.method != "compile" or site.frame is not use.site.frame or not isinstance(use.call.func, cst.Attribute):
             return None
         receiver = dotted(use.call.func.value)
@@ -259,12 +259,12 @@ def _calls_above(frame: Frame) -> Iterator[Site]:
         yield from frame.call.chain()
 
 
-def _before(one: cst.CSTNode, other: cst.CSTNode, module: Module) -> bool:
+def _before(node: cst.CSTNode, other: cst.CSTNode, module: Module) -> bool:
     """Whether a unit has surely been run when another begins, both being of one function."""
-    if module.order[one] >= module.order[other] or one in module.ancestors(other):
+    if module.order[node] >= module.order[other] or node in module.ancestors(other):
         return False
     arms = dict(module.arms(other))
-    return all(arms.get(owner) is block for owner, block in module.arms(one))
+    return all(arms.get(owner) is block for owner, block in module.arms(node))
 
 
 def _surely_bound(bindings: set[Unit], unit: Unit, module: Module) -> bool:

@@ -40,7 +40,7 @@ class Project:
     writes_for_tensorboard: str | None = None
     """A file whose program uses the callback TensorBoard."""
     stays: str | None = None
-    """Why its files are told about and left, in words; None: they are mended where their form allows."""
+    """Why its files are reported and left, in words; None: they are edited where their form allows."""
 
     @property
     def needed(self) -> Version:
@@ -332,10 +332,12 @@ def _lines(text: str, indent: re.Pattern[str], left: str | None) -> Iterator[_Pi
     for match in re.finditer(r"(?:[^\n]*\\\r?\n)*[^\n]*(?:\n|$)", text):
         begin = indent.match(match[0])
         line = match[0][begin.end() :] if begin else ""
-        found = re.match(r"[A-Za-z0-9](?:(?!\s#|\s--|\\\r?\n)[^\n;\"'])*(?:;(?:(?!\s#|\s--|\\\r?\n)[^\n])*)?", line)
-        if begin is None or found is None:
+        requirement_match = re.match(
+            r"[A-Za-z0-9](?:(?!\s#|\s--|\\\r?\n)[^\n;\"'])*(?:;(?:(?!\s#|\s--|\\\r?\n)[^\n])*)?", line
+        )
+        if begin is None or requirement_match is None:
             continue
-        written = found[0].rstrip()
+        written = requirement_match[0].rstrip()
         requirement = _requirement(written)
         if requirement is not None:
             reason = _HASHED if "--hash" in match[0] else left
@@ -398,7 +400,7 @@ def _toml(text: str) -> Iterator[_Pin]:
 
 
 def _dependencies(value: Any, path: Sequence[str]) -> Iterator[str]:
-    """Every string in an array whose key speaks of dependencies."""
+    """Every string in an array whose key mentions dependencies."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _dependencies(item, (*path, key))
@@ -411,7 +413,7 @@ def _speaks_of_dependencies(key: str) -> bool:
 
 
 def _table(text: str, left: str | None) -> Iterator[_Pin]:
-    """`keras = "2.2.4"` under a heading that speaks of dependencies or packages."""
+    """`keras = "2.2.4"` under a heading that mentions dependencies or packages."""
     heading = ""
     for match in re.finditer(r"[^\n]*(?:\n|$)", text):
         title = re.match(r"\s*\[([^\]]+)\]", match[0])

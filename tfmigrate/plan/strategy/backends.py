@@ -1,4 +1,4 @@
-"""Programs for another backend of Keras than TensorFlow."""
+"""Programs that run Keras on another backend than TensorFlow."""
 
 from __future__ import annotations
 

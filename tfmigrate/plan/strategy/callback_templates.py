@@ -46,7 +46,7 @@ class _Part:
 def write_templates_in_callbacks(
     facts: ProgramFacts, drafts: Mapping[Module, Draft], refused: Container[cst.Call]
 ) -> None:
-    """The edits that write the model itself where a callback takes the template out of it; what may be one is told."""
+    """Edits that write the model itself where a callback takes the template out of it; a possible one is reported."""
     seen: set[cst.ClassDef] = set()
     for draft in drafts.values():
         for cls in draft.facts.classes:

@@ -149,7 +149,7 @@ def _callbacks(use: Use) -> list[Value] | None:
 
 
 def _watched(drafts: Iterable[Draft], used: Sequence[Value] | None) -> str | None:
-    """A callback of the program that runs in the midst of an epoch, in words. `used`: those in question, if known."""
+    """A callback of the program that runs in the middle of an epoch, in words. `used`: those in question, if known."""
     classes = None if used is None else {cls.node for callback in used if isinstance(callback, Instance)
                                          for cls in callback.cls.ancestors()}  # fmt: skip
     calls = None if used is None else {callback.node for callback in used if isinstance(callback, Opaque)}
@@ -176,7 +176,7 @@ def _saves_between(call: cst.Call, draft: Draft) -> bool:
 def remake_optimizers(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> None:
     """The edits that make the optimizers of copies in their scope, where what makes them is out of its reach.
 
-    A string, which a caller out of sight may pass, is no object to ask for its settings.
+    A string, which an unknown caller may pass, has no settings to ask for.
     """
     done: set[cst.BaseExpression] = set()
     for use in (use for group in groups for use in remade_optimizers(group)):

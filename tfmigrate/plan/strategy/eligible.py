@@ -24,7 +24,7 @@ from tfmigrate.understand.values import ClassValue, Literal, Method, Parameter, 
 from tfmigrate.walk import calls_in, walk
 
 LEFT_ALONE = Refusal("", "")
-"""Of a call that the user suppressed, or whose code is not selected: nothing more is said about it."""
+"""For a call that the user suppressed, or whose code is not selected: nothing more is reported about it."""
 
 
 def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wrap], dict[cst.Call, Refusal]]:
@@ -42,11 +42,11 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
     for wrap, refusal in judged:
         if refusal is not None and not (wrap.call in works and (_is_abstract(wrap) or _unfit_call(wrap) is not None)):
             refused.setdefault(wrap.call, refusal)
-    eligible_wraps = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
+    followed = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
     carrier = Carrier(drafts)
-    run = {wrap for wrap in eligible_wraps if not _never_run(wrap, carrier)}
+    run = {wrap for wrap in followed if not _never_run(wrap, carrier)}
     calls = {wrap.call for wrap in run}
-    return [wrap for wrap in eligible_wraps if wrap in run or wrap.call not in calls], refused
+    return [wrap for wrap in followed if wrap in run or wrap.call not in calls], refused
 
 
 def _why_not(
@@ -76,7 +76,7 @@ def _why_not(
 
 
 def _unfit_call(wrap: Wrap) -> Refusal | None:
-    """The call on the way to a wrap that Python refuses, which ends the program before; None where all fit."""
+    """The call on the way to a wrap that Python rejects, which ends the program there; None if all fit."""
     for frame in wrap.site.frame.chain():
         unfit = misfit(frame)
         if unfit is not None and frame.call is not None and isinstance(frame.function, cst.FunctionDef):
@@ -120,7 +120,7 @@ _ORDER: Mapping[type[cst.BaseCompOp], Callable[[float, float], bool]] = {
 
 
 def _holds_for(test: cst.BaseExpression, wrap: Wrap) -> bool | None:
-    """Whether `self.gpus > 1` holds in an activation whose number of GPUs is known; None where it asks otherwise."""
+    """Whether `self.gpus > 1` holds in an activation whose number of GPUs is known; None for any other question."""
     number = wrap.gpus_value
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1 or not isinstance(number, Literal):
         return None

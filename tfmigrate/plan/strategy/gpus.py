@@ -23,7 +23,7 @@ class Kind(Enum):
 
 
 Kinds = Set[Kind]
-"""What a value may be; nothing where it cannot be told."""
+"""What a value may be; nothing where it is unknown."""
 
 _UNKNOWN: Kinds = frozenset()
 _NUMBER: Kinds = frozenset({Kind.NUMBER})
@@ -132,9 +132,9 @@ def _used(node: cst.BaseExpression, frame: Frame, scopes: Scopes) -> Iterator[Ki
     scope = scopes.by_node[frame.function or module.tree]
     owner = scopes.owner(node.value, scope) if isinstance(node, cst.Name) else None
     for part in walk(owner.node) if owner is not None and owner is scope else module.nodes:
-        for operand, found in _operands(part):
+        for operand, role in _operands(part):
             if _name(operand) == name and module.code(operand) == text:
-                yield from found
+                yield from role
 
 
 def _operands(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, Kinds]]:

@@ -1,6 +1,6 @@
 """A strategy that an object keeps: made in `__init__`, its scope opened in each method that builds or compiles.
 
-For objects whose methods are called from out of sight, or in several orders: one method builds the model, another one
+For objects whose methods are called by unknown code, or in several orders: one method builds the model, another one
 loads it instead, a third wraps it. No single function sees all of that, but all of them see `self`.
 """
 
@@ -61,9 +61,9 @@ def keeper_of(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -
         if not isinstance(function, FunctionValue) or not isinstance(function.node, cst.FunctionDef):
             continue
         begun = (frame for frame in frames if frame.function is function.node)
-        found = next(begun, None) or Frame(function.module, function.node, function.closure, None, None, cls)
-        if _runs_on_all(function.node, cls, drafts) and isinstance(kept(group_of_object(found, (wrap,), facts)), Kept):
-            return found
+        init = next(begun, None) or Frame(function.module, function.node, function.closure, None, None, cls)
+        if _runs_on_all(function.node, cls, drafts) and isinstance(kept(group_of_object(init, (wrap,), facts)), Kept):
+            return init
     return None
 
 
@@ -190,9 +190,9 @@ def place_in_init(
     return before, strategy
 
 
-def known_too_late(groups: Iterable[Group], found: Refusal) -> Refusal:
+def known_too_late(groups: Iterable[Group], refusal: Refusal) -> Refusal:
     """Why the strategy cannot be made in `__init__`: what says how many GPUs there are comes later than a model may."""
-    for group in groups if found.code == codes.GPUS_TOO_LATE else ():
+    for group in groups if refusal.code == codes.GPUS_TOO_LATE else ():
         for wrap in group.wraps:
             wrapping, earlier = _name(_method_round(wrap.site.frame)), _first_apart(group, wrap)
             if wrapping and earlier is not None:
@@ -204,7 +204,7 @@ def known_too_late(groups: Iterable[Group], found: Refusal) -> Refusal:
                     f"may be made before, at {earlier}: pass what they need to {maker} and keep it as attributes"
                 )
                 return Refusal(codes.GPUS_TOO_LATE, message)
-    return found
+    return refusal
 
 
 def _first_apart(group: Group, wrap: Wrap) -> str | None:

@@ -58,19 +58,19 @@ def raised_settings(
     edits: list[tuple[Module, Edit]] = []
     carrier = Carrier(drafts)
     seen: set[cst.BaseExpression] = set()
-    for choice, made, at in _late(owner, before, facts):
+    for choice, maker, at in _late(owner, before, facts):
         if choice.node in seen:
             continue
         module = choice.site.frame.module
         session = sessions.get(module, SessionLines())
         if isinstance(choice.node, cst.Call) and choice.node in session.by_call and at.frame is choice.site.frame:
-            raised[choice.node] = made
+            raised[choice.node] = maker
         elif isinstance(choice.node, cst.Call) and dotted(choice.node.func).endswith("Session"):
             continue  # Its set_session() counts, or nothing is known of it but that it is there.
         elif not any(_precedes(at, wrap.site, facts) for wrap in owner.wraps):
             continue  # It came too late in the old program too.
         else:
-            moved = _variable_set_at(choice, made, at, carrier)
+            moved = _variable_set_at(choice, maker, at, carrier)
             if moved is None:
                 return _too_late(choice, owner, before)
             edits.extend((module, edit) for edit in moved)
@@ -95,20 +95,20 @@ def _late(owner: Owner, before: Unit, facts: ProgramFacts) -> Iterator[tuple[Dev
                 break
 
 
-def _met(one: Site, other: Site, facts: ProgramFacts) -> tuple[Site, Site] | None:
+def _met(first: Site, other: Site, facts: ProgramFacts) -> tuple[Site, Site] | None:
     """Two places as seen from the innermost function that both run under."""
-    frames = {site.frame: site for site in one.chain() if site.unit in site.frame.module.order}
+    frames = {site.frame: site for site in first.chain() if site.unit in site.frame.module.order}
     for site in other.chain():
         if site.frame in frames and site.unit in site.frame.module.order:
             return frames[site.frame], site
     # A top level runs where another module imports it.
-    top, end = [list(site.chain())[-1] for site in (one, other)]
+    top, end = [list(site.chain())[-1] for site in (first, other)]
     modules = top.frame.module, end.frame.module
     imported = facts.import_sites.get((modules[1], modules[0])) if top.frame.function is None else None
     if imported is not None:
         return _met(imported, other, facts)
     imported = facts.import_sites.get(modules) if end.frame.function is None else None
-    return None if imported is None else _met(one, imported, facts)
+    return None if imported is None else _met(first, imported, facts)
 
 
 def _precedes(one: Site, other: Site, facts: ProgramFacts) -> bool:
@@ -120,20 +120,25 @@ def _precedes(one: Site, other: Site, facts: ProgramFacts) -> bool:
     return first.frame.module.order[first.unit] < first.frame.module.order[second.unit]
 
 
-def _variable_set_at(choice: DeviceChoice, made: Unit, at: Site, carrier: Carrier) -> tuple[Edit, ...] | None:
+def _variable_set_at(choice: DeviceChoice, strategy_unit: Unit, at: Site, carrier: Carrier) -> tuple[Edit, ...] | None:
     """`os.environ["CUDA_VISIBLE_DEVICES"] = ...` above the strategy, where it stands in the same block."""
     unit, module = choice.site.unit, choice.site.frame.module
     small = only_statement(unit)
     if at.frame is not choice.site.frame or not isinstance(small, cst.Assign) or len(small.targets) != 1:
         return None
-    if small.targets[0].target is not choice.node or module.places[unit].block is not module.places[made].block:
+    if (
+        small.targets[0].target is not choice.node
+        or module.places[unit].block is not module.places[strategy_unit].block
+    ):
         return None
     root = root_name(choice.node.value) if isinstance(choice.node, cst.Subscript) else None
-    known = root is not None and carrier.carried(root, choice.site, at.frame, made) == Written.of(root.value)
-    value = carrier.carried(small.value, choice.site, at.frame, made)
+    known = root is not None and carrier.carried(root, choice.site, at.frame, strategy_unit) == Written.of(root.value)
+    value = carrier.carried(small.value, choice.site, at.frame, strategy_unit)
     if not known or value is None or not is_pure(small.value):
         return None
-    return Insert(made, (f"{module.code(choice.node)} = ", *value.code), (unit,), rank=Rank.DEVICES), Remove(small)
+    return Insert(strategy_unit, (f"{module.code(choice.node)} = ", *value.code), (unit,), rank=Rank.DEVICES), Remove(
+        small
+    )
 
 
 def _too_late(choice: DeviceChoice, owner: Owner, before: Unit) -> Refusal:

@@ -32,7 +32,7 @@ class Merge:
     renamed: tuple[tuple[cst.Name, str], ...] = ()
 
     def named(self, node: cst.BaseExpression) -> str:
-        """A name or attribute with the name that remains: a variable of another function may be called the same."""
+        """A name or attribute with the name that remains: a variable of another function may have the same name."""
         root = root_name(node)
         head, dot, rest = dotted(node).partition(".")
         return (dict(self.renamed).get(root, head) if root is not None else head) + dot + rest
@@ -158,7 +158,7 @@ class _Naming:
         return Merge(merge.removed, tuple((node, self.parallel) for node in names if isinstance(node, cst.Name)))
 
     def keep_parallel(self) -> Merge | None:
-        """The other way round, where the parallel name has a life of its own: `else: parallel = build()`."""
+        """The other way round, where the parallel name is also used independently: `else: parallel = build()`."""
         mentions = self.scopes.of_variable(self.parallel, self.scope)
         own = self.scopes.of_variable(self.template, self.scope)
         aliases = list(self._aliases(mentions))

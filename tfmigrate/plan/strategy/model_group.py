@@ -101,11 +101,11 @@ def owner_of(wrap: Wrap) -> Frame | None:
     return next((frame for frame in built.chain() if frame in callers or shares_object(frame, here)), built)
 
 
-def shares_object(one: Frame, other: Frame) -> bool:
+def shares_object(first: Frame, other: Frame) -> bool:
     """Whether two activations may be methods of one object."""
-    if one.owner is None or other.owner is None:
+    if first.owner is None or other.owner is None:
         return False
-    return not set(one.owner.ancestors()).isdisjoint(other.owner.ancestors())
+    return not set(first.owner.ancestors()).isdisjoint(other.owner.ancestors())
 
 
 def common_frame(frames: Iterable[Frame]) -> Frame | None:

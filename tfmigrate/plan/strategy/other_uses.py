@@ -84,7 +84,7 @@ def _is_imported_name(module: Module, node: cst.BaseExpression) -> bool:
 
 
 def _through_unknown(draft: Draft) -> Iterator[tuple[cst.Call, str]]:
-    """Calls of `something.utils.multi_gpu_model` where nobody knows what `something` is, and its code."""
+    """Calls of `something.utils.multi_gpu_model` where `something` is unknown, and its code."""
     for call in calls_in(draft.module.tree):
         if _names_a_home(dotted(call.func)) and _is_unknown(draft.facts.values.get(call.func)):
             yield call, dotted(call.func).rsplit(".", 2)[0]

@@ -31,7 +31,9 @@ def drop_own_copies(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[
             or function.node not in draft.module.places
         ):
             continue
-        users = {one for one, other in facts.imports if other is draft.module and one is not draft.module}
+        users = {
+            importing for importing, other in facts.imports if other is draft.module and importing is not draft.module
+        }
         if not users and _only_called(function.node, calls, draft):
             draft.edits.append(Unwrap(function.node, None))
             message = f"this copy of {function.node.name.value} goes with its last call"

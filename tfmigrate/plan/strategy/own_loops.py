@@ -1,4 +1,4 @@
-"""Models that a loop of the program's own trains, without fit() and train_on_batch(): a scope alone does not spread it.
+"""Models that a custom loop trains, without fit() and train_on_batch(): a scope alone does not distribute it.
 
 Measured with two replicas on TensorFlow 2.21: outside strategy.run(), apply_gradients() of Keras 3 raises RuntimeError,
 and that of Keras 2 trains something else from the second step on.
@@ -62,7 +62,7 @@ _LOADERS = frozenset({"importlib.import_module", "imp.load_source", "imp.load_mo
 
 
 def _behind_a_loader(group: Group, draft: Draft) -> cst.Call | None:
-    """A call that hands the model to what is imported by a name that is computed, so that its loop is out of sight."""
+    """A call that hands the model to what is imported by a name that is computed, so that its loop is unknown."""
     for call in draft.module.calls:
         if any(_is_of(group, arg.value, draft.facts) for arg in call.args) and _is_loaded(call.func, draft):
             return call

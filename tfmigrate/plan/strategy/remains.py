@@ -161,7 +161,7 @@ def _imports_of_the_name(draft: Draft, refused: Container[cst.Call]) -> Iterator
     if any(wrap.call in refused for wrap in draft.facts.wraps):
         return
     for statement, _ in import_statements(draft.module):
-        found = [full for _, _, full in imports_of(statement)]
-        if isinstance(statement, cst.ImportFrom) and found:
-            if all(names.canonical(full) == names.MULTI_GPU_MODEL for full in found):
+        imported = [full for _, _, full in imports_of(statement)]
+        if isinstance(statement, cst.ImportFrom) and imported:
+            if all(names.canonical(full) == names.MULTI_GPU_MODEL for full in imported):
                 yield statement

@@ -61,17 +61,17 @@ def say_second_strategies(placements: Iterable[Placement], facts: ProgramFacts, 
         if not placement.over_workers
     }
     trainings = (
-        (use, frozenset(made for made, group in groups.items() if use in group.trainings))
+        (use, frozenset(strategy for strategy, group in groups.items() if use in group.trainings))
         for use in facts.uses
         if use.method in TRAINING
     )
     reported: set[cst.CSTNode] = set()
-    for made, earlier in second_strategies(trainings) if len(groups) > 1 else ():
-        if made.node not in reported:
-            reported.add(made.node)
-            place = earlier.place(made.site.frame.module)
-            module = groups[made].wraps[0].site.frame.module
-            drafts[module].say(codes.SECOND_STRATEGY, made.node, f"{SECOND}, as at {place}; {_ADVICE}", "warn")
+    for made_strategy, earlier in second_strategies(trainings) if len(groups) > 1 else ():
+        if made_strategy.node not in reported:
+            reported.add(made_strategy.node)
+            place = earlier.place(made_strategy.site.frame.module)
+            module = groups[made_strategy].wraps[0].site.frame.module
+            drafts[module].say(codes.SECOND_STRATEGY, made_strategy.node, f"{SECOND}, as at {place}; {_ADVICE}", "warn")
 
 
 _Recipe = tuple[cst.CSTNode, tuple[str, ...]]
@@ -91,13 +91,13 @@ def _recipes(use: Use) -> set[_Recipe]:
     return recipes
 
 
-def _follows(one: Site, other: Site) -> bool:
+def _follows(first: Site, other: Site) -> bool:
     """Whether a place is surely reached after another one in the same run of the program."""
-    *_, frame = one.frame.chain()
+    *_, frame = first.frame.chain()
     *_, outermost = other.frame.chain()
     if frame is not outermost:
         return False
-    for site in one.chain():
+    for site in first.chain():
         there = other.lifted(site.frame)
         if there is not None:
             module = site.frame.module

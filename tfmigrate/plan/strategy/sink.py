@@ -8,7 +8,7 @@ and the building cannot tell that it is done, if neither changes what the other 
 - functions, which it may call: none mentions a name bound there, or binds one read there;
 - attributes read there: nothing in a function of the program sets one of that name, but `__init__` of a new object.
 
-Where one of these cannot be told, nothing moves.
+If one of these cannot be proved, nothing moves.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ class _Proof:
         return symbol in _COMMAND_LINE or symbol.startswith("argparse.")
 
     def _keeps_its_value(self, name: str, owner: LexicalScope) -> bool:
-        """Whether a variable is plain data, which no function that may be called in between binds anew."""
+        """Whether a variable is plain data, which no function that may be called in between rebinds."""
         return not any(
             self._is_elsewhere(mention)
             or (isinstance(mention.unit, cst.FunctionDef | cst.ClassDef) and mention.unit is not owner.node)

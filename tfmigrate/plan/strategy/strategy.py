@@ -43,9 +43,13 @@ class Strategy:
         if self.devices != other.devices:
             return None
         ways = dict.fromkeys((*self.conditions, *other.conditions))
-        for one, two in combinations(tuple(ways), 2):
-            if len(one) == len(two) and [negated(part) for part in one[-1:]] == list(two[-1:]) and one[:-1] == two[:-1]:
-                ways[one[:-1]] = None  # both arms of an `if`
+        for first, two in combinations(tuple(ways), 2):
+            if (
+                len(first) == len(two)
+                and [negated(part) for part in first[-1:]] == list(two[-1:])
+                and first[:-1] == two[:-1]
+            ):
+                ways[first[:-1]] = None  # both arms of an `if`
         # A way that asks for more than another one adds nothing to it.
         return Strategy(self.devices, tuple(way for way in ways if not any(set(less) < set(way) for less in ways)))
 

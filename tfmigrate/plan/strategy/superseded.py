@@ -46,10 +46,10 @@ def superseded(facts: Facts, scopes: Scopes, wraps: Iterable[Wrap], program: Pro
     return Superseded(frozenset(assignments), frozenset(blocks))
 
 
-def _scope_of(facts: Facts, scopes: Scopes, one: Entered) -> LexicalScope:
-    return scopes.by_node[one.frame.function or facts.module.tree]
+def _scope_of(facts: Facts, scopes: Scopes, entered: Entered) -> LexicalScope:
+    return scopes.by_node[entered.frame.function or facts.module.tree]
 
 
-def _assigns(facts: Facts, one: Entered) -> list[cst.Assign]:
-    nodes = walk(one.frame.function or facts.module.tree)
+def _assigns(facts: Facts, entered: Entered) -> list[cst.Assign]:
+    nodes = walk(entered.frame.function or facts.module.tree)
     return [node for node in nodes if isinstance(node, cst.Assign) and len(node.targets) == 1]

@@ -1,4 +1,4 @@
-"""What is said of a wrap: the path of values that led to the decision, and what becomes of it in a sentence."""
+"""What is reported of a wrap: the path of values that led to the decision, and the outcome in a sentence."""
 
 from __future__ import annotations
 

@@ -85,11 +85,11 @@ def _surely_taken_out(draft: Draft) -> Iterator[tuple[cst.BaseExpression, cst.Ba
     yield from facts.unwraps.items()
     for node, guards in facts.unsure_unwraps.items():
         model = node.value.value if isinstance(node.value, cst.Attribute) else node.value
-        found = _parallel(draft, model)
-        plain = {option for parallel in found for option in options(parallel.wrap.template)}
-        if node in facts.unwraps or not found or not facts.options(model) <= {*found, *plain}:
+        parallels = _parallel(draft, model)
+        plain = {option for parallel in parallels for option in options(parallel.wrap.template)}
+        if node in facts.unwraps or not parallels or not facts.options(model) <= {*parallels, *plain}:
             continue
-        if all(_under_the_same(parallel.wrap.guards, guards, draft) for parallel in found):
+        if all(_under_the_same(parallel.wrap.guards, guards, draft) for parallel in parallels):
             yield node, model
 
 
@@ -102,18 +102,18 @@ def _under_the_same(wrapped: tuple[Guard, ...], here: tuple[Guard, ...], draft: 
     )
 
 
-def _same_test(one: cst.CSTNode, other: cst.CSTNode, draft: Draft) -> bool:
+def _same_test(first: cst.CSTNode, other: cst.CSTNode, draft: Draft) -> bool:
     """Whether two conditions say the same of variables that are bound once, and of attributes that nothing sets."""
-    if not isinstance(one, cst.If | cst.IfExp) or not isinstance(other, cst.If | cst.IfExp):
+    if not isinstance(first, cst.If | cst.IfExp) or not isinstance(other, cst.If | cst.IfExp):
         return False
-    if not one.test.deep_equals(other.test):
+    if not first.test.deep_equals(other.test):
         return False
-    for part in walk(one.test):
+    for part in walk(first.test):
         if isinstance(part, cst.Call | cst.Subscript | cst.NamedExpr):
             return False
         if isinstance(part, cst.Attribute) and part.attr.value in _set_attributes(draft.module):
             return False
-    return all(_bound_once(left, right, draft.scopes) for left, right in zip(_names(one), _names(other), strict=True))
+    return all(_bound_once(left, right, draft.scopes) for left, right in zip(_names(first), _names(other), strict=True))
 
 
 def _names(node: cst.If | cst.IfExp) -> list[cst.Name]:
@@ -122,11 +122,11 @@ def _names(node: cst.If | cst.IfExp) -> list[cst.Name]:
     return [part for part in walk(node.test) if isinstance(part, cst.Name) and part not in attributes]
 
 
-def _bound_once(one: cst.Name, other: cst.Name, scopes: Scopes) -> bool:
-    scope = scopes.holding(one)
+def _bound_once(name: cst.Name, other: cst.Name, scopes: Scopes) -> bool:
+    scope = scopes.holding(name)
     if scope is None or scope is not scopes.holding(other):
         return False
-    return len(reaching(one.value, scope, scopes)) == 1
+    return len(reaching(name.value, scope, scopes)) == 1
 
 
 def _set_attributes(module: Module) -> set[str]:

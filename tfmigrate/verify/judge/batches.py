@@ -56,7 +56,7 @@ def largest_rounding(old: Trace, new: Trace) -> tuple[float, int]:
 
 
 def validated(old: Fit, new: Fit) -> float | None:
-    """How far apart the rows lie that two training calls validate on, in whatever order, relative; 0 when they are the
+    """The relative distance of the rows that two training calls validate on, in whatever order; 0 when they are the
     same to the last bit, None when one was not recorded."""
     if old.validation_content is None or new.validation_content is None:
         return None

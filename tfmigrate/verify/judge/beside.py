@@ -53,20 +53,20 @@ LOSSES = frozenset({"loss", "val_loss", "lr", "learning_rate"})
 def lost(lab: Lab) -> tuple[str, ...]:
     """What the new script has no more, in words."""
     ran = [run for run in lab.runs.values() if run.ok and run.world.kind != "migrated"]
-    found: list[str] = []
+    gone: list[str] = []
     for keras in lab.plan.modern:
         new = lab.runs[f"migrated on Keras {keras}"]
         old, here = (program_of(run.world.source, run.world.script, run.world.home) for run in (ran[0], new))
-        found += lost_callbacks(old, here)
+        gone += lost_callbacks(old, here)
         if not new.ok:
             continue
-        found += lost_files([run.written for run in ran], new.written)
+        gone += lost_files([run.written for run in ran], new.written)
         for role in (f"restored on Keras {keras}{SHARED}", f"restored on Keras {keras}"):
             restored = lab.runs.get(role)
             if restored is not None and restored.ok:
-                found += lost_metrics(restored.trace, new.trace)
+                gone += lost_metrics(restored.trace, new.trace)
                 break
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(gone))
 
 
 # Files

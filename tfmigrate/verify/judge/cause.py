@@ -23,11 +23,11 @@ def find(old: Trace, new: Trace, comparison: Comparison) -> Divergence | None:
     return _with_call(evidence, _unknown(evidence))
 
 
-def _with_call(e: Evidence, found: Divergence) -> Divergence:
+def _with_call(e: Evidence, divergence: Divergence) -> Divergence:
     first = first_apart(e)
-    if first is None or len(e.old.fits) < 2 or (found.epoch, found.step) != (first.epoch, first.step):
-        return found
-    return replace(found, call=first.fit)
+    if first is None or len(e.old.fits) < 2 or (divergence.epoch, divergence.step) != (first.epoch, first.step):
+        return divergence
+    return replace(divergence, call=first.fit)
 
 
 def of_validation(old: Trace, new: Trace, comparison: Comparison) -> Divergence | None:

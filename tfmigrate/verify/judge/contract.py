@@ -396,8 +396,8 @@ def _data(facts: Facts) -> Iterator[Row]:
     x, y = global_batch_size(old), global_batch_size(new)
     if x is not None and y is not None:
         yield Row("global batch size", x, y, x == y)
-    found = (batches.same(old, new, a, b, facts.band) for a, b in steps_of_both(old, new))
-    compared = [same for same in found if same is not None]
+    agree = (batches.same(old, new, a, b, facts.band) for a, b in steps_of_both(old, new))
+    compared = [same for same in agree if same is not None]
     if compared:
         yield Row("batches with the same content", len(compared), sum(compared), all(compared))
 

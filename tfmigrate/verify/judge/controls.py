@@ -1,4 +1,4 @@
-"""Deliberately wrong migrations. A verifier that cannot tell them from the right one proves nothing.
+"""Deliberately wrong migrations. A verifier that cannot tell them from the correct one proves nothing.
 
 Each control is a pure function from a file of the migrated program to that file with one well-known mistake, the same
 where the mistake cannot be made in it, and the causes under which `cause.find` should name it.

@@ -134,8 +134,8 @@ def but_for_frozen(pair: Pair, genuine: Run, new: Run, restored: Run | None, ban
     if not constants:
         return pair
     without = replace(genuine, trace=_without_penalties(genuine.trace, constants))
-    pair_ = but_for_drift(paired(without, new, band, decides=pair.decides, restored=restored), without, new)
-    if pair_.divergence is not None or pair_.comparison is None:
+    repaired = but_for_drift(paired(without, new, band, decides=pair.decides, restored=restored), without, new)
+    if repaired.divergence is not None or repaired.comparison is None:
         return pair
     what = (
         "Keras 3 leaves the regularizers of frozen layers out of the loss that it reports, Keras 2 and older add them. "
@@ -143,7 +143,7 @@ def but_for_frozen(pair: Pair, genuine: Run, new: Run, restored: Run | None, ban
         "were compared. Largest penalty"
     )
     known = KnownDifference(FROZEN, what, max(constants.values()))
-    return replace(pair_, comparison=replace(pair_.comparison, known=(*pair_.comparison.known, known)))
+    return replace(repaired, comparison=replace(repaired.comparison, known=(*repaired.comparison.known, known)))
 
 
 def frozen_penalties(old: Trace, new: Trace, comparison: Comparison) -> Mapping[int, float]:
@@ -306,9 +306,10 @@ def _of_optimizer(pair: Pair, genuine: Run, new: Run) -> Pair:
         for a, b in pair_compiles(genuine.trace, new.trace)
     )
     what = (
-        f"{'; '.join(differences)}. Shown by a run: restored on today's TensorFlow with the optimizers of its time, the old "
-        "script trains as it did; with today's, as the new one does. So the versions of Keras make the difference, not "
-        "the migration; whether today's optimizer will do is for you to decide. Relative loss difference"
+        f"{'; '.join(differences)}. Shown by a run: restored on today's TensorFlow with the optimizers of its time, "
+        "the old script trains as it did; with today's, as the new one does. So the versions of Keras make the "
+        "difference, not the migration; whether today's optimizer will do is for you to decide. Relative loss "
+        "difference"
     )
     known = KnownDifference(FORMULA, what, pair.comparison.max_relative_difference)
     rows = tuple(replace(row, known=FORMULA) if row.broken else row for row in pair.comparison.contract)

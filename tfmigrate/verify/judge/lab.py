@@ -164,9 +164,9 @@ def genuine_world(lab: Lab) -> World:
     world = lab.plan.world("genuine")
     if not lab.plan.options.packages:
         return world
-    packages_ = packages.provide(world, lab.tell)
-    lab.remarks.extend(packages_.notes)
-    return replace(world, packages=packages_.folder)
+    provided = packages.provide(world, lab.tell)
+    lab.remarks.extend(provided.notes)
+    return replace(world, packages=provided.folder)
 
 
 def reference_run(lab: Lab) -> Run | None:

@@ -361,7 +361,7 @@ _STATE = {"momentum", "nesterov", "rho", "beta_1", "beta_2", "amsgrad", "clipnor
 
 
 def settings_dropped(module: cst.Module, replicas: int) -> cst.Module:
-    """An optimizer made anew in the scope with its learning rate alone."""
+    """An optimizer recreated in the scope with only its learning rate."""
 
     def change(call: cst.Call) -> cst.BaseExpression:
         name = call.func.attr.value if isinstance(call.func, cst.Attribute) else getattr(call.func, "value", "")
@@ -381,7 +381,7 @@ _REGULARIZER = m.Arg(keyword=m.Name(value=m.MatchIfTrue(lambda name: name.endswi
 
 
 def regularizer_lost(module: cst.Module, replicas: int) -> cst.Module:
-    """A model built anew without its weight decay."""
+    """A model rebuilt without its weight decay."""
 
     def change(call: cst.Call) -> cst.BaseExpression:
         for index, arg in enumerate(call.args):
@@ -474,7 +474,7 @@ def predicted_on_batch(module: cst.Module, replicas: int) -> cst.Module:
 
 
 def another_model(module: cst.Module, replicas: int) -> cst.Module:
-    """The model that was loaded built anew in the scope, without its weights."""
+    """The loaded model rebuilt in the scope, without its weights."""
     if not m.findall(module, m.Name("load_model")):
         return module
     return _with_mistake(module, "_tfmigrate_another_model", "_tfmigrate_another_model()")

@@ -28,7 +28,7 @@ _BOOKKEEPING = {
 EPSILON_MOVED = {"rmsprop", "adagrad"}
 
 WRITTEN_ANEW = frozenset({"nadam"})
-"""Those whose steps Keras 2 and 3 of today do not agree on: 2e-2 after 190 steps, measured."""
+"""Those whose steps current Keras 2 and 3 do not agree on: 2e-2 after 190 steps, measured."""
 
 
 OLD_NAMES = {"lr": "learning_rate", "schedule_decay": "decay"}

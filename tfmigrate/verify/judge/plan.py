@@ -308,7 +308,7 @@ def trains_estimators(script: Path, program: Path | None) -> bool:
     """Whether a file of the program distributes an Estimator, and the script itself wraps no model."""
     folder = program or script.resolve().parent
     return b"multi_gpu_model" not in regular.read(script) and any(
-        found.path.endswith(".py") for found in search([str(folder)], (b"train_distribute",)).found
+        file.path.endswith(".py") for file in search([str(folder)], (b"train_distribute",)).files
     )
 
 

@@ -18,7 +18,7 @@ from tfmigrate.verify.run import devices
 from tfmigrate.verify.run.program import program_of
 
 LONGEST_DIFF = 4000
-"""Lines; a program that is another one altogether is not told apart by its diff."""
+"""Lines; the diff of an entirely different program tells nothing."""
 
 LONGEST_LINE = 1000
 """Characters; data may stand in a script as one line."""

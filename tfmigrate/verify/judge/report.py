@@ -220,8 +220,8 @@ class Report:
     @property
     def excuses(self) -> tuple[str, ...]:
         """Names of the known differences without which deciding losses would lie too far apart."""
-        found = (pair.comparison.excused for pair in self.pairs if pair.decides and pair.comparison)
-        return tuple(dict.fromkeys(name for name in found if name))
+        named = (pair.comparison.excused for pair in self.pairs if pair.decides and pair.comparison)
+        return tuple(dict.fromkeys(name for name in named if name))
 
     @property
     def possible_controls(self) -> int:

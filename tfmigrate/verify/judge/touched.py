@@ -13,7 +13,7 @@ from tfmigrate.verify.judge.controls import Mutant, Subject
 
 @dataclass(frozen=True)
 class Signs:
-    """Where a source speaks of a subject: keywords of calls, calls by the last part of their name, attributes that are
+    """Where a source mentions a subject: keywords of calls, calls by the last part of their name, attributes that are
     assigned."""
 
     keywords: frozenset[str] = frozenset()

@@ -52,7 +52,7 @@ def run(
 
 
 def _impossible(known: Sequence[Control], possible: Sequence[Mutant], replicas: int, keras: Keras) -> list[LeftOut]:
-    names_ = {mutant.mutation for mutant in possible}
+    mutations = {mutant.mutation for mutant in possible}
     names = {control.mutation.format(replicas): control for control in known}
     return [
         LeftOut(
@@ -61,7 +61,7 @@ def _impossible(known: Sequence[Control], possible: Sequence[Mutant], replicas: 
             possible=False,
         )
         for name, one in names.items()
-        if name not in names_
+        if name not in mutations
     ]
 
 
@@ -104,11 +104,11 @@ class _Bench:
         runs = self.lab.run(*worlds, start=self.start, limits=self.limits, jobs=jobs)
         results, aside = [], []
         for mutant, ended in zip(mutants, runs, strict=True):
-            found = self._one(mutant, ended)
-            if isinstance(found, str):
-                aside.append(LeftOut(mutant.mutation, found, possible=False))
+            control = self._one(mutant, ended)
+            if isinstance(control, str):
+                aside.append(LeftOut(mutant.mutation, control, possible=False))
             else:
-                results.append(found)
+                results.append(control)
         return results, aside
 
     def _one(self, mutant: Mutant, ended: Run) -> ControlResult | str:

@@ -44,7 +44,7 @@ from tfmigrate.verify.run.side_by_side import run_all
 from tfmigrate.verify.run.world import Execute, Run
 
 CAUSES = {
-    FORMULA: "the optimizers of today's Keras",
+    FORMULA: "the optimizers of current Keras",
     DATA: "the data that its libraries make",
     WHOLE_BATCHES: "batch norm over the whole batch, which train_on_batch of Keras 3 gives each replica (TFM432)",
 }
@@ -119,7 +119,7 @@ def _judge(lab: Lab) -> Report:
     verdict, reason = _conclude(lab, pairs, results, left_out)
     if reference.world.kind != "genuine":
         reason = f"{ALONE}: {why_alone(lab)}; {reason}"
-    reason += "".join(f"; {crash_}" for crash_ in shared_crashes)
+    reason += "".join(f"; {note}" for note in shared_crashes)
     if lost:
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
         reason += f"; beside the training, not the same: {lost[0]}{more}"
@@ -201,7 +201,7 @@ def _report(
 def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...]:
     """Each run of the new script against the reference and against the restored run; all began as `start` did."""
     is_genuine = reference.world.kind == "genuine"
-    pairs_ = []
+    deciding = []
     for keras in lab.plan.modern:
         new = lab.runs[f"migrated on Keras {keras}"]
         restored = restored_run(lab, keras)
@@ -209,7 +209,7 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...
         if restored is not None:
             same_version = paired(restored, new, band, decides=not is_genuine)
             same_version = but_for_rounding(lab, start, same_version, restored, new)
-            pairs_.append(same_version)
+            deciding.append(same_version)
         if is_genuine:
             pair = paired(reference, new, band, decides=True, restored=restored)
             if same_version is not None and restored is not None:
@@ -217,10 +217,10 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...
                 if same_version.equivalent:
                     pair = but_for_frozen(pair, reference, new, restored, band)
                     pair = but_for_drift(pair, reference, new)
-            pairs_.append(pair)
+            deciding.append(pair)
         elif same_version is None:
-            pairs_.append(paired(reference, new, band, decides=True))
-    return tuple(sorted(pairs_, key=lambda pair: not pair.decides))
+            deciding.append(paired(reference, new, band, decides=True))
+    return tuple(sorted(deciding, key=lambda pair: not pair.decides))
 
 
 def _but_for_shared_crashes(lab: Lab, pairs: tuple[Pair, ...]) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
@@ -273,7 +273,7 @@ def _same_crash(lab: Lab, pair: Pair) -> str:
         return ""
     return (
         f"; the old script with multi_gpu_model put back crashes with the same error on the same {_keras(new)}: "
-        "today's Keras is the cause, not the strategy"
+        "current Keras is the cause, not the strategy"
     )
 
 

@@ -57,13 +57,13 @@ def differences(old: Trace, new: Trace, model: int, moment: Moment) -> list[Weig
         return None
     facts = next((m.weights for m in old.models if m.index == model), ())
     largest = max((float(np.abs(w).max(initial=0.0)) for w in a), default=0.0)
-    found = []
+    movements = []
     for i, (x, y) in enumerate(zip(a, b)):
         name, trainable = (facts[i][0], facts[i][2]) if i < len(facts) else (f"weight {i}", True)
         absolute = float(np.abs(x - y).max(initial=0.0)) if np.isfinite(y).all() and np.isfinite(x).all() else np.inf
         scale = max(float(np.abs(x).max(initial=0.0)), 0.01 * largest, 1e-12)
-        found.append(WeightDifference(name, trainable, absolute, absolute / scale))
-    return found
+        movements.append(WeightDifference(name, trainable, absolute, absolute / scale))
+    return movements
 
 
 def first_update(trace: Trace, model: int) -> list[Array] | None:
@@ -119,7 +119,7 @@ def given_otherwise(old: Model, new: Model) -> list[str]:
 
 
 def drawn_otherwise(old: Model, new: Model) -> list[tuple[str, Start, Start]]:
-    """The weights that no file gives and that two models begin with otherwise, beyond chance: (name, old, new)."""
+    """The weights that no file gives and that two models initialize differently, beyond chance: (name, old, new)."""
     return [
         (old.weights[i][0], a[:2], b[:2])
         for i, (a, b) in enumerate(zip(old.own, new.own))

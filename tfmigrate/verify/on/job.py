@@ -175,12 +175,12 @@ def _runtime_like(wanted: Runtime) -> Runtime:
     reason = "no interpreter with it was found"
     for name in _recipes(wanted):
         try:
-            made = runtimes.make(name)
+            built = runtimes.make(name)
         except CannotMake as error:
             reason = str(error)
         else:
-            if fits(made):
-                return made
+            if fits(built):
+                return built
     raise UserError(f"there is no {wanted.label}: {reason}; see `tfmigrate runtimes`")
 
 

@@ -45,7 +45,7 @@ def as_table(array):
 def rows_anyhow(leaves):
     """A number for the rows of a batch, or of several when they are added up modulo 2 ** 64: the same in whatever order
     and in whatever parts they come. `leaves` are the inputs and targets, each an array with a row of each sample."""
-    hashes_ = np.zeros(1, np.uint64)
+    total = np.zeros(1, np.uint64)
     for array in leaves:
         array = np.atleast_1d(array)
         if array.dtype.kind in "OSU":
@@ -53,8 +53,8 @@ def rows_anyhow(leaves):
             hashes = np.array([zlib.crc32(repr(row).encode("utf-8")) for row in rows], np.uint64)
         else:
             hashes = row_hashes(array)
-        hashes_ = mixed(hashes_) + hashes
-    return int(np.add.reduce(mixed(hashes_)))
+        total = mixed(total) + hashes
+    return int(np.add.reduce(mixed(total)))
 
 
 def mixed(words):
@@ -106,7 +106,7 @@ SAMPLE = 1 << 14
 def values_of(leaves):
     """Of each leaf some whole rows, spread evenly over the batch, of rows longer than SAMPLE some values: enough to say
     by how much two batches differ that are not the same to the last bit. None where a leaf holds texts."""
-    values_ = []
+    kept = []
     for parts in leaves:
         if any(part.dtype.kind in "OSU" for part in parts):
             return None
@@ -116,8 +116,8 @@ def values_of(leaves):
         chosen = rows[evenly(len(rows), max(1, SAMPLE // width))]
         if width > SAMPLE:
             chosen = as_table(chosen)[:, evenly(width, SAMPLE)][:, :, np.newaxis]  # no table
-        values_.append(chosen.astype(np.float32))
-    return values_
+        kept.append(chosen.astype(np.float32))
+    return kept
 
 
 def evenly(length, count):

@@ -231,8 +231,8 @@ class EagerKeras(object):
                 self.recorder.note("ragged or sparse batches have no fingerprint")
                 tensors = wanted = []
         order = [next(i for i, tensor in enumerate(tensors) if tensor is array) for array in wanted]
-        weights_ = tf.nest.flatten(data[2]) if isinstance(data, (tuple, list)) and len(data) > 2 else []
-        weights = [i for i, tensor in enumerate(tensors) if any(tensor is array for array in weights_)]
+        passed = tf.nest.flatten(data[2]) if isinstance(data, (tuple, list)) and len(data) > 2 else []
+        weights = [i for i, tensor in enumerate(tensors) if any(tensor is array for array in passed)]
         share = Share(self.told_losses(), rate, tensors, Layout(data, present, order, weights))
         context = tf.distribute.get_replica_context()
         if context is None:
@@ -507,10 +507,10 @@ def raw_loss(logs):
 
 
 def metric_variables(model):
-    inputs_ = []
+    shapes = []
     for metric in model.metrics:
-        inputs_.extend(metric.variables)
-    return inputs_
+        shapes.extend(metric.variables)
+    return shapes
 
 
 def overridden(model, trainer, name):
@@ -526,7 +526,7 @@ def compiled_loss(model):
 
 
 def row_of_zeros(tf, data):
-    """Inputs of one sample in the shape of arrays, a dataset's or a Sequence's; None where that cannot be told."""
+    """Inputs of one sample in the shape of arrays, a dataset's or a Sequence's; None where that is unknown."""
     spec = getattr(data, "element_spec", None)
     if (
         spec is None

@@ -68,11 +68,11 @@ def is_part_of_loaded(layers):
 def cells(layer):
     """The recurrent cells of a layer, of the two directions it wraps, or of the one it spreads over time."""
     inner = [layer] + [getattr(layer, name, None) for name in ("forward_layer", "backward_layer", "layer")]
-    found = []
+    cell_list = []
     for one in inner:
         cell = getattr(one, "cell", None)
-        found.extend(part for part in (getattr(cell, "cells", None) or [cell]) if part is not None)
-    return found
+        cell_list.extend(part for part in (getattr(cell, "cells", None) or [cell]) if part is not None)
+    return cell_list
 
 
 def regularizer(value):
@@ -97,14 +97,14 @@ def is_number(value):
 
 def with_inner(model):
     """The model and every model in it."""
-    layers_, pending = [], [model]
+    models, pending = [], [model]
     while pending:
         one = pending.pop()
-        if any(one is other for other in layers_):
+        if any(one is other for other in models):
             continue
-        layers_.append(one)
+        models.append(one)
         pending.extend(layer for layer in getattr(one, "layers", None) or [] if getattr(layer, "layers", None))
-    return layers_
+    return models
 
 
 def watch_loading(flavour):

@@ -110,12 +110,12 @@ class GraphKeras(object):
             if phase is not None and len(fed) > len(placeholders):
                 placeholders = placeholders + [phase]
             values = backend.function(placeholders, [g for _, g in chosen])(fed[: len(placeholders)])
-            values_ = {id(p): np.asarray(value) for (p, _), value in zip(chosen, values)}
+            by_id = {id(p): np.asarray(value) for (p, _), value in zip(chosen, values)}
         except Exception as error:  # a diagnosis must not end the run it is made on
             self.recorder.note("no SGD probe for model %d: %s" % (entry.index, error))
             return
         moved = [
-            value - PROBE_LEARNING_RATE * values_[id(variable)] if id(variable) in values_ else value
+            value - PROBE_LEARNING_RATE * by_id[id(variable)] if id(variable) in by_id else value
             for variable, value in zip(entry.leaves, entry.initial)
         ]
         self.recorder.snapshot(entry, call, "sgd_probe", moved)

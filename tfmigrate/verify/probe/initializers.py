@@ -8,7 +8,7 @@ SCALED = {
     "LecunUniform": (1.0, "fan_in", "uniform"),
     "LecunNormal": (1.0, "fan_in", "normal"),
 }
-"""Classes of today; a VarianceScaling in older versions. "normal" is cut off at two standard deviations."""
+"""Current classes; a VarianceScaling in older versions. "normal" is cut off at two standard deviations."""
 NUMBERS = {
     "Zeros": (),
     "Ones": (),

@@ -23,9 +23,9 @@ def shorten(arguments, signature, source, config):
         steps = min(steps or samples, max(1, samples // size))
     if not steps:
         return None
-    given = arguments.get("steps_per_epoch") or 0
-    if given:
-        arguments["steps_per_epoch"] = min(given, steps)
+    asked = arguments.get("steps_per_epoch") or 0
+    if asked:
+        arguments["steps_per_epoch"] = min(asked, steps)
     elif source == "arrays":
         cut_arrays(arguments, steps * batch_size(arguments, data, source))
     elif source == "dataset":
@@ -37,12 +37,12 @@ def shorten(arguments, signature, source, config):
 
 def shorten_validation(arguments, signature, source, steps):
     """Cuts the validation of each epoch to its first batches. `source`: what kind of data it reads."""
-    given = arguments.get("validation_steps")
-    if source == "dataset" and not given:
+    asked = arguments.get("validation_steps")
+    if source == "dataset" and not asked:
         arguments["validation_data"] = arguments["validation_data"].take(steps)
-    elif given or source in ("sequence", "generator"):
+    elif asked or source in ("sequence", "generator"):
         if "validation_steps" in signature.parameters:
-            length = given or (len(arguments["validation_data"]) if source == "sequence" else steps)
+            length = asked or (len(arguments["validation_data"]) if source == "sequence" else steps)
             arguments["validation_steps"] = min(length, steps)
     elif isinstance(arguments.get("validation_data"), (tuple, list)):
         size = arguments.get("validation_batch_size") or arguments.get("batch_size") or KERAS_BATCH

@@ -76,28 +76,28 @@ def prepare(config, recorder):
         tf, config["world"], config["replicas"], config.get("threads"), config["workers"], estimated
     )
     recorder.machine = machine
-    flavours_ = flavours.find(tf)
-    devices.show_to_script(tf, flavours_, machine)
+    kerases = flavours.find(tf)
+    devices.show_to_script(tf, kerases, machine)
     if config["world"] == "genuine":
         genuine.install(tf, machine)
         if recorder.shares_evenly:
             remainder.slice_evenly(tf)
     elif config["world"] == "restored":
-        restored.install(tf, flavours_, machine, config, recorder.shares_evenly)
+        restored.install(tf, kerases, machine, config, recorder.shares_evenly)
     if config["world"] != "migrated":
-        logs.install(flavours_)
+        logs.install(kerases)
     if config.get("synthetic_data"):
         synthetic.install()
-    for flavour in flavours_:
+    for flavour in kerases:
         made_up.install(flavour, recorder)
     if recorder.aligned:
-        aligned.install(tf, flavours_, config["seed"], recorder)
+        aligned.install(tf, kerases, config["seed"], recorder)
         iterators.install(config)
     else:
-        seeded.install(tf, flavours_, config["seed"])
-    towers.install(tf, flavours_)
+        seeded.install(tf, kerases, config["seed"])
+    towers.install(tf, kerases)
     pipelines.install(tf)
-    for flavour in flavours_:
+    for flavour in kerases:
         calls.install(flavour, recorder)
     if estimated:
         estimators.install(tf, recorder)

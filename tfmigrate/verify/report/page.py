@@ -64,8 +64,8 @@ def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
 def environment() -> jinja2.Environment:
     """Where the templates are found, with the filters that they use."""
     loader = jinja2.PackageLoader("tfmigrate.verify.report")
-    found = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    found.filters.update(
+    templates = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    templates.filters.update(
         figure=figure,
         memory=memory,
         margin=margin,
@@ -77,7 +77,7 @@ def environment() -> jinja2.Environment:
         breakable=breakable,
         command_line=shlex.join,
     )
-    return found
+    return templates
 
 
 LONGEST_WORD = 20

@@ -121,11 +121,11 @@ def _row(console: Console, row: Row) -> None:
     console.print(Padding(Text(line), (0, 0, 0, INDENT), expand=False))
 
 
-def _written(console: Console, found: Written) -> None:
-    count = len(found.seeds)
-    _title(console, f"As written, {count} of {found.looks[-1].pairs} pairs of runs")
-    for outcome in found.outcomes:
-        old, new = (sum(losses[outcome.name]) / count for losses in (found.old_losses, found.new_losses))
+def _written(console: Console, written: Written) -> None:
+    count = len(written.seeds)
+    _title(console, f"As written, {count} of {written.looks[-1].pairs} pairs of runs")
+    for outcome in written.outcomes:
+        old, new = (sum(losses[outcome.name]) / count for losses in (written.old_losses, written.new_losses))
         p = outcome.p_different if outcome.answer == "different" else outcome.p_equivalent
         low, high = (f"{end:+.2g}" for end in outcome.interval)
         console.print(Text.assemble(f"{outcome.name}: ", (outcome.answer, ANSWERS[outcome.answer])))

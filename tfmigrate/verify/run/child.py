@@ -189,9 +189,9 @@ class Child:
                     pending.append(child)
         return [member for member in family if _is_alive(member)]
 
-    def _is_ours(self, one: psutil.Process, process: Process) -> bool:
+    def _is_ours(self, candidate: psutil.Process, process: Process) -> bool:
         with suppress(psutil.Error, OSError):
-            return os.getsid(one.pid) == process.pid or one.environ().get(MARK) == self.command.env[MARK]
+            return os.getsid(candidate.pid) == process.pid or candidate.environ().get(MARK) == self.command.env[MARK]
         return False
 
     def _end(self, process: Process, polite: bool, apart: bool) -> None:

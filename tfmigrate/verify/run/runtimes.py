@@ -154,13 +154,13 @@ def inspect(python: Path, origin: str = "") -> Runtime | None:
             check=True,
             env={key: value for key, value in os.environ.items() if not key.startswith("PYTHON")},
         )
-        answer_ = json.loads(answer.stdout.decode().strip().splitlines()[-1])
+        facts = json.loads(answer.stdout.decode().strip().splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
         return None
-    major, minor, micro = answer_["python"]
+    major, minor, micro = facts["python"]
     if major < 3:
         return None
-    versions: dict[str, str] = answer_["found"]
+    versions: dict[str, str] = facts["found"]
     tensorflow = next((versions[name] for name in versions if "tensorflow" in name or name == "tf-nightly"), None)
     return Runtime(
         python=python,

@@ -140,7 +140,7 @@ class _Server:
         return False
 
     def fork(self, command: Command) -> Forked | None:
-        """None when the server is gone, or cannot be told so much."""
+        """None if the server is gone, or the message is too large."""
         program, cwd = str(command.program), str(command.cwd)
         asked = {"program": program, "args": list(command.args), "cwd": cwd, "env": dict(command.env)}
         message = json.dumps(asked).encode()

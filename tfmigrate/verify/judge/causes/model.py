@@ -87,7 +87,7 @@ def _weights_of(e: Evidence, models: Sequence[Model]) -> Divergence | None:
 
 
 def built(e: Evidence) -> Divergence | None:
-    """The model computes or learns otherwise by its own settings."""
+    """The model computes or learns differently because of its own settings."""
     kinds: tuple[tuple[str, Kind, str], ...] = (
         ("trainable weights", "frozen layers", "{} are trained where {} were"),
         ("computed in", "dtype", "computed in {} where it was {}"),
