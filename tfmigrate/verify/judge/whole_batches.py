@@ -1,7 +1,7 @@
 """Batch normalization under `train_on_batch` of Keras 3, which gives every replica the whole batch (TFM432).
 
-multi_gpu_model took the statistics of each GPU's part, so a correct migration trains differently on Keras 3. A run shows
-that this alone makes the difference: the old script once more, its batches not cut.
+multi_gpu_model took the statistics of each GPU's part, so a correct migration trains differently on Keras 3. A run
+shows that this alone makes the difference: the old script once more, its batches not cut.
 """
 
 from __future__ import annotations
