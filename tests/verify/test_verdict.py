@@ -101,6 +101,30 @@ def test_a_new_script_that_crashes_in_the_wrong_scope_does_not_run(lab: Laborato
     assert report.max_relative_difference is None
 
 
+@pytest.mark.parametrize("options", [{}, {"depth": "smoke"}])
+def test_a_model_that_keras_itself_builds_otherwise_is_compared_on_one_keras(
+    lab: Laboratory, options: dict[str, str]
+) -> None:
+    def behave(world: World, limits: Limits) -> Training | str:
+        compared = world.role.startswith(("restored", "migrated"))
+        if compared and lab.roles.count(world.role) == 1:
+            return "WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)"
+        return usual(world, limits)
+
+    lab.behaviour = behave
+    report = lab.verify(**options)
+    assert report.verdict == ("SMOKE PASSED" if options else "EQUIVALENT"), report.reason
+    assert "the old Keras builds another model than Keras 3 does from the same script" in report.alone
+    assert {pair.old for pair in report.pairs} <= {"restored on Keras 3", "restored on Keras 2"}
+
+
+def test_a_migration_that_builds_another_model_is_the_new_scripts_doing(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated="WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)")
+    report = lab.verify()
+    assert report.exit_code == 1, report.reason
+    assert report.alone == ""
+
+
 def test_a_new_script_that_never_trains_is_different(lab: Laboratory) -> None:
     lab.behaviour = broken(migrated="it never trained")
     report = lab.verify()

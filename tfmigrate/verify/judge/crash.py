@@ -38,6 +38,11 @@ def same_error(old: Trace, new: Trace) -> bool:
     return first == second
 
 
+def has_other_weights(trace: Trace) -> bool:
+    """Whether the run ended because the reference's initial weights do not fit its models: `recorder.WeightsDiffer`."""
+    return trace.end is not None and (trace.end.error or "").startswith("WeightsDiffer:")
+
+
 def _uneven_first(error: str) -> str:
     """What Keras 3 says of it names neither the batch nor the replicas (docs/semantics.md)."""
     if "AddN" not in error or "same size and shape" not in error:

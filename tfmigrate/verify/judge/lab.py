@@ -37,6 +37,8 @@ class Lab:
         self.wanted: list[str] = []
         """Roles of the runs that were begun, or wait for their turn."""
         self.one_at_a_time = threading.Lock()
+        self.aside = ""
+        """Why the genuine run, though it trained, is no reference; empty where it may be one."""
         self.remarks = list(plan.notes)
         self.provenance = provenance.of(plan)
         self.count = 0
@@ -59,6 +61,11 @@ class Lab:
         first, *rest = self._run([(leader, None), *((world, leader) for world in others)])
         self.runs.update({run.world.role: run for run in (first, *(rest if first.ok else ()))})
         return first
+
+    def set_genuine_aside(self, why: str) -> None:
+        """Forgets the runs that began with the genuine run's weights: the next reference is a restored one."""
+        self.aside = why
+        self.runs = {role: run for role, run in self.runs.items() if run.world.kind == "genuine"}
 
     def _run(
         self, worlds: Sequence[tuple[World, Initial]], limits: Limits | None = None, jobs: int | None = None
@@ -174,7 +181,7 @@ def reference_run(lab: Lab) -> Run | None:
 
     Where there are processors for it, all that can be known to be wanted runs beside it."""
     plan = lab.plan
-    candidates = [genuine_world(lab)] if plan.genuine is not None else []
+    candidates = [genuine_world(lab)] if plan.genuine is not None and not lab.aside else []
     candidates += all_restored(plan)
     for world in candidates:
         beside = wanted_beside(plan, world) if lab.jobs > 1 else ()
@@ -208,7 +215,9 @@ def why_none(lab: Lab) -> str:
 
 
 def why_alone(lab: Lab) -> str:
-    """Why the old script ran in no TensorFlow of its time; empty where it did."""
+    """Why nothing is compared with the old script in a TensorFlow of its time; empty where it is."""
+    if lab.aside:
+        return lab.aside
     ran = [run for run in lab.runs.values() if run.world.kind == "genuine"]
     if any(run.ok for run in ran):
         return ""
@@ -218,6 +227,19 @@ def why_alone(lab: Lab) -> str:
     if lacks := re.search(r"No module named '([^'.]+)", error):
         return f"the old one lacks {lacks[1]}"
     return f"the old script failed in the old one ({crash.shorten(ran[0].message)})"
+
+
+def builds_otherwise(lab: Lab, reference: Run) -> str:
+    """How the models of today's Keras differ from those of the genuine run, whose weights fit neither the old script
+    restored there nor the new one; empty where they fit one of them."""
+    if reference.world.kind != "genuine":
+        return ""
+    for keras in lab.plan.modern:
+        old, new = (lab.runs.get(f"{kind} on Keras {keras}") for kind in ("restored", "migrated"))
+        if old and new and crash.has_other_weights(old.trace) and crash.has_other_weights(new.trace):
+            error = crash.shorten(old.message)
+            return f"the old Keras builds another model than Keras {keras} does from the same script ({error})"
+    return ""
 
 
 def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:

@@ -27,6 +27,7 @@ from tfmigrate.verify.judge.lab import (
     Lab,
     Publish,
     Tell,
+    builds_otherwise,
     could_not_run,
     reference_run,
     replicas_of,
@@ -88,6 +89,9 @@ def _judge(lab: Lab) -> Report:
     repeat = again(reference.world)
     wanted = (repeat, *shared, *restored, *all_migrated(plan))
     lab.run(*(world for world in wanted if world.role not in lab.runs), start=reference)
+    if why := builds_otherwise(lab, reference):
+        lab.set_genuine_aside(why)
+        return _judge(lab)
     repeated = lab.runs[repeat.role]
 
     own_noise = noise(reference.trace, repeated.trace) if repeated.ok else None
@@ -132,6 +136,9 @@ def _smoke(lab: Lab, reference: Run) -> Report:
     crashed = [run for run in lab.runs.values() if run.world.kind == "migrated" and run.outcome == "crashed"]
     if crashed:  # The old script on the same Keras shows whose fault it is.
         lab.run(*(world for world in all_restored(lab.plan) if world.role not in lab.runs), start=reference)
+        if why := builds_otherwise(lab, reference):
+            lab.set_genuine_aside(why)
+            return _judge(lab)
     stopped = could_not_run(lab)
     if stopped is not None:
         return _report(lab, *stopped)
