@@ -11,6 +11,7 @@ from tfmigrate.verify.judge import cause, crash
 from tfmigrate.verify.judge.align import tolerance
 from tfmigrate.verify.judge.causes.evidence import Divergence
 from tfmigrate.verify.judge.compare import compare
+from tfmigrate.verify.judge.optimizers import pair_compiles
 from tfmigrate.verify.judge.weights import GradientRatio
 from tfmigrate.verify.run.trace import Cut, Trace
 
@@ -621,6 +622,11 @@ def test_a_decay_that_a_callback_does_is_seen_in_the_rates(tmp_path: Path) -> No
     assert find(old, decayed(plain, 1.1e-4)) is not None
     assert find(old, plain) is not None, "it is gone"
     assert find(train(tmp_path / "no rates", asked), plain) is not None, "the decay is in no rate"
+    small = decayed(train(tmp_path / "small", replace(OLD, config=(("decay", 1e-6),))), 1e-6)
+    assert find(small, decayed(plain, 1e-6)) is None, "a rate shows it from the second step on"
+    assert find(small, decayed(plain, 0.0)) is not None
+    first, of_new = (replace(trace, steps=trace.steps[:1]) for trace in (small, decayed(plain, 0.0)))
+    assert pair_compiles(first, of_new)[0][0].config.get("decay") is None, "which one step does not reach"
     old = decayed(train(tmp_path / "nadam", replace(nadam, config=(("decay", 4e-3),))), 1e-4)
     assert find(old, decayed(train(tmp_path / "other", migrated(nadam)), 1e-4)) is not None, "that of its momentum"
 

@@ -11,6 +11,8 @@ from tfmigrate.verify.run.trace import Compile, Trace
 
 ROUNDING = 1e-6
 """Old Keras keeps its settings in float32 variables."""
+LAST_PLACES = 2.0**-22
+"""Two units in the last place of a float32: what the order of a division and a product makes of a rate."""
 
 # Settings that change no arithmetic of a plain step.
 _BOOKKEEPING = {
@@ -127,15 +129,21 @@ def pair_compiles(old: Trace, new: Trace) -> tuple[tuple[Compile, Compile], ...]
 
 
 def _without_shown_decay(a: Compile, b: Compile, old: Trace, new: Trace) -> tuple[Compile, Compile]:
-    """The pair without a `decay` that one side alone has, where the rates of the training call show that a callback or
-    the script itself does on the other side what `decay` does: they change, and are the same at every step."""
-    decays = [settings(side).get("decay", 0.0) for side in (a, b)]
-    rates = [(x.learning_rate, y.learning_rate) for x, y in steps_of_both(old, new) if x.fit == a.fit]
-    shows = sum(map(bool, decays)) == 1 and max(decays) * (len(rates) - 1) > 10 * ROUNDING
-    shows = shows and len(set(rates)) > 1 and optimizer_name(a) not in WRITTEN_ANEW  # whose decay is its momentum's
-    if not shows or not all(x is not None and y is not None and _same(x, y) for x, y in rates):
+    """The pair without a `decay` that one side alone has, where a callback or the script itself does the same on the
+    other side: the rates of the training call show it, which change and are the same at every step. A call of one step
+    ends before a decay acts."""
+    decays = [settings(compiled).get("decay", 0.0) for compiled in (a, b)]
+    if sum(map(bool, decays)) != 1 or optimizer_name(a) in WRITTEN_ANEW:  # whose decay is its momentum's
         return a, b
-    return _without_decay(a), _without_decay(b)
+    rates = [(x.learning_rate, y.learning_rate) for x, y in steps_of_both(old, new) if x.fit == a.fit]
+    changes = max(decays) * (len(rates) - 1) > 2 * LAST_PLACES and len(set(rates)) > 1
+    if len(rates) == 1 or (changes and all(_same_rate(x, y) for x, y in rates)):
+        return _without_decay(a), _without_decay(b)
+    return a, b
+
+
+def _same_rate(x: float | None, y: float | None) -> bool:
+    return x is not None and y is not None and relative_difference(x, y) <= LAST_PLACES
 
 
 def _without_decay(compiled: Compile) -> Compile:
