@@ -139,6 +139,12 @@ def old_defaults() -> tuple[Default, ...]:
     return tuple(row for row in rule.defaults if row.flavour == "keras")
 
 
+@cache
+def moved_names() -> dict[str, str]:
+    """Names of Keras and TensorFlow, dotted, that have another name today. Raises RuleError."""
+    return {row.old: row.new for rule in all_rules() for row in rule.renames if row.kind == "name"}
+
+
 def by_code() -> dict[str, Rule]:
     """Every rule under its code. Raises RuleError."""
     return {rule.code: rule for rule in all_rules()}

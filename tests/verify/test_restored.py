@@ -13,7 +13,9 @@ from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.world import Limits, World
 
 HABITS = """
+import keras
 import numpy as np
+import tensorflow as tf
 from tensorflow.python.keras import backend as K
 from tensorflow.python.keras.callbacks import Callback
 from tensorflow.python.keras.layers import Activation, BatchNormalization, Dense, Input
@@ -43,6 +45,9 @@ assert slowing["momentum"] == 0.9 and slowing["nesterov"] is True and not slowin
 assert slowing["learning_rate"] != 0.01, "a schedule"
 template.compile("sgd", "logcosh", metrics=["kullback_leibler_divergence"])
 assert len(template.evaluate(rows, rows[:, :1], verbose=0)) == 2
+assert keras.initializers.normal is tf.keras.initializers.RandomNormal
+assert K.control_flow_ops.cond is tf.cond
+assert tf.to_float(1).dtype == tf.float32 == tf.log(1.0).dtype
 """
 
 

@@ -61,6 +61,7 @@ def install(tf, found, machine, config, evenly=False):
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)
     restore_backend(flavour, machine)
+    restore_names(tf, flavour, config.get("names") or {})
 
 
 # -- multi_gpu_model
@@ -565,6 +566,38 @@ def restore_backend(flavour, machine):
         backend._get_available_gpus = lambda: ["/device:GPU:%d" % i for i in range(machine.replicas)]
         if not hasattr(backend, "tensorflow_backend"):
             backend.tensorflow_backend = backend
+
+
+def restore_names(tf, flavour, names):
+    """What has another name today answers to its old one too. Not so cuDNN's layers, whose defaults are not those of the
+    layers that stand for them."""
+    for old, new in sorted(names.items()):
+        package, _, path = old.partition(".")
+        if path.startswith("keras."):
+            package, path = "keras", path[len("keras."):]
+        value = at_path(tf, new.partition(".")[2])
+        if value is None or "CuDNN" in path:
+            continue
+        for namespace in flavour.namespaces if package == "keras" else [tf] if package == "tensorflow" else []:
+            put(namespace, path, value)
+
+
+def at_path(owner, path):
+    """What stands at a dotted path; None where nothing does."""
+    for part in path.split("."):
+        owner = getattr(owner, part, None)
+    return owner
+
+
+def put(owner, path, value):
+    """Gives a dotted path a value, unless it has one; a module on the way that is gone is made."""
+    *way, name = path.split(".")
+    for part in way:
+        if getattr(owner, part, None) is None:
+            setattr(owner, part, types.ModuleType(part))
+        owner = getattr(owner, part)
+    if not hasattr(owner, name):
+        setattr(owner, name, value)
 
 
 # -- modules that moved

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tfmigrate.old_keras import CHANGED_RECURRENT, FIRST, LOSS_WORDS, SINCE
-from tfmigrate.rules import old_defaults
+from tfmigrate.rules import moved_names, old_defaults
 from tfmigrate.verify.run import cgroups, packages, sandbox
 from tfmigrate.verify.run import trace as traces
 from tfmigrate.verify.run.child import Child
@@ -224,6 +224,7 @@ def _config(
         "seed": world.seed,
         "defaults": _defaults() if world.standalone and world.kind == "restored" else {},
         "words": LOSS_WORDS,
+        "names": moved_names() if world.kind == "restored" else {},
         "places": _places(world) if world.kind == "restored" else {},
         "old_optimizers": world.old_optimizers,
         "whole_batches": world.whole_batches,
