@@ -623,6 +623,20 @@ def test_a_rate_that_comes_by_its_old_name_through_stars_is_told(settings: str, 
 
 
 @pytest.mark.parametrize(
+    ("optimizer", "told"),
+    [
+        ("getattr(optimizers_of(place), name)(**read())", 1),
+        ("TASK['class'](**TASK['settings'])", 1),
+        ("getattr(optimizers_of(place), name)(0.1)", 0),
+        ("Adam(**read())", 0),
+    ],
+)
+def test_an_optimizer_of_an_unread_class_and_mapping_is_reported(optimizer: str, told: int) -> None:
+    file = migrated(f"chosen = {optimizer}\nparallel_model.compile(chosen, 'mse')\n")
+    assert [f.action for f in file.findings if "cannot be read" in f.message] == ["warn"] * told
+
+
+@pytest.mark.parametrize(
     ("metrics", "old", "new"),
     [
         ('["mse"]', "val_mean_squared_error", "val_mse"),

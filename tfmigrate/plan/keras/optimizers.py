@@ -32,13 +32,30 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted, import_statements, imports_of
-from tfmigrate.understand.values import Literal, Mapping, Parallel, Symbol, in_order, options, unbound
+from tfmigrate.understand.values import Literal, Mapping, Opaque, Parallel, Symbol, in_order, options, unbound
 
 
 def check(context: Context) -> Iterator[CallChange]:
     facts, decays = context.facts, context.migration.once(decays_of)
     yield from optimizer_calls(facts, context.settings, context.tables, context.tf, decays.divided | decays.kept)
     yield from string_optimizers(facts, context.settings, context.tables, context.tf)
+    yield from unread_arguments(facts)
+
+
+def unread_arguments(facts: Facts) -> Iterator[CallChange]:
+    """`getattr(optimizers, name)(**params)`, where neither the class nor the mapping can be read."""
+    compiles = (use for use in facts.uses if use.method == "compile")
+    given = (use.argument(0, "optimizer") for use in compiles)
+    optimizers = (option for value in given if value is not None for option in in_order(value))
+    calls = (option.node for option in optimizers if isinstance(option, Opaque))
+    for call in dict.fromkeys(call for call in calls if isinstance(call, cst.Call)):
+        if any(arg.star == "**" for arg in call.args) and not _optimizer_classes(facts, call):
+            message = (
+                "compile() is given this optimizer, and what `**` passes to it cannot be read: where that holds `lr`, "
+                "rename it to `learning_rate`; where it holds `decay`, take it out and give the rate as an "
+                "InverseTimeDecay schedule"
+            )
+            yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
 
 
 def optimizer_calls(
