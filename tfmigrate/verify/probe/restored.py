@@ -569,8 +569,8 @@ def restore_backend(flavour, machine):
 
 
 def restore_names(tf, flavour, names):
-    """What has another name today answers to its old one too. Not so cuDNN's layers, whose defaults are not those of the
-    layers that stand for them."""
+    """Gives what was renamed its old name too; except for cuDNN's layers, whose defaults differ from those of the layers
+    that replace them."""
     for old, new in sorted(names.items()):
         package, _, path = old.partition(".")
         if path.startswith("keras."):
