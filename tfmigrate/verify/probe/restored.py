@@ -569,8 +569,8 @@ def restore_backend(flavour, machine):
 
 
 def restore_names(tf, flavour, names):
-    """Gives what was renamed its old name too; except for cuDNN's layers, whose defaults differ from those of the layers
-    that replace them."""
+    """Gives what was renamed its old name too, except for cuDNN's layers: the layers that replace them have other
+    defaults."""
     for old, new in sorted(names.items()):
         package, _, path = old.partition(".")
         if path.startswith("keras."):
