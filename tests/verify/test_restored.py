@@ -46,6 +46,7 @@ assert slowing["learning_rate"] != 0.01, "a schedule"
 template.compile("sgd", "logcosh", metrics=["kullback_leibler_divergence"])
 assert len(template.evaluate(rows, rows[:, :1], verbose=0)) == 2
 assert keras.initializers.normal is tf.keras.initializers.RandomNormal
+keras.utils.print_summary(template, line_length=60)
 assert K.control_flow_ops.cond is tf.cond
 assert tf.to_float(1).dtype == tf.float32 == tf.log(1.0).dtype
 """

@@ -121,8 +121,8 @@ def test_a_model_that_keras_itself_builds_otherwise_is_compared_on_one_keras(
 def test_a_migration_that_builds_another_model_is_the_new_scripts_doing(lab: Laboratory) -> None:
     lab.behaviour = broken(migrated="WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)")
     report = lab.verify()
-    assert report.exit_code == 1, report.reason
-    assert report.alone == ""
+    assert (report.verdict, report.exit_code, report.alone) == ("DIFFERENT", 1, "")
+    assert "the new script builds another model: the other run's initial weights do not fit" in report.reason
 
 
 def test_a_new_script_that_never_trains_is_different(lab: Laboratory) -> None:

@@ -17,6 +17,8 @@ def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Dive
     if any(sign in error for sign in SCOPE_SIGNS):
         what = f"the new script built its model or optimizer outside the strategy's scope: {shorten(error)}"
         return Divergence("scope", what)
+    if has_other_weights(new):
+        return Divergence("models", f"the new script builds another model: {shorten(error.partition(': ')[2])}")
     before = find(old, new, comparison) if new.steps or new.predictions else None
     if before is not None and before.kind in BEFORE_A_CRASH:
         return replace(before, cause=f"{before.cause}; then it crashed: {shorten(error)}")

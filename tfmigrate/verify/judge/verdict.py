@@ -247,7 +247,8 @@ def _but_for_shared_crashes(lab: Lab, pairs: tuple[Pair, ...]) -> tuple[tuple[Pa
 def _of_difference(lab: Lab, apart: list[Pair]) -> Verdict:
     """A new script that crashed and showed no other difference before does not run; any other one differs."""
     new = lab.runs[apart[0].new]
-    crashed = new.outcome == "crashed" and not (new.trace.steps or new.trace.predictions)
+    began = new.trace.steps or new.trace.predictions or crash.has_other_weights(new.trace)  # which the probe ended
+    crashed = new.outcome == "crashed" and not began
     return "DOES NOT RUN" if crashed or _kind(apart[0]) == "crash" else "DIFFERENT"
 
 

@@ -61,6 +61,7 @@ def install(tf, found, machine, config, evenly=False):
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)
     restore_backend(flavour, machine)
+    restore_summary(flavour)
     restore_names(tf, flavour, config.get("names") or {})
 
 
@@ -566,6 +567,12 @@ def restore_backend(flavour, machine):
         backend._get_available_gpus = lambda: ["/device:GPU:%d" % i for i in range(machine.replicas)]
         if not hasattr(backend, "tensorflow_backend"):
             backend.tensorflow_backend = backend
+
+
+def restore_summary(flavour):
+    for namespace in flavour.namespaces:
+        if not hasattr(namespace.utils, "print_summary"):
+            namespace.utils.print_summary = lambda model, *given, **named: model.summary(*given, **named)
 
 
 def restore_names(tf, flavour, names):
