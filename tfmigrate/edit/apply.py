@@ -79,7 +79,7 @@ class _Editor(cst.CSTTransformer):
         self._compounds: dict[cst.CSTNode, Unwrap | Branch] = {
             edit.unit: edit for edit in edits if isinstance(edit, Unwrap | Branch)
         }
-        self._signatures = {edit.function: edit.kept for edit in edits if isinstance(edit, Signature)}
+        self._signatures = {edit.function: edit for edit in edits if isinstance(edit, Signature)}
         self.scopes = {edit.units[0]: edit for edit in edits if isinstance(edit, Scope)}
         self.inserts: dict[cst.CSTNode, list[Insert]] = {}
         for edit in sorted((edit for edit in edits if isinstance(edit, Insert)), key=attrgetter("rank")):
@@ -602,12 +602,15 @@ def _reached(tree: cst.CSTNode, edited: set[cst.CSTNode]) -> set[cst.CSTNode]:
     return touched
 
 
-def _narrowed(function: cst.CSTNode, kept: Sequence[str]) -> cst.FunctionDef:
-    """A function with these of its parameters alone."""
+def _narrowed(function: cst.CSTNode, edit: Signature) -> cst.FunctionDef:
+    """A function with these of its parameters alone, and those that are new."""
     assert isinstance(function, cst.FunctionDef)
     params = function.params
-    plain = [param for param in params.params if param.name.value in kept]
-    keyword_only = [param for param in params.kwonly_params if param.name.value in kept]
+    space = cst.SimpleWhitespace("")
+    equal = cst.AssignEqual(whitespace_before=space, whitespace_after=space)
+    new = [cst.Param(cst.Name(name), default=cst.Name("None"), equal=equal) for name in edit.added]
+    plain = [*(param for param in params.params if param.name.value in edit.kept), *new]
+    keyword_only = [param for param in params.kwonly_params if param.name.value in edit.kept]
     last = (keyword_only or plain)[-1:]
     plain, keyword_only = (
         [param.with_changes(comma=cst.MaybeSentinel.DEFAULT) if param in last else param for param in some]

@@ -163,10 +163,11 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Signature:
-    """Leave a function only these of its parameters."""
+    """Leave a function only these of its parameters, and give it others, whose default is None."""
 
     function: cst.FunctionDef
     kept: tuple[str, ...]
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

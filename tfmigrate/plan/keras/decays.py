@@ -256,8 +256,14 @@ class _Training:
         return [use for use in self._facts.uses if use.method in TRAINING and use.models & models]
 
     def shared(self, call: cst.Call) -> bool:
-        """Whether an optimizer is one of several models, each of which gets its own."""
-        return len({model for use, _ in self._compiles.get(call, ()) for model in use.models}) > 1
+        """Whether an optimizer is one of several models, each of which gets its own.
+
+        A compile() of one model or another, which a condition chooses, is of one.
+        """
+        uses = [use for use, _ in self._compiles.get(call, ())]
+        if any(len(use.models) > 1 and _in_loop(use) for use in uses):
+            return True
+        return len({use.models for use in uses}) > 1
 
     def others(self, call: cst.Call) -> bool:
         """Whether the models of an optimizer are compiled with another one too, or one that is unknown."""
@@ -327,6 +333,10 @@ class _Training:
     def _is_harmless(self, value: Value) -> bool:
         known = self._names(value)
         return bool(known) and all(name.startswith("keras.callbacks.") for name in known)
+
+
+def _in_loop(use: Use) -> bool:
+    return any(isinstance(one, cst.For | cst.While) for one in use.site.frame.module.ancestors(use.site.unit))
 
 
 def _codes_at_trainings(

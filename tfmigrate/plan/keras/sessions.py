@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TypeGuard
 
 import libcst as cst
@@ -16,7 +17,15 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.strategy.late_devices import SessionLines
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement, root_name, units_of
+from tfmigrate.understand.program import (
+    Module,
+    dotted,
+    import_statements,
+    is_docstring,
+    only_statement,
+    root_name,
+    units_of,
+)
 from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 
@@ -70,6 +79,38 @@ def check(context: Context) -> Iterator[CallChange]:
         where = ", before the strategy starts the GPUs" if call in raised else ""
         message = f"the session only carried settings, which tf.config takes{where}{remarks}"
         yield CallChange(codes.SESSIONS, call, message, edits[0], more=tuple(edits[1:]))
+    yield from _unread_settings(facts, scopes, context.modules)
+
+
+def _unread_settings(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -> Iterator[CallChange]:
+    """`config = tf.ConfigProto()` that no session is given: it did nothing, and TensorFlow 2 has no such name."""
+    for unit in facts.module.places:
+        small = only_statement(unit)
+        call = small.value if isinstance(small, cst.Assign) and len(small.targets) == 1 else None
+        if not isinstance(small, cst.Assign) or not isinstance(call, cst.Call):
+            continue
+        target = small.targets[0].target
+        if _name(facts, call.func) != _CONFIG or not isinstance(target, cst.Name):
+            continue
+        function = next((one for one in facts.module.ancestors(unit) if isinstance(one, cst.FunctionDef)), None)
+        scope = scopes.by_node[function] if function is not None else scopes.module
+        others = [one for one in scopes.of_variable(target.value, scope) if one.node is not target]
+        sets = [_sets_attribute(one) for one in others]
+        if None in sets or (function is None and _is_mentioned(target.value, modules, facts.module)):
+            continue
+        message = "no session is given these settings, which are not in TensorFlow 2: they go"
+        more = tuple(Remove(one) for one in sets if one is not None)
+        yield CallChange(codes.SESSIONS, call, message, Remove(small), more=more)
+
+
+def _sets_attribute(mention: Occurrence) -> cst.Assign | None:
+    """The statement `config.gpu_options.allow_growth = True` that a mention stands in, alone."""
+    small = only_statement(mention.unit)
+    if not isinstance(small, cst.Assign) or len(small.targets) != 1:
+        return None
+    target = small.targets[0].target
+    is_set = isinstance(target, cst.Attribute) and root_name(target) is mention.node
+    return small if is_set and not isinstance(small.value, cst.Call) else None
 
 
 @dataclass(frozen=True)
@@ -128,9 +169,24 @@ def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -
 
 
 def _is_mentioned(name: str, modules: Iterable[Module], own: Module) -> bool:
-    """Whether another module mentions a name, which it may import."""
-    others = (module for module in modules if module is not own and name in module.text)
-    return any(isinstance(node, cst.Name) and node.value == name for module in others for node in module.nodes)
+    """Whether another module mentions a name that it may have from this one."""
+    others = [module for module in modules if module is not own]
+    path = PurePath(own.path)
+    title = path.parent.name if path.stem == "__init__" else path.stem
+    if not any(_may_import(title, module) for module in others):
+        return False
+    named = (module for module in others if name in module.text)
+    return any(isinstance(node, cst.Name) and node.value == name for module in named for node in module.nodes)
+
+
+def _may_import(title: str, module: Module) -> bool:
+    """Whether an import statement of a module may mean the module of this name, or something in it."""
+    for statement, _ in import_statements(module):
+        aliases = statement.names if not isinstance(statement.names, cst.ImportStar) else ()
+        source = dotted(statement.module) if isinstance(statement, cst.ImportFrom) else ""
+        if any(title in text.split(".") for text in (source, *(dotted(alias.name) for alias in aliases))):
+            return True
+    return False
 
 
 def _gives(small: cst.CSTNode | None, reads: Sequence[Occurrence]) -> TypeGuard[cst.Return]:
@@ -176,6 +232,8 @@ class _NotOnlySettings(Exception):
 class _Settings:
     growth: bool = False
     visible: str | None = None
+    numbers: str | None = None
+    """The code of what gives the numbers of the visible GPUs one by one."""
     calls: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     removed: list[cst.BaseSmallStatement] = field(default_factory=list)
@@ -189,9 +247,11 @@ class _Settings:
         found = []
         kind = f"{quote}GPU{quote}"
         gpus = f"{tf}.config.list_physical_devices({kind})"
-        if self.visible is not None:
-            ids = [part.strip() for part in self.visible.split(",") if part.strip()]
+        if self.visible is not None or self.numbers is not None:
+            ids = [part.strip() for part in (self.visible or "").split(",") if part.strip()]
             listed = ", ".join(f"{gpus}[{number}]" for number in ids)
+            if self.numbers is not None:
+                listed = f"{gpus}[int({gpu})] for {gpu} in {self.numbers}"
             found.append(f"{tf}.config.set_visible_devices([{listed}], {kind})")
             gpus = f"{tf}.config.get_visible_devices({kind})"
         if self.growth:
@@ -383,6 +443,8 @@ class _Reading:
             settings.said.append(f"the limit of {code} of the memory becomes growth on demand")
         elif key == "gpu_options.visible_device_list" and _is_ids(text_of(value)):
             settings.visible = text_of(value)
+        elif key == "gpu_options.visible_device_list" and (numbers := _joined_numbers(value)) is not None:
+            settings.numbers = self._module.code(numbers)
         elif key == "log_device_placement" and (is_true(value) or is_false(value)):
             if is_true(value):
                 settings.calls.append(f"{self._tf}.debugging.set_log_device_placement(True)")
@@ -392,6 +454,27 @@ class _Reading:
             settings.calls.append(f"{self._tf}.config.threading.set_{key}({code})")
         else:
             raise _NotOnlySettings(f"`{key}` = {code} is not understood")
+
+
+def _joined_numbers(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """What holds the numbers, in `",".join(map(str, numbers))` and `",".join(str(n) for n in numbers)`."""
+    if not isinstance(node, cst.Call) or len(node.args) != 1 or not isinstance(node.func, cst.Attribute):
+        return None
+    if text_of(node.func.value) != "," or node.func.attr.value != "join":
+        return None
+    given = node.args[0].value
+    if isinstance(given, cst.Call) and dotted(given.func) == "map" and len(given.args) == 2:
+        return given.args[1].value if dotted(given.args[0].value) == "str" else None
+    if (
+        isinstance(given, cst.ListComp | cst.GeneratorExp)
+        and not given.for_in.ifs
+        and given.for_in.inner_for_in is None
+    ):
+        made = given.elt
+        is_str = isinstance(made, cst.Call) and dotted(made.func) == "str" and len(made.args) == 1
+        if is_str and made.args[0].value.deep_equals(given.for_in.target):
+            return given.for_in.iter
+    return None
 
 
 def _is_ids(text: str | None) -> bool:

@@ -49,7 +49,10 @@ def check(context: Context) -> Iterator[CallChange]:
 def _advice(name: str, tables: Tables) -> str | None:
     """What the table of names that are gone says about a name, or about the module it stands in."""
     parts = name.split(".")
-    heads = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
-    if name in tables.moves.table:
-        return None
-    return next((tables.gone_python[head] for head in heads if head in tables.gone_python), None)
+    for end in range(len(parts), 0, -1):
+        head = ".".join(parts[:end])
+        if head in tables.moves.table:
+            return None
+        if head in tables.gone_python:
+            return tables.gone_python[head]
+    return None

@@ -1,0 +1,49 @@
+"""Optimizers of the program's own that compute their steps in get_updates(), which TensorFlow 2 never calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.names.context import Context
+from tfmigrate.understand import names
+from tfmigrate.understand.program import units_of
+from tfmigrate.walk import walk
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """Each such class that the program uses; one that nothing names does no harm."""
+    seen: set[cst.ClassDef] = set()
+    for cls in context.facts.classes:
+        if cls.node in seen:
+            continue
+        seen.add(cls.node)
+        bases = [base for base in cls.outside_bases() if names.canonical(base).startswith("keras.optimizers.")]
+        method = _get_updates(cls.node)
+        if bases and method is not None and _is_used(cls.node, context):
+            title = cls.node.name.value
+            message = (
+                f"{title} computes its steps in get_updates(), which TensorFlow 2 never calls: write the step of one "
+                "variable in update_step(self, gradient, variable, learning_rate), or take an optimizer that Keras has"
+            )
+            yield CallChange(codes.OWN_UPDATES, method.name, message, action="warn")
+
+
+def _get_updates(cls: cst.ClassDef) -> cst.FunctionDef | None:
+    methods = (unit for unit in units_of(cls.body) if isinstance(unit, cst.FunctionDef))
+    return next((one for one in methods if one.name.value == "get_updates"), None)
+
+
+def _is_used(cls: cst.ClassDef, context: Context) -> bool:
+    """Whether anything but the class itself and import statements names it."""
+    title, own = cls.name.value, set(walk(cls))
+    for module in context.modules:
+        imported = {alias.name for alias in module.nodes if isinstance(alias, cst.ImportAlias)}
+        for node in module.nodes if title in module.text else ():
+            is_name = isinstance(node, cst.Name) and node.value == title
+            if is_name and node not in own and node not in imported:
+                return True
+    return False
