@@ -86,6 +86,8 @@ DIFFERS = {
     ("TFM012-1", "TensorFlow 2.3"): LAST_ROUND,
     ("TFM227-2", "Keras 2"): "reported: batch normalization in inference mode while others train",
     ("TFM305-1", "Keras 2"): "told: the rate of a schedule cannot be set",
+    ("TFM246-1", "Keras 3"): "told: get_updates() is never called",
+    ("TFM246-1", "Keras 2"): "told: get_updates() is never called",
     ("TFM306-1", "Keras 3"): "told: Nadam's momentum",
     ("TFM306-1", "Keras 2"): "told: Nadam's momentum",
     ("TFM240-1", "Keras 2.3"): "the layer cut off is no part of the new model, whose first weights are others here",

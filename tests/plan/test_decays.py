@@ -213,3 +213,17 @@ def test_a_list_that_is_one_of_two_keeps_both_when_it_grows(order: tuple[str, st
     lines += ["if late:", f"    {first or second}", f"watched.{more}"]
     (file,) = migrated(main=COMPILED + "\n".join(lines) + "\nparallel_model.fit(batches, callbacks=watched)\n")
     assert left(file) or "LearningRateDecay(" in file.after
+
+
+def test_a_model_that_is_one_of_two_is_one_model() -> None:
+    text = HEAD.replace(
+        "model = Sequential([Dense(1, input_shape=(4,))])\n",
+        "if small:\n    model = Sequential([Dense(1, input_shape=(4,))])\n"
+        "else:\n    model = Sequential([Dense(8, input_shape=(4,)), Dense(1)])\n"
+        "optimizer = SGD(lr=0.1, decay=1e-3) if plain else Adam(lr=0.1)\n",
+    )
+    text += "parallel_model.compile(optimizer, 'mse')\nparallel_model.fit(batches, callbacks=[ReduceLROnPlateau()])\n"
+    (file,) = migrated(main=text)
+    assert not left(file)
+    assert "keep_decay(SGD(learning_rate=0.1), 1e-3)" in file.after
+    assert "callbacks=[ReduceLROnPlateau(), OptimizerDecay()]" in file.after

@@ -93,3 +93,9 @@ def test_a_row_says_what_is_gone_and_what_is_there(row: rules.Rename) -> None:
 
 _ALIASES_AGAIN = {("builtin", "numpy.bool"), ("builtin", "numpy.long")}
 """NumPy 2 gave these names to types of its own."""
+
+
+def test_what_a_renamed_module_holds_is_not_gone() -> None:
+    calls = "import settings\nreload(settings)\njoblib.dump(1, 'f')"
+    before = f"from sklearn.externals import joblib\nfrom imp import reload\n{calls}"
+    assert migrated(before, "TFM504") == (f"import joblib\nfrom importlib import reload\n{calls}", [])
