@@ -470,10 +470,9 @@ def _joined_numbers(node: cst.BaseExpression) -> cst.BaseExpression | None:
         and not given.for_in.ifs
         and given.for_in.inner_for_in is None
     ):
-        made = given.elt
-        is_str = isinstance(made, cst.Call) and dotted(made.func) == "str" and len(made.args) == 1
-        if is_str and made.args[0].value.deep_equals(given.for_in.target):
-            return given.for_in.iter
+        made, target = given.elt, given.for_in.target
+        if isinstance(made, cst.Call) and dotted(made.func) == "str" and len(made.args) == 1:
+            return given.for_in.iter if made.args[0].value.deep_equals(target) else None
     return None
 
 
