@@ -77,3 +77,27 @@ def test_a_sequence_is_loaded_in_one_thread_so_that_its_batches_stay_in_order() 
     data = Threaded()
     calls.fix_sequence(data, 7)
     assert (data.workers, data.use_multiprocessing) == (1, False)
+
+
+def test_an_item_that_seeds_by_how_many_were_made_is_the_same_however_often_it_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`ImageDataGenerator.flow(seed=1)`: Keras 3 makes the first batch once more, to see its shape."""
+    monkeypatch.setattr(np.random, "seed", calls.unless_at_item(np.random.seed))
+
+    class Counting:
+        made = 0
+
+        def __getitem__(self, index: int) -> float:
+            np.random.seed(self.made)
+            self.made += 1
+            return float(np.random.rand())
+
+    data = Counting()
+    calls.fix_sequence(data, 7)
+    first = data[0]
+    assert data[0] == first != data[1]
+    np.random.seed(3)
+    drawn = np.random.rand()
+    np.random.seed(3)
+    assert np.random.rand() == drawn, "the script's own seeds hold elsewhere"
