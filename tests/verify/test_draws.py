@@ -69,3 +69,44 @@ def test_two_versions_draw_the_same(
             "Bidirectional recurrent_dropout 0.2",
             "ConvLSTM2D dropout 0.3",
         ]
+
+
+PICTURES = """
+import numpy as np
+from keras.layers import Dense, Flatten
+from keras.models import Sequential
+from keras.preprocessing.image import ImageDataGenerator
+from keras.utils import multi_gpu_model
+
+template = Sequential([Flatten(input_shape=(4, 4, 1)), Dense(1, kernel_initializer="he_normal")])
+parallel = multi_gpu_model(template, gpus=2)
+parallel.compile("sgd", "mse")
+flipping = ImageDataGenerator(horizontal_flip=True)
+
+
+def batches():
+    while True:
+        yield np.stack([flipping.random_transform(np.arange(16.0).reshape(4, 4, 1)) * np.random.rand()
+                        for _ in range(4)]), np.ones((4, 1))
+
+
+parallel.fit_generator(batches(), steps_per_epoch=4, epochs=1, verbose=0)
+"""
+
+
+@pytest.mark.runs_tensorflow
+def test_pictures_are_flipped_alike_however_many_numbers_that_takes(
+    tmp_path: Path, found_runtimes: tuple[Runtime, ...], runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    """Keras 2.1.6 draws one number for a picture, for the flip that is asked for, and later Kerases two."""
+    (tmp_path / "old.py").write_text(PICTURES)
+    first = [runtime for runtime in found_runtimes if runtime.keras_version == (2, 1)]
+    if not first:
+        pytest.skip("no interpreter here has Keras 2.1; `tfmigrate runtimes --make tf1.15-keras2.1` builds one")
+    genuine = World("genuine", "genuine", first[0], tmp_path, "old.py", replicas=2)
+    old = experiment.run(genuine, Limits(seconds=300), tmp_path / "genuine", launch=launch)
+    assert old.ok, old.message
+    world = World("keras 3", "restored", runtime_for("keras 3"), tmp_path, "old.py", replicas=2)
+    new = experiment.run(world, Limits(seconds=300), tmp_path / "keras 3", old.trace, launch=launch)
+    assert new.ok, new.message
+    assert [step.fingerprint for step in new.trace.steps] == [step.fingerprint for step in old.trace.steps]

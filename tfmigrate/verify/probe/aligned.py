@@ -34,6 +34,35 @@ def install(tf, found, seed, recorder):
         facts.watch_losses(flavour)
         if flavour.name == "keras":
             settle_iterations(flavour)
+        settle_pictures(flavour)
+
+
+def settle_pictures(flavour):
+    """ImageDataGenerator draws for each flip, asked for or not, from Keras 2.2 on, and before that for those alone that
+    are asked for: what is drawn behind a picture does not follow from how many numbers that one took."""
+    for namespace in flavour.namespaces:
+        image = getattr(getattr(namespace, "preprocessing", None), "image", None)
+        generator = getattr(image, "ImageDataGenerator", None)
+        # random_transform() is made of get_random_transform() where there is one.
+        name = next((n for n in ("get_random_transform", "random_transform") if hasattr(generator, n)), None)
+        if name is not None:
+            setattr(generator, name, drawing_once(getattr(generator, name)))
+
+
+def drawing_once(original):
+    if hasattr(original, "__wrapped__"):
+        return original
+
+    @functools.wraps(original)
+    def draw(*args, **kwargs):
+        kept = np.random.get_state()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            np.random.set_state(kept)
+            np.random.rand()
+
+    return draw
 
 
 def seed_all(tf, seed):
