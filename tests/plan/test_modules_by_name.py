@@ -15,6 +15,7 @@ from tests.plan.whole import migrated
         ("import_module('keras.applications.' + name)", "import_module('tensorflow.keras.applications.' + name)"),
         ("import_module('keras.%s' % name)", "import_module('tensorflow.keras.%s' % name)"),
         ("import_module('keras.{}'.format(name))", "import_module('tensorflow.keras.{}'.format(name))"),
+        ("import_module(f'keras.applications.{name}')", "import_module(f'tensorflow.keras.applications.{name}')"),
         ("import_module('keras.layers.core')", "import_module('tensorflow.keras.layers')"),
     ],
 )
@@ -31,6 +32,8 @@ def test_the_name_moves(before: str, after: str) -> None:
         "import importlib\nimportlib.import_module(name)",
         "import importlib\nimportlib.import_module(name + 'keras.layers')",
         "import importlib\nimportlib.import_module('kerastuner')",
+        "import importlib\nimportlib.import_module(f'{package}.keras.layers')",
+        "import importlib\nimportlib.import_module(f'json.{name}')",
         "def import_module(name):\n    return name\n\n\nimport_module('keras.layers')",
     ],
 )

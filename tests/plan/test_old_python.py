@@ -99,3 +99,23 @@ def test_what_a_renamed_module_holds_is_not_gone() -> None:
     calls = "import settings\nreload(settings)\njoblib.dump(1, 'f')"
     before = f"from sklearn.externals import joblib\nfrom imp import reload\n{calls}"
     assert migrated(before, "TFM504") == (f"import joblib\nfrom importlib import reload\n{calls}", [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "import pandas as pd\ny = pd.read_csv('f')['a'].as_matrix()",
+            "import pandas as pd\ny = pd.read_csv('f')['a'].values",
+        ),
+        ("from pandas import read_csv\ny = frame.as_matrix()", "from pandas import read_csv\ny = frame.values"),
+        ("y = sparse.as_matrix()", None),
+    ],
+)
+def test_matrices_of_pandas(before: str, after: str | None) -> None:
+    assert migrated(before, "TFM229") == (after or before, ["rewrite"] if after else [])
+
+
+def test_matrices_of_some_columns_are_reported() -> None:
+    before = "import pandas as pd\ny = frame.as_matrix(columns=['a'])"
+    assert migrated(before, "TFM504") == (before, ["warn"])

@@ -39,6 +39,13 @@ def test_class_weights_of_several_outputs_are_reported(model: str, weights: str,
     assert (("TFM219", "warn") in codes) == told
 
 
+def test_a_list_of_class_weights_did_nothing_for_one_output() -> None:
+    weights = "weights = []\nfor name in ('a', 'b'):\n    weights.append({0: 1.0, 1: 3.0})\n"
+    after, codes = found(f"{weights}{ONE}{TRAIN}parallel.fit_generator(rows, class_weight=weights)\n")
+    assert ("TFM219", "rewrite") in codes
+    assert "class_weight" not in after
+
+
 LAYERS = "inputs = Input((8,))\ncode = Dense(2)(inputs)\nother = Dense(2)(inputs)\nshape = K.int_shape(code)\n"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
@@ -15,6 +15,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Items, Made, ModelObject
 
 _PARAMETERS = {
@@ -59,9 +60,18 @@ def alone(node: cst.BaseExpression) -> cst.BaseExpression:
     return node
 
 
-def has_one_output(models: Set[ModelObject], facts: Facts) -> bool | None:
-    """Whether each of the models has one output; None where that is not plain."""
-    answers = {_has_one(model, facts) for model in models}
+def has_one_output(
+    models: Set[ModelObject], facts: Facts, modules: Mapping[Module, Facts] | None = None
+) -> bool | None:
+    """Whether each of the models has one output; None where that is not plain.
+
+    `modules`: the facts of other modules, in which a model may be made.
+    """
+    known = modules or {}
+    answers = {
+        _has_one(model, known.get(model.site.frame.module, facts) if model.site is not None else facts)
+        for model in models
+    }
     if False in answers:
         return False
     return True if answers == {True} else None

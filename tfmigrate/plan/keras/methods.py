@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
@@ -14,9 +14,10 @@ from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Literal, ModelObject, Parallel, options
+from tfmigrate.understand.values import Items, Literal, ModelObject, Parallel, options
 
 _CATEGORICAL = frozenset({"categorical_crossentropy", "sparse_categorical_crossentropy", "kullback_leibler_divergence"})
 """Losses of models with one output a class, of which there are two at least."""
@@ -30,7 +31,7 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from predictions_on_batch(context.spread)
     yield from positional_arguments(facts)
     yield from class_weight_words(facts)
-    yield from class_weights_of_outputs(facts)
+    yield from class_weights_of_outputs(facts, context.modules)
     yield from target_tensors(facts, context.scopes)
     yield from metrics_names(facts)
 
@@ -135,17 +136,42 @@ def class_weight_words(facts: Facts) -> Iterator[CallChange]:
             yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))
 
 
-def class_weights_of_outputs(facts: Facts) -> Iterator[CallChange]:
+def class_weights_of_outputs(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
     """`fit(class_weight={...})` of a model with several outputs, on which TensorFlow 2 raises a ValueError."""
     for use in keras_calls(facts, "fit", "fit_generator", "train_on_batch"):
         argument = keywords(use.call).get("class_weight")
-        if argument is None or is_none(argument.value) or has_one_output(use.models, facts) is not False:
+        if argument is None or is_none(argument.value):
+            continue
+        one = has_one_output(use.models, facts, modules)
+        if one is not False:
+            yield from _listed_weights(use, argument, one is True, facts)
             continue
         if any(isinstance(option, Literal) for option in facts.options(argument.value)):
             continue
         message = (
             "TensorFlow 2 takes `class_weight` only for models with one output, and raises a ValueError here: pass "
             "`sample_weight` with an array for each output, its weights looked up by class"
+        )
+        yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, action="warn")
+
+
+def _listed_weights(use: Use, argument: cst.Arg, one_output: bool, facts: Facts) -> Iterator[CallChange]:
+    """`class_weight=[{0: 1.0, 1: 3.0}, ...]`, as of several classes: one output's was passed over."""
+    found = facts.options(argument.value)
+    if not found or not all(isinstance(option, Items) for option in found):
+        return
+    if len(found) == 1 and all(isinstance(option, Items) and len(option.values) < 2 for option in found):
+        return  # The only dict of such a list counted.
+    if one_output:
+        message = (
+            "a list did nothing here: Keras took weights of classes from a dict, for each output one; today it raises "
+            "AttributeError"
+        )
+        yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))
+    else:
+        message = (
+            "TensorFlow 2 takes one dict as `class_weight`, and raises AttributeError on a list, which did nothing for "
+            "one output: take it out; for several outputs, pass `sample_weight` with an array for each"
         )
         yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, action="warn")
 

@@ -22,15 +22,16 @@ def check(context: Context) -> Iterator[CallChange]:
         if not call.args or call.args[0].star or not _imports(call, facts):
             continue
         literal = _beginning(call.args[0].value)
-        text = text_of(literal)
+        text = _text_of(literal)
         if literal is None or text is None or text.startswith("."):
             continue
         # Of `"keras.applications." + name` the package moves.
-        module, dot = (text, "") if literal is call.args[0].value else text.rpartition(".")[:2]
+        whole = literal is call.args[0].value and isinstance(literal, cst.SimpleString)
+        module, dot = (text, "") if whole else text.rpartition(".")[:2]
         new = tables.moves.imported(module)
         if module and new != module:
             message = f"{module} is {new}, also where its name stands in a string"
-            code = literal.value.replace(text, new + dot + text[len(module + dot) :])
+            code = facts.module.code(literal).replace(text, new + dot + text[len(module + dot) :], 1)
             yield CallChange(codes.MODULES_BY_NAME, literal, message, Replace(literal, code))
 
 
@@ -40,7 +41,15 @@ def _imports(call: cst.Call, facts: Facts) -> bool:
     return isinstance(call.func, cst.Name) and facts.values.get(call.func) == unbound("__import__")
 
 
-def _beginning(node: cst.BaseExpression) -> cst.SimpleString | None:
+def _text_of(literal: cst.SimpleString | cst.FormattedString | None) -> str | None:
+    """The text of a literal; of `f"keras.{name}"` what it begins with."""
+    if not isinstance(literal, cst.FormattedString):
+        return text_of(literal)
+    first = literal.parts[0] if literal.parts else None
+    return first.value if isinstance(first, cst.FormattedStringText) else None
+
+
+def _beginning(node: cst.BaseExpression) -> cst.SimpleString | cst.FormattedString | None:
     """The literal that a text begins with."""
     while True:
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add | cst.Modulo):
@@ -48,4 +57,4 @@ def _beginning(node: cst.BaseExpression) -> cst.SimpleString | None:
         elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "format":
             node = node.func.value
         else:
-            return node if isinstance(node, cst.SimpleString) else None
+            return node if isinstance(node, cst.SimpleString | cst.FormattedString) else None

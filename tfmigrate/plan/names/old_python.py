@@ -12,7 +12,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.understand.guarded import guarded
-from tfmigrate.understand.program import dotted, import_statements, imports_of, root_name
+from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, root_name
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -34,6 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
             if advice is None:
                 continue
             yield CallChange(codes.PYTHON_NAME_IS_GONE, node, f"{name} is gone: {advice}", action="warn")
+    yield from _matrices(context)
     for statement, _ in import_statements(facts.module):
         if statement in asks_first or (isinstance(statement, cst.ImportFrom) and statement.relative):
             continue
@@ -44,6 +45,32 @@ def check(context: Context) -> Iterator[CallChange]:
         for full in imported:
             if (advice := _advice(full, tables)) is not None:
                 yield CallChange(codes.PYTHON_NAME_IS_GONE, statement, f"{full} is gone: {advice}", action="warn")
+
+
+def _matrices(context: Context) -> Iterator[CallChange]:
+    """`frame.as_matrix()` of pandas is `frame.values`; nothing else has a method of that name."""
+    facts = context.facts
+    if not any(_imports_pandas(module) for module in context.modules):
+        return
+    for call in facts.module.calls:
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "as_matrix":
+            continue
+        if call.args:
+            advice = "use frame[columns].values"
+            yield CallChange(codes.PYTHON_NAME_IS_GONE, call, f"as_matrix of pandas is gone: {advice}", action="warn")
+            continue
+        message = "as_matrix() was removed from pandas: `values` gives the same"
+        yield CallChange(codes.OLD_PYTHON, call, message, Replace(call, (call.func.value, ".values")))
+
+
+def _imports_pandas(module: Module) -> bool:
+    if "pandas" not in module.text:
+        return False
+    for statement, _ in import_statements(module):
+        source = [dotted(statement.module)] if isinstance(statement, cst.ImportFrom) else []
+        if any(full.split(".")[0] == "pandas" for full in (*source, *(full for _, _, full in imports_of(statement)))):
+            return True
+    return False
 
 
 def _advice(name: str, tables: Tables) -> str | None:
