@@ -158,6 +158,16 @@ def test_what_was_found_is_kept(
     assert (tmp_path / "build" / "first" / "fix.json").stat().st_mtime_ns > kept
 
 
+def test_a_run_that_came_to_no_verdict_in_time_does_not_hide_one_that_did(field: ModuleType, tmp_path: Path) -> None:
+    outcome, late = field.outcome, "stopped by the time limit of 300 seconds"
+    for depth, verdict, reason in (("default", "INCONCLUSIVE", late), ("smoke", "SMOKE PASSED", "")):
+        outcome.Outcome("a", "mark", "migrated", (), 1.0, verdict, reason, (), 3.0).write(tmp_path / f"{depth}.json")
+    assert outcome.kept(tmp_path, "mark", ("default", "smoke")).verdict == "SMOKE PASSED"
+    (tmp_path / "smoke.json").unlink()
+    assert outcome.kept(tmp_path, "mark", ("default", "smoke")).verdict == "INCONCLUSIVE"
+    assert outcome.kept(tmp_path, "another", ("default",)) is None
+
+
 def test_large_files_and_links_are_left_out(field: ModuleType, tmp_path: Path) -> None:
     from sources import LARGEST, SourceError, lay_out  # type: ignore[import-not-found]
 

@@ -64,6 +64,10 @@ class Outcome:
         return any(run.role.startswith(_OLD_SIDE) for run in self.runs)
 
     @property
+    def ran_out_of_time(self) -> bool:
+        return self.verdict == "INCONCLUSIVE" and "the time limit" in self.reason
+
+    @property
     def is_whole(self) -> bool:
         """Whether more than the first step was compared."""
         return self.verdict in ("EQUIVALENT", "DIFFERENT") or any(run.steps > 1 for run in self.runs)
@@ -98,9 +102,11 @@ def read(path: Path) -> Outcome | None:
 
 
 def kept(folder: Path, fingerprint: str, steps: Sequence[str]) -> Outcome | None:
-    """What was kept of a program at the first of these depths that it was looked at, as its entry is today."""
-    found = (read(folder / f"{depth}.json") for depth in steps)
-    return next((one for one in found if one is not None and one.fingerprint == fingerprint), None)
+    """What was kept of a program, as its entry is today, at the first of these depths that came to a verdict in time;
+    where none did, at the first that it was looked at."""
+    outcomes = [read(folder / f"{depth}.json") for depth in steps]
+    known = [outcome for outcome in outcomes if outcome is not None and outcome.fingerprint == fingerprint]
+    return next((outcome for outcome in known if not outcome.ran_out_of_time), known[0] if known else None)
 
 
 def of_fix(document: dict[str, Any], root: Path, program: Sequence[str]) -> tuple[Fix, tuple[str, ...]]:

@@ -493,6 +493,21 @@ def test_a_script_that_does_not_agree_with_itself(lab: Laboratory) -> None:
     assert "thread counts" in report.reason
 
 
+def test_where_two_old_runs_part_after_some_steps_those_before_are_compared(lab: Laboratory) -> None:
+    slower = {"genuine,": replace(OLD, drop_rate_after=1)}
+    lab.behaviour = broken(**slower)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    steady = len(report.pairs[0].comparison.steps)  # type: ignore[union-attr]
+    assert f"over the first {steady} steps, after which two runs of the old script differ themselves," in report.reason
+    assert any(note.startswith(f"the first {steady} of ") for note in report.notes)
+    assert report.noise is not None
+    assert report.noise <= 1e-5
+    wrong = replace(migrated(OLD), learning_rate=1.0)
+    lab.behaviour = broken(migrated=wrong, **slower)
+    assert lab.verify().verdict == "DIFFERENT"
+
+
 def test_one_replica_proves_nothing_about_several(lab: Laboratory) -> None:
     lab.behaviour = lambda world, limits: replace(OLD if world.kind != "migrated" else migrated(OLD), replicas=1)
     report = lab.verify()

@@ -14,7 +14,7 @@ class tqdm:
     def __exit__(self, *what):
         return None
 
-    def update(self, *arguments):
+    def update(self, *arguments, **keywords):
         pass
 
     set_description = set_postfix = close = write = update

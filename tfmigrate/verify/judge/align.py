@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tfmigrate.verify.run.trace import Output, Prediction, Step, Trace
+from tfmigrate.verify.run.trace import Output, Place, Prediction, Step, Trace
 
 FLOOR = 1e-6
 """Two float32 summation orders of one mean differ by a few units in the last place (1.2e-7) a step."""
@@ -81,6 +82,14 @@ def noise(first: Trace, second: Trace) -> float:
     """Largest relative difference of losses or predictions between two runs that should be the same one."""
     pairs = [pair.difference for pair in pair_steps(first, second)]
     return max([*pairs, *(pair.difference for pair in pair_predictions(first, second))], default=0.0)
+
+
+def steady_steps(first: Trace, second: Trace) -> tuple[Place, ...]:
+    """The first steps of two runs that should be the same one, as far as their noise leaves room for that of another
+    version."""
+    pairs = pair_steps(first, second)
+    steady = itertools.takewhile(lambda pair: pair.difference <= CEILING / SAFETY, pairs)
+    return tuple((pair.fit, pair.epoch, pair.step) for pair in steady)
 
 
 def relative_difference(old: float, new: float, scale: float = 0.0) -> float:

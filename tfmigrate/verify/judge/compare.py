@@ -4,12 +4,13 @@ much. Pure data; says nothing about causes."""
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from tfmigrate.verify.judge import contract
 from tfmigrate.verify.judge.align import EpochPair, PredictionPair, StepPair, pair_epochs, pair_predictions, pair_steps
 from tfmigrate.verify.judge.contract import Facts, KnownDifference, Row
-from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.trace import Place, Trace
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,17 @@ def through_first_step(trace: Trace) -> Trace:
     the optimizers of two Kerases may differ, is not in it."""
     return replace(
         trace, steps=trace.steps[:1], epochs=(), weights=tuple(w for w in trace.weights if w.moment == "initial")
+    )
+
+
+def through_steps(trace: Trace, places: Collection[Place]) -> Trace:
+    """The trace as if it had ended after these steps: no epochs with later steps, no final weights."""
+    later = {(step.fit, step.epoch) for step in trace.steps if step.place not in places}
+    return replace(
+        trace,
+        steps=tuple(step for step in trace.steps if step.place in places),
+        epochs=tuple(epoch for epoch in trace.epochs if (epoch.fit, epoch.epoch) not in later),
+        weights=tuple(w for w in trace.weights if w.moment != "final"),
     )
 
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Literal
 
 from tfmigrate.verify.judge import crash, provenance
+from tfmigrate.verify.judge.compare import through_steps
 from tfmigrate.verify.judge.depth import coverage
 from tfmigrate.verify.judge.plan import SHARED, Plan, again, all_migrated, all_restored
 from tfmigrate.verify.judge.report import CONTROL, Pair, Report, RunSummary, Verdict, summarize
 from tfmigrate.verify.run import packages
 from tfmigrate.verify.run.outcome import STOPPED
 from tfmigrate.verify.run.side_by_side import usual_jobs
+from tfmigrate.verify.run.trace import Place
 from tfmigrate.verify.run.world import Execute, Initial, Limits, Run, World
 
 Tell = Callable[[str], None]
@@ -39,6 +41,8 @@ class Lab:
         self.one_at_a_time = threading.Lock()
         self.aside = ""
         """Why the genuine run, though it trained, is no reference; empty where it may be one."""
+        self.judged: frozenset[Place] | None = None
+        """The steps that are compared; None where all are."""
         self.remarks = list(plan.notes)
         self.provenance = provenance.of(plan)
         self.count = 0
@@ -52,7 +56,7 @@ class Lab:
     ) -> list[Run]:
         """Runs worlds that do not wait for one another, from the initial weights of `start`."""
         initial = start.trace if start else None
-        done = self._run([(world, initial) for world in worlds], limits, jobs)
+        done = [self._as_judged(run) for run in self._run([(world, initial) for world in worlds], limits, jobs)]
         self.runs.update({run.world.role: run for run in done})
         return done
 
@@ -66,6 +70,14 @@ class Lab:
         """Forgets the runs that began with the genuine run's weights: the next reference is a restored one."""
         self.aside = why
         self.runs = {role: run for role, run in self.runs.items() if run.world.kind == "genuine"}
+
+    def judge_only(self, places: Iterable[Place]) -> None:
+        """Compares these steps alone, of the runs so far and of all to come."""
+        self.judged = frozenset(places)
+        self.runs = {role: self._as_judged(run) for role, run in self.runs.items()}
+
+    def _as_judged(self, run: Run) -> Run:
+        return run if self.judged is None else replace(run, trace=through_steps(run.trace, self.judged))
 
     def _run(
         self, worlds: Sequence[tuple[World, Initial]], limits: Limits | None = None, jobs: int | None = None

@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 from tfmigrate.verify.judge import adjustments, beside, crash, trials
-from tfmigrate.verify.judge.align import noise, tolerance
+from tfmigrate.verify.judge.align import noise, steady_steps, tolerance
 from tfmigrate.verify.judge.compare import through_first_step
 from tfmigrate.verify.judge.contract import BATCH_NORM
 from tfmigrate.verify.judge.known import (
@@ -50,6 +50,9 @@ CAUSES = {
     WHOLE_BATCHES: "batch norm over the whole batch, which train_on_batch of Keras 3 gives each replica (TFM432)",
 }
 """Of losses that part from the genuine run's, by the known difference that excuses them."""
+
+FEWEST_STEPS = 3
+"""What two optimizer updates make of the losses must be seen at least."""
 
 
 def verify(
@@ -99,6 +102,9 @@ def _judge(lab: Lab) -> Report:
         lab.remarks.append(
             f"the old script's own noise was not measured, so the floor stands for it: {repeated.message}"
         )
+    elif own_noise > tolerance(own_noise, len(reference.trace.steps)):
+        reference, repeated = _while_steady(lab, reference, repeated)
+        own_noise = noise(reference.trace, repeated.trace)
     band = tolerance(own_noise or 0.0, len(reference.trace.steps))
     stopped = could_not_run(lab)
     if stopped is not None:
@@ -128,6 +134,20 @@ def _judge(lab: Lab) -> Report:
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
         reason += f"; beside the training, not the same: {lost[0]}{more}"
     return _report(lab, verdict, reason, pairs, results, own_noise, left_out)
+
+
+def _while_steady(lab: Lab, reference: Run, repeated: Run) -> tuple[Run, Run]:
+    """Two runs of the old script, cut before they differ too much themselves; so are all others then. Where hardly a
+    step is left nothing is cut."""
+    places = steady_steps(reference.trace, repeated.trace)
+    if len(places) < FEWEST_STEPS:
+        return reference, repeated
+    lab.judge_only(places)
+    lab.remarks.append(
+        f"the first {len(places)} of {len(reference.trace.steps)} steps are compared: after them two runs of the old "
+        "script with different thread counts differ too much from each other"
+    )
+    return lab.runs[reference.world.role], lab.runs[repeated.world.role]
 
 
 def _smoke(lab: Lab, reference: Run) -> Report:
@@ -346,7 +366,10 @@ def _conclude(
         what = f"over {rows:,} rows in {len(calls)} calls the predictions"
     else:
         steps = f"{len(deciding[0].judged_steps)} steps"
-        what = f"over {lab.covered() if lab.was_cut else steps} the training losses"
+        taken = lab.covered() if lab.was_cut else steps
+        if lab.judged is not None:
+            taken = f"the first {steps}, after which two runs of the old script differ themselves,"
+        what = f"over {taken} the training losses"
     possible = len(results) + sum(control.possible for control in left_out)
     count = f"{len(results)} wrong migrations" if possible == len(results) else f"{len(results)} of {possible} possible"
     count += " were all detected" if possible == len(results) else " wrong migrations were made and all detected"

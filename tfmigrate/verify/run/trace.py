@@ -120,6 +120,10 @@ class Fit:
     """"dropout 0.5": what the script's own code asked for by the end of the first epoch, each once."""
 
 
+Place = tuple[int, int, int]
+"""Training call, epoch, and step in it, each from 0."""
+
+
 @dataclass(frozen=True)
 class Step:
     """One optimizer step; `loss` is that batch's own loss, never a running mean."""
@@ -145,7 +149,7 @@ class Step:
     """The script predicted before, so that the batch may hold what a model made."""
 
     @property
-    def place(self) -> tuple[int, int, int]:
+    def place(self) -> Place:
         """Which step of which epoch of which training call it is."""
         return self.fit, self.epoch, self.step
 
