@@ -92,7 +92,8 @@ def test_a_model_of_the_same_builder_that_is_not_wrapped_stays_on_one_gpu(gpus: 
     file = one(TWO.format(gpus=gpus))
     assert file.status == "migrated"
     before, _, after = file.after.partition("def second(data):\n")
-    assert "    with strategy.scope():\n        model = net()\n        model = spread(model)\n" in before
+    assert "    with strategy.scope():\n        model = net()\n        model.compile(" in before
+    assert "spread" not in before
     assert after == '    model = net()\n    model.compile("adam", "mse")\n    model.fit(data)\n'
 
 
@@ -693,7 +694,7 @@ def test_what_only_says_where_the_weights_are_kept_may_be_spread() -> None:
     model = spread(net(), 2, cpu_merge=False)
     model.compile("sgd", "mse")
     """
-    assert f"{ON_TWO}with strategy.scope():\n    model = spread(" in one(code).after.replace('"', "'")
+    assert f"{ON_TWO}with strategy.scope():\n    model = net()\n    model.compile(" in one(code).after.replace('"', "'")
 
 
 @pytest.mark.parametrize(

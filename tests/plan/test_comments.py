@@ -179,3 +179,14 @@ else:
     parallel = model
 """
     assert comments(built=built) == ([comment] if stays else [])
+
+
+def test_a_comment_that_says_nothing_of_gpus_stays_above_what_follows_the_wrap() -> None:
+    built = "model = Sequential([Dense(4, input_shape=(4,))])\n\n# Train it.\nparallel = multi_gpu_model(model, gpus=G)"
+    code = PROGRAM.format(above="", built=built, imports=IMPORTS)
+    found = check_migrated(code).after
+    assert (
+        "    model = Sequential([Dense(4, input_shape=(4,))])\n\n    # Train it.\n    # Plain descent does.\n" in found
+    )
+    found = check_migrated(code.replace("Train it.", "On two cards.")).after
+    assert "# On two cards.\nstrategy = tf.distribute.MirroredStrategy(" in found

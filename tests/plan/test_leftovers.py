@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.result import FileResult
 from tfmigrate.settings import Settings
@@ -113,3 +114,102 @@ def test_a_remark_stands_with_its_statement() -> None:
     assert "    # 1e-7 squared: epsilon is now inside the square root\n    model.compile(" in after
     body = BUILT.replace('"sgd"', "rate") + "parallel.fit(x)\nparallel.compile('rmsprop', 'mse')\n"
     assert "with strategy.scope():\n    # 1e-7 squared: epsilon is now inside the square root\n" in migrated(body).after
+
+
+SPREAD = """
+def spread(model, gpus=2):
+    \"\"\"On several GPUs.\"\"\"
+    if gpus > 1:
+        model = multi_gpu_model(model, gpus)
+    return model
+"""
+
+
+def with_spread(lines: str, **modules: str) -> str:
+    head = "import keras\nfrom keras.utils import multi_gpu_model\nfrom data import batches\nfrom mine import build\n\n"
+    return migrate(f"{head}{SPREAD}\n\n{lines}", **modules).after
+
+
+def test_a_function_that_would_give_its_model_back_goes_with_its_calls() -> None:
+    text = with_spread("model = build()\nmodel = spread(model, gpus=4)\nmodel.compile('sgd', 'mse')\n")
+    assert "spread" not in text
+    assert text.endswith("with strategy.scope():\n    model = build()\n    model.compile('sgd', 'mse')\n")
+
+
+def test_the_guard_of_such_a_call_goes_too() -> None:
+    text = with_spread(
+        "def main(n):\n    base = build()\n    if n > 1:\n        model = spread(base, n)\n"
+        "    else:\n        model = base\n"
+        "    model.compile('sgd', 'mse')\n    model.fit_generator(batches)\n"
+    )
+    assert text.endswith(
+        "    with strategy.scope():\n        model = build()\n        model.compile('sgd', 'mse')\n"
+        "    model.fit(batches)\n"
+    )
+
+
+def test_its_import_goes_too() -> None:
+    helpers = f"from keras.utils import multi_gpu_model\n\nBATCH = 8\n{SPREAD}"
+    text = migrate(
+        "from helpers import BATCH, spread\nfrom mine import build\n\n"
+        "model = spread(build(), 2)\nmodel.compile('sgd', 'mse')\n",
+        helpers=helpers,
+    ).after
+    assert "from helpers import BATCH\n" in text
+    assert "    model = build()\n" in text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "model = spread(build(), gpus=ask())\nmodel.compile('sgd', 'mse')\n",
+        "model = spread(build())\nmodel.compile('sgd', 'mse')\nkeep = spread\n",
+        "model = spread(*[build()])\nmodel.compile('sgd', 'mse')\n",
+    ],
+)
+def test_a_function_with_other_uses_stays(lines: str) -> None:
+    assert "def spread(" in with_spread(lines)
+
+
+def test_a_function_that_does_something_else_stays() -> None:
+    text = with_spread("model = spread(build())\nmodel.compile('sgd', 'mse')\n")
+    assert "def spread(" not in text
+    head = SPREAD.replace("    return model", "    print(gpus)\n    return model")
+    text = migrate(
+        "from keras.utils import multi_gpu_model\nfrom mine import build\n\n"
+        f"{head}\n\nmodel = spread(build())\nmodel.compile('sgd', 'mse')\n"
+    ).after
+    assert "def spread(" in text
+
+
+AGAIN = """import keras
+from keras.utils import multi_gpu_model
+from data import batches
+
+
+def main(gpus, metrics):
+    serial = keras.Sequential([keras.layers.Dense(1, input_shape=(4,))])
+    serial.compile('sgd', 'mse', metrics=metrics)
+    {between}
+    parallel = multi_gpu_model(serial, gpus)
+    parallel.compile('sgd', 'mse',  metrics=metrics)
+    parallel.fit_generator(batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "compiles"),
+    [
+        ("serial.summary()", 1),
+        ("metrics = ['mae']", 2),
+        ("serial.trainable = False", 2),
+        ("serial.fit_generator(batches)", 2),
+    ],
+)
+def test_what_is_compiled_again_in_the_same_words_is_compiled_once(between: str, compiles: int) -> None:
+    assert migrate(AGAIN.format(between=between)).after.count(".compile(") == compiles
+
+
+def test_what_is_compiled_in_other_words_is_compiled_anew() -> None:
+    text = AGAIN.format(between="pass").replace("'mse',  metrics", "'mae', metrics")
+    assert migrate(text).after.count(".compile(") == 2

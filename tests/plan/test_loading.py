@@ -114,3 +114,26 @@ def test_a_default_is_written_where_the_class_has_something_of_that_name(own: st
     head = HEAD.replace("class Rows(Sequence):\n", f"class Rows(Sequence):\n{own}")
     after = migrate(f"{head}parallel.fit_generator(train, workers=8)\n").after
     assert after.endswith("train.workers = 8\ntrain.max_queue_size = 10\nmodel.fit(train)\n")
+
+
+def test_a_callback_that_predicts_says_it_too() -> None:
+    told = """
+
+class Look(keras.callbacks.Callback):
+    def __init__(self, workers):
+        self.rows, self.workers = Rows(), workers
+
+    def on_epoch_end(self, epoch, logs=None):
+        print(self.model.predict_generator(self.rows, workers=self.workers))
+
+
+parallel.fit_generator(train, callbacks=[Look(4)])
+"""
+    after = migrate(f"import keras\n{HEAD}{told}").after
+    assert "        self.rows.workers = self.workers\n        print(self.model.predict(self.rows))\n" in after
+
+
+def test_an_iterator_of_pictures_is_a_sequence() -> None:
+    head = HEAD.replace("import Sequence,", "import").replace("Rows(Sequence)", "Rows(Iterator)")
+    head = f"from keras.preprocessing.image import Iterator\n{head}"
+    assert "train.workers = 8\nmodel.fit(train)\n" in migrate(f"{head}parallel.fit_generator(train, workers=8)\n").after

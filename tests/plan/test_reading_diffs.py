@@ -253,3 +253,38 @@ def test_what_finds_a_checkpoint_by_a_pattern_finds_it_under_its_new_name() -> N
 @pytest.mark.parametrize("name", ["'other/data.hdf5'", "'n.*.hdf5'", "r'data[0-9]+.hdf5'", "'m.hdf5'"])
 def test_a_pattern_of_other_files_stays(name: str) -> None:
     assert f"newest = open({name})" in after(PATTERNS.replace("sorted(glob.glob('logs/*.hdf5'))[-1]", f"open({name})"))
+
+
+def test_what_both_arms_of_an_outer_test_ask_for_is_asked_once() -> None:
+    found = after(
+        """
+        def train(gpus, folds):
+            if folds:
+                for fold in folds:
+                    model = build(fold)
+                    if gpus > 1:
+                        model = multi_gpu_model(model, gpus)
+                    model.compile('sgd', 'mse')
+                    model.fit(batches)
+            else:
+                model = build()
+                if gpus > 1:
+                    model = multi_gpu_model(model, gpus)
+                model.compile('sgd', 'mse')
+                model.fit(batches)
+        """
+    )
+    assert "        if gpus > 1\n        else tf.distribute.get_strategy()\n" in found
+
+
+def test_an_f_string_speaks_of_the_strategy() -> None:
+    found = after(
+        """
+        def train(gpus):
+            model = multi_gpu_model(build(), gpus)
+            print(f"multi_gpu_model on {gpus + 1:d} GPUs")
+            model.compile('sgd', 'mse')
+            model.fit(batches)
+        """
+    )
+    assert 'print(f"MirroredStrategy on {gpus + 1:d} GPUs")' in found

@@ -502,8 +502,10 @@ class _Rebuilding:
     def _paragraph(
         self, leading: list[cst.EmptyLine], pieces: _Pieces, inserted: Sequence[Insert]
     ) -> list[cst.EmptyLine]:
-        """The lines above a unit: what follows the removed beginning of a paragraph begins it."""
-        if self._apart and (pieces or inserted) and self.out and self._scope is None and not _blank_lines(leading):
+        """The lines above a unit: what follows the removed beginning of a paragraph begins it; in a scope, which is one
+        paragraph, where a comment does."""
+        begun = self.out if self._scope is None else self._inner and self.orphans
+        if self._apart and (pieces or inserted) and begun and not _blank_lines(leading):
             leading = [*self._apart, *leading]
             if pieces:
                 pieces[0] = _led(pieces[0], [*self._apart, *getattr(pieces[0], "leading_lines", ())])

@@ -289,9 +289,13 @@ class Scopes:
             name in inner.bound and inner.is_inside(scope) for inner in self._mentioning.get(name, ())
         )
 
-    def fresh(self, wanted: str, scope: LexicalScope) -> str:
-        """`wanted`, or with a number behind it where that name is taken."""
-        return numbered(wanted, lambda name: self.visible(name, scope) or self._is_brought(name, scope))
+    def fresh(self, wanted: str, scope: LexicalScope, *others: str) -> str:
+        """`wanted`, where that name is taken the first of `others` that is not, or `wanted` with a number behind it."""
+
+        def is_taken(name: str) -> bool:
+            return self.visible(name, scope) or self._is_brought(name, scope)
+
+        return next((name for name in (wanted, *others) if not is_taken(name)), None) or numbered(wanted, is_taken)
 
     def _is_brought(self, name: str, scope: LexicalScope) -> bool:
         """Whether `scope`, or one inside it, reads a name that nothing in the module binds: a star import brings it."""

@@ -159,8 +159,8 @@ def _names(training: Training, draft: Draft, gathers: bool) -> Names:
     return Names(
         tf=draft.tf,
         strategy=training.strategy,
-        train=draft.scopes.fresh("train_dataset", scope),
-        validation=draft.scopes.fresh("validation_dataset", scope),
+        train=draft.scopes.fresh("train_dataset", scope, "training_dataset", "train_batches"),
+        validation=draft.scopes.fresh("validation_dataset", scope, "val_dataset", "validation_batches"),
         batch=draft.scopes.fresh("global_batch_size", scope),
         split=draft.scopes.fresh("split_at", scope),
         arrays=draft.scopes.fresh("train_arrays", scope),

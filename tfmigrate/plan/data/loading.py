@@ -33,7 +33,8 @@ def check(context: Context) -> Iterator[CallChange]:
     seen: set[cst.Call] = set()
     for use in facts.uses:
         named = named_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
-        if named is None or use.call in seen or not use.is_of_model:
+        of_model = use.is_of_model or use.method in GENERATOR_METHODS
+        if named is None or use.call in seen or not of_model:
             continue
         asked = {name: named[name].value for name in LOADING if name in named}
         if all(_is_default(name, value) for name, value in asked.items()):

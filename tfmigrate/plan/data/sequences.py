@@ -128,4 +128,11 @@ def _extends_sequence(cls: Value) -> bool:
     return isinstance(cls, Symbol) and names.canonical(cls.name) in _SEQUENCES
 
 
-_SEQUENCES = frozenset({"keras.utils.Sequence", "keras.utils.data_utils.Sequence", "keras.utils.PyDataset"})
+_SEQUENCES = frozenset(
+    {
+        "keras.utils.Sequence",
+        "keras.utils.data_utils.Sequence",
+        "keras.utils.PyDataset",
+        *(f"keras.preprocessing.image.{kind}Iterator" for kind in ("", "Directory", "DataFrame", "NumpyArray")),
+    }
+)

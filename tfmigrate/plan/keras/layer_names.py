@@ -14,6 +14,10 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import dotted
+from tfmigrate.understand.reaching import assigned, reaching
+from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
 from tfmigrate.walk import walk
 
@@ -29,21 +33,21 @@ def check(context: Context) -> Iterator[CallChange]:
             yield from _looked_up(call, func, slashes, context)
             continue
         name = keywords(call).get("name")
-        if name is not None and slashes.may_be_in(name.value) and _is_named_by_keras(call, context):
+        if name is not None and slashes.may_be_in(name.value) and _is_named_by_keras(call, context.facts):
             message = "Keras 3 allows no slash in the name of a layer or a model: an underscore replaces it"
-            code = _plain(name.value, context)
+            code = _plain(name.value, slashes, context)
             if slashes.may_be_none(name.value):
                 code = (name.value, " and ", *code)
             yield CallChange(codes.LAYER_NAMES, call, message, Replace(name.value, code))
 
 
-def _is_named_by_keras(call: cst.Call, context: Context) -> bool:
-    name = names.canonical(context.facts.symbols.get(call.func, ""))
+def _is_named_by_keras(call: cst.Call, facts: Facts) -> bool:
+    name = names.canonical(facts.symbols.get(call.func, ""))
     if name.startswith("keras.layers.") or name in _MODELS:
         return True
     return any(
         isinstance(option, ModelObject) or (isinstance(option, Made) and option.kind in ("layer", "tensor"))
-        for option in context.facts.options(call)
+        for option in facts.options(call)
     )
 
 
@@ -59,20 +63,46 @@ def _looked_up(call: cst.Call, func: cst.Attribute, slashes: _Slashes, context: 
         "next(layer for layer in ",
         func.value,
         f".layers if layer.name.replace({context.quote}/{context.quote}, {context.quote}_{context.quote}) == ",
-        *_plain(name, context),
+        *_plain(name, slashes, context),
         ")",
     )
     yield CallChange(codes.LAYER_NAMES, call, message, Replace(call, code))
 
 
-def _plain(name: cst.BaseExpression, context: Context) -> Code:
-    """The name with underscores for slashes."""
-    if isinstance(name, cst.SimpleString):
-        return (name.value.replace("/", "_"),)
+def _plain(name: cst.BaseExpression, slashes: _Slashes, context: Context) -> Code:
+    """The name with underscores for slashes: in its literals where those are all that have any."""
+    literals = _in_literals(name, slashes, context)
+    if literals is not None:
+        return literals
     swap = f".replace({context.quote}/{context.quote}, {context.quote}_{context.quote})"
-    if isinstance(name, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
+    if isinstance(name, cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.FormattedString):
         return (name, swap)
     return ("(", name, ")", swap)
+
+
+def _in_literals(node: cst.BaseExpression, slashes: _Slashes, context: Context) -> Code | None:
+    """`f"{name}/bn"`, `name + "/bn"`, `"%s/bn" % name` with another literal; None where `name` may bring a slash."""
+    code = context.facts.module.code
+    if isinstance(node, cst.SimpleString):
+        return (node.value.replace("/", "_"),)
+    if isinstance(node, cst.FormattedString):
+        if any(isinstance(part, cst.FormattedStringExpression) and not slashes.are_not_in(part) for part in node.parts):
+            return None
+        parts = (part.value.replace("/", "_") if hasattr(part, "value") else code(part) for part in node.parts)
+        return (node.start + "".join(parts) + node.end,)
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add | cst.Modulo) and not node.lpar:
+        left, right = (
+            (part,) if slashes.are_not_in(part) else _in_literals(part, slashes, context)
+            for part in (node.left, node.right)
+        )
+        return (*left, code(node.operator), *right) if left is not None and right is not None else None
+    func = node.func if isinstance(node, cst.Call) else None
+    if isinstance(func, cst.Attribute) and func.attr.value == "format" and isinstance(func.value, cst.SimpleString):
+        assert isinstance(node, cst.Call)
+        if all(not arg.star and slashes.are_not_in(arg.value) for arg in node.args):
+            text = func.value.value
+            return (text.replace("/", "_"), code(node)[len(text) :])
+    return None
 
 
 class _Slashes:
@@ -80,6 +110,7 @@ class _Slashes:
 
     def __init__(self, migration: Migration) -> None:
         self._modules = tuple(migration.facts.modules.values())
+        self._scopes = tuple(draft.scopes for draft in migration.drafts.values())
         self._known: dict[cst.CSTNode, bool] = {}
 
     def may_be_in(self, node: cst.CSTNode) -> bool:
@@ -87,6 +118,46 @@ class _Slashes:
             self._known[node] = False  # While it is looked at: a name in a loop leads back to itself.
             self._known[node] = self._look(node)
         return self._known[node]
+
+    def are_not_in(self, node: cst.CSTNode, seen: Set[cst.CSTNode] = frozenset()) -> bool:
+        """Whether an expression is sure to bring no slash: it is a number, or text that is known."""
+        if isinstance(node, cst.SimpleString | cst.FormattedStringText):
+            return "/" not in node.value
+        if isinstance(node, cst.Integer):
+            return True
+        if isinstance(node, cst.FormattedStringExpression):
+            return self.are_not_in(node.expression, seen)
+        if isinstance(node, cst.FormattedString):
+            return all(self.are_not_in(part, seen) for part in node.parts)
+        if isinstance(node, cst.BinaryOperation):
+            return self.are_not_in(node.left, seen) and self.are_not_in(node.right, seen)
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in ("str", "int", "len"):
+            return node.func.value != "str" or all(self.are_not_in(arg.value, seen) for arg in node.args)
+        known = [value for facts in self._modules for value in facts.options(node)]
+        if known and all(isinstance(one, Literal) and "/" not in str(one.value) for one in known):
+            return not isinstance(node, cst.Name) or not any(self.may_be_in(given) for given in self._given(node))
+        if not isinstance(node, cst.Name) or node in seen:
+            return False
+        bindings = [
+            one
+            for scopes in self._scopes
+            if (scope := scopes.holding(node))
+            for one in reaching(node.value, scope, scopes)
+        ]
+        return bool(bindings) and all(self._binds_none(one, node, seen | {node}) for one in bindings)
+
+    def _binds_none(self, binding: Occurrence, node: cst.Name, seen: Set[cst.CSTNode]) -> bool:
+        """Whether one place that binds a name gives it nothing with a slash: a loop that counts does not."""
+        if isinstance(binding.unit, cst.FunctionDef):
+            calls = self._calls.get(binding.unit.name.value, ())
+            if not calls or any(arg.star for call in calls for arg in call.args):
+                return False
+            return all(self.are_not_in(one, seen) for one in self._given(node))
+        for part in walk(binding.unit):
+            if isinstance(part, cst.For | cst.CompFor) and part.target is binding.node:
+                return isinstance(part.iter, cst.Call) and dotted(part.iter.func) == "range"
+        value = assigned(binding)
+        return value is not None and self.are_not_in(value, seen)
 
     def may_be_none(self, node: cst.CSTNode, seen: Set[cst.CSTNode] = frozenset()) -> bool:
         """Whether a parameter may be given None, which has no replace()."""
@@ -130,8 +201,12 @@ class _Slashes:
             plain = [arg for arg in call.args if arg.keyword is None and not arg.star]
             if 0 <= position < len(plain):
                 yield plain[position].value
-            elif node.value in (named := keywords(call)):
+            elif node.value in (named := keywords(call)) and not (node.value == "name" and self._is_mended(call)):
                 yield named[node.value].value
+
+    def _is_mended(self, call: cst.Call) -> bool:
+        """Whether the name in a call is one that this rule writes without slashes."""
+        return any(call in facts.module.calls and _is_named_by_keras(call, facts) for facts in self._modules)
 
     @cached_property
     def _functions(self) -> Mapping[cst.CSTNode, cst.FunctionDef]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import libcst as cst
 
 from tfmigrate.plan.change.expressions import is_pure
@@ -57,7 +59,7 @@ def _drop_conditional(draft: Draft, statement: cst.Import | cst.ImportFrom, unit
 
 
 def _place_for_import(draft: Draft) -> Unit | None:
-    keras, first, standing, above = None, None, None, None
+    keras, first, standing, above, needed = None, None, None, None, False
     for unit in units_of(draft.module.tree):
         smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
         imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
@@ -69,14 +71,23 @@ def _place_for_import(draft: Draft) -> Unit | None:
             above, first, standing = first or standing or above, None, None
             continue
         standing = standing or unit
-        if imports:
-            first = first or unit
+        if imports and not needed and (first is None or _is_standard(first)):
+            first = unit  # Below the standard library.
+        needed = needed or draft.reaches_into(draft.tf, unit)
         if any(root in ("keras", "tensorflow") for root in roots):
             keras = keras or unit
         # Settings stand between imports: a script sets os.environ before it imports Keras, which brings TensorFlow.
         if keras is not None or isinstance(unit, cst.FunctionDef | cst.ClassDef | cst.With | cst.For | cst.While):
             break
     return keras or first or standing or above
+
+
+def _is_standard(unit: Unit) -> bool:
+    """Whether a line imports from the standard library alone."""
+    smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
+    imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
+    roots = {full.split(".")[0] for small in imports for _, _, full in imports_of(small)}
+    return bool(roots) and roots <= sys.stdlib_module_names
 
 
 def _is_magic(unit: Unit, draft: Draft) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Iterable, Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group, Refusal
 from tfmigrate.understand.lifecycle import Use, Wrap
-from tfmigrate.understand.program import Module, Unit, units_of
+from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.values import ModelObject, Parallel, options
+from tfmigrate.walk import walk
 
 
 def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
@@ -31,6 +34,45 @@ def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
                     "model and before its training; as one object, the later compile() wins",
                 )
     return None
+
+
+def compiled_again(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> Iterator[tuple[Module, cst.Expr]]:
+    """The compile() of the parallel model, or of its template, that says over again what that of the other has said."""
+    for group, wrap in [(one, wrap) for one in groups for wrap in one.wraps]:
+        for use in group.compiles:
+            statement = only_statement(use.site.unit)
+            if not isinstance(statement, cst.Expr) or statement.value is not use.call:
+                continue
+            others = (one for one in group.compiles if _is_parallel(one, wrap) is not _is_parallel(use, wrap))
+            if any(_is_repeated(one, use, group, drafts[use.site.frame.module]) for one in others):
+                yield use.site.frame.module, statement
+
+
+def _is_repeated(first: Use, second: Use, group: Group, draft: Draft) -> bool:
+    """Whether the second of two calls always comes after the first, with nothing between that makes it tell."""
+    module, one, two = draft.module, first.site.unit, second.site.unit
+    if first.site.frame.function is not second.site.frame.function or first.site.frame.module is not module:
+        return False
+    if module.order[one] >= module.order[two] or not {*module.ancestors(one)} <= {*module.ancestors(two)}:
+        return False
+    if [_normal(arg, module) for arg in first.call.args] != [_normal(arg, module) for arg in second.call.args]:
+        return False
+
+    def is_between(unit: cst.CSTNode) -> bool:
+        return unit in module.order and module.order[one] < module.order[unit] < module.order[two]
+
+    if any(use.site.frame.module is module and is_between(use.site.unit) for use in group.trainings):
+        return False
+    toggled = {node for node, _, _ in draft.facts.toggles}
+    if any(is_between(unit) and not toggled.isdisjoint(walk(unit)) for unit in module.order):
+        return False
+    read = {part.value for arg in second.call.args for part in walk(arg.value) if isinstance(part, cst.Name)}
+    return not any(is_between(binding.unit) for name in read for binding in draft.scopes.bindings(name))
+
+
+def _normal(arg: cst.Arg, module: Module) -> str:
+    keyword = f"{arg.keyword.value}=" if arg.keyword is not None else arg.star
+    return keyword + ast.dump(ast.parse(f"({module.code(arg.value)})"))
 
 
 def _follows(use: Use, other: Use) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
+from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, root_name
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
+from tfmigrate.walk import walk
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Merge:
 
     removed: tuple[cst.Assign, ...] = ()
     renamed: tuple[tuple[cst.Name, str], ...] = ()
+    replaced: tuple[tuple[cst.BaseExpression, str], ...] = ()
+    """Choices between the two, `parallel or model`, each with the name of what is left to choose."""
 
     def named(self, node: cst.BaseExpression) -> str:
         """A name or attribute with the name that remains: a variable of another function may have the same name."""
@@ -67,6 +71,7 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
     """Decide names for the wraps of one module; names that another module imports keep what they are."""
     removed: list[cst.Assign] = []
     renamed: dict[cst.Name, str] = {}
+    replaced: dict[cst.BaseExpression, str] = {}
     done: set[tuple[LexicalScope, str]] = set()
     for wrap in wraps:
         statement = wrapped_assignment(wrap)
@@ -88,11 +93,15 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
         done.add((owner, target.value))
         naming = _Naming(module, scopes, scope, target.value, wrap.template_node.value, wraps)
         merged = naming.keep_template()
-        merged = (naming.under_the_better_name(merged) or merged) if merged is not None else naming.keep_parallel()
+        if merged is not None:
+            merged = naming.under_the_better_name(merged) or merged
+        else:
+            merged = naming.without_the_parallel(exported) or naming.keep_parallel()
         if merged is not None:
             removed.extend(merged.removed)
             renamed.update(merged.renamed)
-    return Merge(tuple(dict.fromkeys(removed)), tuple(renamed.items()))
+            replaced.update(merged.replaced)
+    return Merge(tuple(dict.fromkeys(removed)), tuple(renamed.items()), tuple(replaced.items()))
 
 
 _PLAIN = "model"
@@ -108,6 +117,8 @@ class _Naming:
     parallel: str
     template: str
     wraps: tuple[Wrap, ...]
+    same: frozenset[cst.CSTNode] = frozenset()
+    """Choices that give the template now."""
 
     def keep_template(self) -> Merge | None:
         """Every mention of the parallel name becomes the template's, if nothing else is ever bound to it."""
@@ -194,6 +205,73 @@ class _Naming:
         renamed = tuple((mention.node, self.parallel) for mention in own if isinstance(mention.node, cst.Name))
         return Merge((alias.statement,), renamed)
 
+    def without_the_parallel(self, exported: frozenset[str]) -> Merge | None:
+        """`parallel = None; if gpus > 1: parallel = wrap(model)`, read as `parallel or model` alone."""
+        mentions = self.scopes.of_variable(self.parallel, self.scope)
+        own = self.scopes.of_variable(self.template, self.scope)
+        if self._declared_elsewhere() or any(mention.scope is not self.scope for mention in (*own, *mentions)):
+            return None
+        aliases = {alias.statement for alias in self._aliases(mentions)}
+        nothing = set(self._made_nothing(mentions))
+        if len(aliases | nothing) != sum(mention.binds for mention in mentions) or not aliases:
+            return None
+        reads = [mention for mention in mentions if not mention.binds]
+        choices = {mention.node: choice for mention in reads for choice in self._choices(mention)}
+        if len(choices) != len(reads):
+            return None
+        last = max((self._order(mention) for mention in reads), default=0)
+        first = min(self._order(mention) for mention in mentions if mention.binds)
+        if any(mention.binds and first <= self._order(mention) <= last for mention in own):
+            return None
+        same = dict.fromkeys(choices.values())
+        removed = [*aliases, *nothing]
+        renamed: list[tuple[cst.Name, str]] = []
+        left: dict[cst.BaseExpression, str] = dict.fromkeys(same, self.template)
+        for choice in same:
+            named = self._assigned(choice)
+            if named is None or (self.scope is self.scopes.module and named[0] in exported):
+                continue
+            merged = replace(self, parallel=named[0], same=frozenset(same)).keep_template()
+            if merged is not None:
+                removed.extend(merged.removed)
+                renamed.extend(merged.renamed)
+                del left[choice]
+        return Merge(tuple(removed), tuple(renamed), tuple(left.items()))
+
+    def _made_nothing(self, mentions: list[Occurrence]) -> Iterator[cst.Assign]:
+        """The assignments of None to the parallel name."""
+        for mention in mentions:
+            if not mention.binds or not isinstance(mention.unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+                continue
+            for small in mention.unit.body:
+                if isinstance(small, cst.Assign) and len(small.targets) == 1 and self._is(small.value, "None"):
+                    if small.targets[0].target is mention.node:
+                        yield small
+
+    def _choices(self, mention: Occurrence) -> Iterator[cst.BaseExpression]:
+        """`parallel or model`, `parallel if parallel else model`, `model if parallel is None else parallel`."""
+        for node in walk(mention.unit):
+            if isinstance(node, cst.BooleanOperation) and node.left is mention.node:
+                if isinstance(node.operator, cst.Or) and self._is(node.right, self.template):
+                    yield node
+            elif isinstance(node, cst.IfExp) and mention.node in walk(node):
+                arms = {getattr(arm, "value", None) for arm in (node.body, node.orelse)}
+                if arms == {self.parallel, self.template} and is_pure(node.test):
+                    yield node
+
+    def _assigned(self, choice: cst.BaseExpression) -> tuple[str, cst.Assign] | None:
+        """The name that a choice is bound to, and the statement."""
+        for unit in self.module.places:
+            for small in unit.body if isinstance(unit, cst.SimpleStatementLine) else ():
+                if isinstance(small, cst.Assign) and small.value is choice and len(small.targets) == 1:
+                    target = small.targets[0].target
+                    return (target.value, small) if isinstance(target, cst.Name) else None
+        return None
+
+    @staticmethod
+    def _is(node: cst.BaseExpression, name: str) -> bool:
+        return isinstance(node, cst.Name) and node.value == name
+
     def _aliases(self, mentions: list[Occurrence]) -> Iterator[Alias]:
         """The bindings of the parallel name that are the template, by a wrap or plainly."""
         for mention in mentions:
@@ -204,7 +282,7 @@ class _Naming:
                     continue
                 if small.targets[0].target is not mention.node:
                     continue
-                plain = isinstance(small.value, cst.Name) and small.value.value == self.template
+                plain = small.value in self.same or self._is(small.value, self.template)
                 wrapped = any(
                     wrapped_assignment(wrap) is small
                     and isinstance(wrap.template_node, cst.Name)

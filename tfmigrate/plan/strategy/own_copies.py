@@ -38,7 +38,7 @@ def drop_own_copies(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[
             draft.edits.append(Unwrap(function.node, None))
             message = f"this copy of {function.node.name.value} goes with its last call"
             draft.say(codes.UNUSED_COPY, function.node, message, "rewrite")
-        elif users and _is_alone(function.node, draft.module) and draft.wanted(codes.UNUSED_COPY, function.node):
+        elif users and is_alone(function.node, draft.module) and draft.wanted(codes.UNUSED_COPY, function.node):
             message = f"nothing calls this copy of {function.node.name.value} any more: delete the file"
             draft.say(codes.UNUSED_COPY, function.node, message, "warn")
 
@@ -58,7 +58,7 @@ def _only_called(function: cst.FunctionDef, calls: Set[cst.Call], draft: Draft) 
     )
 
 
-def _is_alone(function: cst.FunctionDef, module: Module) -> bool:
+def is_alone(function: cst.FunctionDef, module: Module) -> bool:
     """Whether a module has nothing but a function, and what that imports."""
     imports = {unit for _, unit in import_statements(module)}
     units = [unit for unit in module.tree.body if unit not in imports and not is_docstring(only_statement(unit))]

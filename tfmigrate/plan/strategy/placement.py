@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -28,6 +29,11 @@ from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import Site
+
+_OF_GPUS = re.compile(
+    r"gpu|cuda|device|cards?\b|parallel|distribut|multi|replica|strateg|并行|显卡|多卡", re.IGNORECASE
+)
+"""Words of a comment that is as true of the strategy as of the wrap."""
 
 
 @dataclass(frozen=True)
@@ -396,7 +402,7 @@ def scope_methods(placements: Iterable[Placement], drafts: Mapping[Module, Draft
 
 
 def _moved_comments(owner: Owner, left: Remains | None) -> tuple[Unit, ...]:
-    """The statements that go, whose comments go on at the strategy."""
+    """The statements that go, whose comments on GPUs go on at the strategy. What else is said leads what follows."""
     gone = left.blocks.gone if left is not None else set()
     units: dict[Unit, None] = {}
     for wrap in owner.wraps:
@@ -404,7 +410,9 @@ def _moved_comments(owner: Owner, left: Remains | None) -> tuple[Unit, ...]:
             *_, outermost = (
                 around for around in (wrap.site.unit, *owner.module.ancestors(wrap.site.unit)) if around in gone
             )
-            units[outermost] = None  # type: ignore[index]
+            lines: Sequence[cst.EmptyLine] = getattr(outermost, "leading_lines", ())
+            if any(line.comment is not None and _OF_GPUS.search(line.comment.value) for line in lines):
+                units[outermost] = None  # type: ignore[index]
     return tuple(units)
 
 

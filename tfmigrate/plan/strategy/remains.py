@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Collapse, Edit, Remove, Replace
+from tfmigrate.plan.edits import Collapse, Edit, Remove, Replace, Unwrap
+from tfmigrate.plan.strategy.compiles import compiled_again
 from tfmigrate.plan.strategy.guards import Blocks
+from tfmigrate.plan.strategy.idle_functions import IdleFunction, idle_functions
 from tfmigrate.plan.strategy.merge_names import Merge, merge, wrapped_assignment
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.superseded import superseded
@@ -33,15 +35,20 @@ class Remains:
     """One for each call."""
     merge: Merge
     blocks: Blocks
-    strategies: frozenset[cst.Assign]
-    """Statements that make a strategy which the new one takes the place of."""
+    superfluous: frozenset[cst.BaseSmallStatement]
+    """Statements that make a strategy which the new one takes the place of, and those that compile one model again."""
+    calls: tuple[Wrap, ...] = ()
+    """Calls of functions that only wrap, as if they were the wraps."""
+    idle: tuple[cst.FunctionDef, ...] = ()
+    """Such functions."""
 
     def edits(self, refused: Container[cst.Call]) -> Iterator[Edit]:
-        yield from (Remove(node) for node in (*self.merge.removed, *self.strategies))
-        yield from (Replace(node, new) for node, new in self.merge.renamed)
+        yield from (Remove(node) for node in (*self.merge.removed, *self.superfluous))
+        yield from (Replace(node, new) for node, new in (*self.merge.renamed, *self.merge.replaced))
         yield from self.blocks.edits
         yield from self._arms()
-        for wrap in self.wraps:
+        yield from (Unwrap(function, None) for function in self.idle)
+        for wrap in (*self.wraps, *self.calls):
             assignment = wrapped_assignment(wrap)
             if assignment not in self.merge.removed and wrap.template_node is not None:
                 yield Replace(_choice_of(wrap) or wrap.call, (wrap.template_node,))
@@ -58,6 +65,10 @@ class Remains:
             for part in walk(call):
                 if isinstance(part, cst.SimpleString) and _OLD.search(part.value):
                     yield Replace(part, _OLD.sub(strategy, part.value))
+                elif isinstance(part, cst.FormattedString) and any(map(_speaks_of_it, part.parts)):
+                    code = self.draft.module.code
+                    parts = (_OLD.sub(strategy, code(one)) if _speaks_of_it(one) else code(one) for one in part.parts)
+                    yield Replace(part, part.start + "".join(parts) + part.end)
 
     def _arms(self) -> Iterator[Collapse]:
         """Choices between the template and the parallel model, or where the template is, which may be none any more."""
@@ -93,6 +104,10 @@ class Remains:
         return not held or not any(_may_change(part, held, inside) for part in inside)
 
 
+def _speaks_of_it(part: cst.BaseFormattedStringContent) -> bool:
+    return isinstance(part, cst.FormattedStringText) and _OLD.search(part.value) is not None
+
+
 def _may_change(part: cst.CSTNode, held: Container[str], inside: Iterable[cst.CSTNode]) -> bool:
     """Whether code sets an attribute of one of some objects, calls its methods, or hands it on."""
     if isinstance(part, cst.AssignTarget | cst.AugAssign | cst.Del):
@@ -126,19 +141,42 @@ def remains_of(
 ) -> dict[Module, Remains]:
     """For each module with a wrap, what its statements become when all wraps of the owners go."""
     owners = tuple(owners)
+    remains = _remains(owners, refused, facts, drafts)
+    wraps = [wrap for left in remains.values() for wrap in left.wraps]
+    idle = tuple(idle_functions(wraps, {module: left.blocks for module, left in remains.items()}, facts))
+    return _remains(owners, refused, facts, drafts, idle) if idle else remains
+
+
+def _remains(
+    owners: Sequence[Owner],
+    refused: Container[cst.Call],
+    facts: ProgramFacts,
+    drafts: Mapping[Module, Draft],
+    idle: Sequence[IdleFunction] = (),
+) -> dict[Module, Remains]:
     placed = [(owner, wrap) for owner in owners for group in owner.groups if not group.copied for wrap in group.wraps]
     calls = {wrap.call: wrap for _, wrap in placed}
     remains = {}
-    for module in dict.fromkeys(wrap.site.frame.module for owner in owners for wrap in owner.wraps):
+    repeated = [*compiled_again((group for owner in owners for group in owner.groups), drafts)]
+    wraps = [
+        *(wrap for owner in owners for wrap in owner.wraps),
+        *(call for function in idle for call in function.calls),
+    ]
+    changing = [*(wrap.site.frame.module for wrap in wraps), *(module for module, _ in repeated)]
+    for module in dict.fromkeys(changing):
         draft = drafts[module]
-        own = tuple(wrap for wrap in calls.values() if wrap.site.frame.module is module)
+        wrapping = tuple(wrap for wrap in calls.values() if wrap.site.frame.module is module)
+        calling = tuple(call for function in idle for call in function.calls if call.site.frame.module is module)
+        own = (*wrapping, *calling)
         exported = frozenset(name for source, name in facts.exported if source is module)
         merged = merge(module, draft.scopes, own, exported)
         replaced = superseded(draft.facts, draft.scopes, own, facts)
-        gone = frozenset((*merged.removed, *replaced.assignments, *_imports_of_the_name(draft, refused)))
+        again = frozenset(statement for where, statement in repeated if where is module)
+        gone = frozenset((*merged.removed, *replaced.assignments, *again, *_imports_of_the_name(draft, refused)))
         strategies = dict(_deciding_strategies(module, placed, merged))
         blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), strategies, replaced.blocks)
-        remains[module] = Remains(draft, own, merged, blocks, replaced.assignments)
+        functions = tuple(function.node for function in idle if function.module is module)
+        remains[module] = Remains(draft, wrapping, merged, blocks, replaced.assignments | again, calling, functions)
     return remains
 
 

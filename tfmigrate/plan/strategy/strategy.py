@@ -44,12 +44,9 @@ class Strategy:
             return None
         ways = dict.fromkeys((*self.conditions, *other.conditions))
         for first, two in combinations(tuple(ways), 2):
-            if (
-                len(first) == len(two)
-                and [negated(part) for part in first[-1:]] == list(two[-1:])
-                and first[:-1] == two[:-1]
-            ):
-                ways[first[:-1]] = None  # both arms of an `if`
+            apart = [place for place, pair in enumerate(zip(first, two, strict=False)) if pair[0] != pair[1]]
+            if len(first) == len(two) and len(apart) == 1 and negated(first[apart[0]]) == two[apart[0]]:
+                ways[first[: apart[0]] + first[apart[0] + 1 :]] = None  # both arms of an `if`
         # A way that asks for more than another one adds nothing to it.
         return Strategy(self.devices, tuple(way for way in ways if not any(set(less) < set(way) for less in ways)))
 
