@@ -42,6 +42,7 @@ from tfmigrate.verify.judge.report import ALONE, ControlResult, Pair, Report, Ve
 from tfmigrate.verify.judge.touched import LeftOut
 from tfmigrate.verify.judge.whole_batches import WHOLE_BATCHES, but_for_whole_batches
 from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.trace import Place, Trace
 from tfmigrate.verify.run.world import Execute, Run
 
 CAUSES = {
@@ -110,12 +111,15 @@ def _judge(lab: Lab) -> Report:
     if stopped is not None:
         return _report(lab, *stopped)
     start = reference
-    reference, remainder = without_remainder(lab, reference)
-    pairs = _pairs(lab, start, reference, band)
-    if remainder is not None:
-        pairs = tuple(knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
-    pairs = but_for_optimizers(lab, start, reference, pairs, band)
-    pairs = but_for_whole_batches(lab, start, reference, pairs, band)
+    reference, pairs = _compared(lab, start, band)
+    if any(_kind(pair) == "unknown" for pair in pairs) and (
+        places := _steady_between_kerases(lab, len(start.trace.steps))
+    ):
+        lab.judge_only(places)
+        start = lab.runs[start.world.role]
+        own_noise = max(own_noise or 0.0, *(noise(*runs) for runs in _restored_on_both(lab)))
+        band = tolerance(own_noise, len(places))
+        reference, pairs = _compared(lab, start, band)
     pairs, shared_crashes = _but_for_shared_crashes(lab, pairs)
     lost = beside.lost(lab)
     lab.remarks.extend(f"beside the training, not the same: {what}" for what in lost)
@@ -136,6 +140,16 @@ def _judge(lab: Lab) -> Report:
     return _report(lab, verdict, reason, pairs, results, own_noise, left_out)
 
 
+def _compared(lab: Lab, start: Run, band: float) -> tuple[Run, tuple[Pair, ...]]:
+    """The reference, which may be `start` with other batches, and the pairs, with what is known to explain them."""
+    reference, remainder = without_remainder(lab, start)
+    pairs = _pairs(lab, start, reference, band)
+    if remainder is not None:
+        pairs = tuple(knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
+    pairs = but_for_optimizers(lab, start, reference, pairs, band)
+    return reference, but_for_whole_batches(lab, start, reference, pairs, band)
+
+
 def _while_steady(lab: Lab, reference: Run, repeated: Run) -> tuple[Run, Run]:
     """Two runs of the old script, cut before they differ too much themselves; so are all others then. Where hardly a
     step is left nothing is cut."""
@@ -148,6 +162,26 @@ def _while_steady(lab: Lab, reference: Run, repeated: Run) -> tuple[Run, Run]:
         "script with different thread counts differ too much from each other"
     )
     return lab.runs[reference.world.role], lab.runs[repeated.world.role]
+
+
+def _steady_between_kerases(lab: Lab, steps: int) -> tuple[Place, ...]:
+    """The first steps, of so many, in which the old script trains alike on both Kerases of today; empty where that are
+    all, or hardly one."""
+    for first, second in _restored_on_both(lab):
+        places = steady_steps(first, second)
+        if FEWEST_STEPS <= len(places) < steps:
+            lab.remarks.append(
+                f"the first {len(places)} of {steps} steps are compared: after them the old script trains otherwise on "
+                "Keras 2 than on Keras 3, with multi_gpu_model put back on both"
+            )
+            return places
+    return ()
+
+
+def _restored_on_both(lab: Lab) -> list[tuple[Trace, Trace]]:
+    runs = [restored_run(lab, keras) for keras in lab.plan.modern]
+    traces = {run.world.role: run.trace for run in runs if run is not None}
+    return [tuple(traces.values())] if len(traces) == 2 else []  # type: ignore[list-item]
 
 
 def _smoke(lab: Lab, reference: Run) -> Report:
@@ -368,7 +402,7 @@ def _conclude(
         steps = f"{len(deciding[0].judged_steps)} steps"
         taken = lab.covered() if lab.was_cut else steps
         if lab.judged is not None:
-            taken = f"the first {steps}, after which two runs of the old script differ themselves,"
+            taken = f"the first {steps}, after which the old script's own runs differ from each other,"
         what = f"over {taken} the training losses"
     possible = len(results) + sum(control.possible for control in left_out)
     count = f"{len(results)} wrong migrations" if possible == len(results) else f"{len(results)} of {possible} possible"

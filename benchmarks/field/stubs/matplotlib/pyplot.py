@@ -8,6 +8,9 @@ class Nothing:
     def __call__(self, *arguments, **keywords):
         return self
 
+    def __getitem__(self, index):
+        return self
+
     def __iter__(self):  # `figure, axes = pyplot.subplots()`
         return iter((self, self))
 

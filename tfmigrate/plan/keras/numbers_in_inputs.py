@@ -1,0 +1,66 @@
+"""A layer of the program's own that is called on a list of tensors and whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.values import Made, ModelObject, unbound
+from tfmigrate.walk import walk
+
+_MESSAGE = (
+    "a layer is called on tensors alone in TensorFlow 2, which fails on the whole number in this list: take it out, "
+    "and give it to call() by keyword"
+)
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """`head([feature, 0])`, and `head([feature, i])` where a loop counts in i."""
+    facts = context.facts
+    counted = dict(_counted(facts))
+    for call in facts.module.calls:
+        if len(call.args) == 1 and isinstance(call.args[0].value, cst.List | cst.Tuple) and _is_layer(call, facts):
+            elements = [element.value for element in call.args[0].value.elements]
+            if any(isinstance(e, cst.Integer) or _name(e) == counted.get(call, "") for e in elements):
+                yield CallChange(codes.NUMBERS_IN_INPUTS, call, _MESSAGE, action="warn")
+
+
+def _is_layer(call: cst.Call, facts: Facts) -> bool:
+    """Whether a layer or a model is called, which may be a class of the program's own."""
+    return any(
+        isinstance(option, ModelObject) or (isinstance(option, Made) and option.kind == "layer")
+        for option in facts.options(call.func)
+    )
+
+
+def _counted(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
+    """The calls in loops over range() and enumerate(), with the name that counts."""
+    for loop in facts.module.nodes:
+        body: cst.CSTNode
+        if isinstance(loop, cst.ListComp | cst.GeneratorExp):
+            name, body = _counter(loop.for_in, facts), loop.elt
+        elif isinstance(loop, cst.For):
+            name, body = _counter(loop, facts), loop.body
+        else:
+            continue
+        if name is not None:
+            yield from ((node, name) for node in walk(body) if isinstance(node, cst.Call))
+
+
+def _counter(loop: cst.CompFor | cst.For, facts: Facts) -> str | None:
+    """`i` of `for i in range(5)` and of `for i, feature in enumerate(features)`."""
+    over = facts.values.get(loop.iter.func) if isinstance(loop.iter, cst.Call) else None
+    if over == unbound("range"):
+        return _name(loop.target)
+    if over == unbound("enumerate") and isinstance(loop.target, cst.Tuple):
+        return _name(loop.target.elements[0].value)
+    return None
+
+
+def _name(node: cst.CSTNode) -> str | None:
+    return node.value if isinstance(node, cst.Name) else None
