@@ -6,8 +6,19 @@ import importlib
 
 import pytest
 
+from tests.kit import check_migrated
 from tests.plan.whole import migrated
 from tfmigrate import rules
+
+PROGRAM = """
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel_model = multi_gpu_model(model, gpus=2)
+parallel_model.compile("sgd", "mse")
+"""
 
 
 @pytest.mark.parametrize(
@@ -119,3 +130,15 @@ def test_matrices_of_pandas(before: str, after: str | None) -> None:
 def test_matrices_of_some_columns_are_reported() -> None:
     before = "import pandas as pd\ny = frame.as_matrix(columns=['a'])"
     assert migrated(before, "TFM504") == (before, ["warn"])
+
+
+def test_modules_of_python_that_numpy_imported() -> None:
+    before = "import numpy as np2\na = np2.math.ceil(2.5)\nnp2.warnings.filterwarnings('ignore')\nb = np2.math.pi"
+    file = check_migrated(f"{before}\n{PROGRAM}")
+    assert file.after.startswith("import math\nimport warnings\n")
+    assert "a = math.ceil(2.5)\nwarnings.filterwarnings('ignore')\nb = math.pi\n" in file.after
+
+
+def test_a_name_that_the_program_has_taken_stays() -> None:
+    before = "math = 3\na = np.math.ceil(2.5)"
+    assert migrated(before, "TFM229") == (before, [])

@@ -69,9 +69,10 @@ class _Reader:
         node = settled(node, self._scopes)
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
             return not node.args and node.func.attr.value == "get_shape" and self._is_tensor(node.func.value)
-        if isinstance(node, cst.Attribute):
-            return node.attr.value == "shape" and self._is_tensor(node.value)
-        return False
+        if isinstance(node, cst.Subscript):  # A part of it: `x.shape[1:3]`.
+            parts = [element.slice for element in node.slice]
+            return len(parts) == 1 and isinstance(parts[0], cst.Slice) and self._is_shape(node.value)
+        return isinstance(node, cst.Attribute) and node.attr.value == "shape" and self._is_tensor(node.value)
 
     def _is_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether a value may be a tensor, and is nothing that the program says what it is."""

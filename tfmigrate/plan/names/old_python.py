@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Edit, Insert, Rank, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.understand.guarded import guarded
@@ -35,6 +35,7 @@ def check(context: Context) -> Iterator[CallChange]:
                 continue
             yield CallChange(codes.PYTHON_NAME_IS_GONE, node, f"{name} is gone: {advice}", action="warn")
     yield from _matrices(context)
+    yield from _modules_through_numpy(context)
     for statement, _ in import_statements(facts.module):
         if statement in asks_first or (isinstance(statement, cst.ImportFrom) and statement.relative):
             continue
@@ -61,6 +62,32 @@ def _matrices(context: Context) -> Iterator[CallChange]:
             continue
         message = "as_matrix() was removed from pandas: `values` gives the same"
         yield CallChange(codes.OLD_PYTHON, call, message, Replace(call, (call.func.value, ".values")))
+
+
+def _modules_through_numpy(context: Context) -> Iterator[CallChange]:
+    """`np.math.ceil(x)`: NumPy imported these modules of Python's, and its users reached through it."""
+    facts, scope = context.facts, context.scopes.module
+    for name in ("math", "warnings"):
+        found = [n for n, full in facts.symbols.items() if full == f"numpy.{name}" and isinstance(n, cst.Attribute)]
+        if not found:
+            continue
+        statements = list(import_statements(facts.module))
+        imports = [full for statement, _ in statements for _, _, full in imports_of(statement)]
+        tops = [
+            unit
+            for statement, unit in statements
+            if facts.module.places[unit].owner is None
+            and any(full.split(".")[0] == "numpy" for _, _, full in imports_of(statement))
+        ]
+        more: tuple[Edit, ...] = ()
+        if name not in imports:
+            if not tops or any(name in one.bound for one in (scope, *context.scopes.by_node.values())):
+                continue
+            more = (Insert(tops[0], f"import {name}", rank=Rank.IMPORT),)
+        for node in found:
+            message = f"{name} was a module of Python that NumPy imported"
+            yield CallChange(codes.OLD_PYTHON, node, message, Replace(node, name), more=more)
+            more = ()
 
 
 def _imports_pandas(module: Module) -> bool:
