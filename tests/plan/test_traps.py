@@ -45,7 +45,7 @@ def test_the_pages_show_many_traps() -> None:
     shown: set[str] = set()
     for rule, example in (parameters.values for parameters in EXAMPLES):
         shown |= traps(migrated(example.before, rule))  # type: ignore[attr-defined, arg-type]
-        if len(shown) >= 8:
+        if len(shown) >= 10:
             return
     pytest.fail(f"only {sorted(shown)}")
 
