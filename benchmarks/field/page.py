@@ -55,13 +55,12 @@ def summary(outcomes: Collection[Outcome]) -> str:
     ran = [one for one in found if one.old_side_runs]
     counts = [
         ("migrated by `fix` (with or without something left)", [one.fix in ("migrated", "left") for one in found]),
-        (
-            "of those whose old side runs, run on Keras 3 after `fix`",
-            [one.died("migrated on Keras 3") == "" for one in ran],
-        ),
-        (
-            "of those whose old side runs, run on Keras 2 after `fix`",
-            [one.died("migrated on Keras 2") == "" for one in ran],
+        *(
+            (
+                f"of those whose old side runs, and whose new one came to an end on {keras}, run there after `fix`",
+                [died == "" for one in ran if (died := one.died(f"migrated on {keras}")) is not None],
+            )
+            for keras in ("Keras 3", "Keras 2")
         ),
         ("of those whose old side runs, agree", [one.verdict in AGREES for one in ran]),
         ("of those compared over 30 steps, EQUIVALENT", [one.verdict == "EQUIVALENT" for one in ran if one.is_whole]),
