@@ -47,8 +47,8 @@ class Outcome:
     """All of it."""
 
     def died(self, role: str) -> str | None:
-        """What the run of this role died of: empty where it lived; None where there was none, or where `verify` ended it
-        because the weights of the old side fit no model of it."""
+        """What the run of this role died of: empty where it lived; None where there was none, or where `verify` ended
+        it because the weights of the old side fit no model of it."""
         for run in self.runs:
             if run.role == role and "WeightsDiffer" not in run.outcome:
                 return "" if run.outcome == "ok" else run.outcome
