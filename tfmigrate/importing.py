@@ -22,7 +22,7 @@ def folders_added(text: str) -> tuple[str, ...]:
     """
     if "sys.path" not in text:
         return ()
-    words = ([one or other for one, other in _TEXT.findall(added)] for added in _ADDED.findall(text))
+    words = ([quoted or other for quoted, other in _TEXT.findall(added)] for added in _ADDED.findall(text))
     joined = ("/".join(word) for word in words if word)
     return tuple(dict.fromkeys(folder for folder in joined if not folder.startswith("/")))
 

@@ -54,7 +54,7 @@ def _everywhere(value: Any) -> Any:
     if type(value) in (tuple, list):
         return type(value)(map(_everywhere, value))
     if isinstance(value, Mapping):
-        return {_everywhere(key): _everywhere(one) for key, one in value.items()}
+        return {_everywhere(key): _everywhere(item) for key, item in value.items()}
     return value
 
 

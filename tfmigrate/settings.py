@@ -141,7 +141,7 @@ def _field(key: str) -> str:
     return "from_version" if key == "from" else key.replace("-", "_")
 
 
-_KEYS = {_key(one.name) for one in fields(Settings)} - {"root"}
+_KEYS = {_key(option.name) for option in fields(Settings)} - {"root"}
 _LISTS = {"select", "ignore", "exclude", "aliases"}
 _CHOICES = {
     "strategy": get_args(Strategy),

@@ -116,11 +116,11 @@ def _refuse_equal_layers(weights: Iterable[Weight], path: Path) -> None:
     for name, of_layer in shapes.items():
         equal[tuple(of_layer)].append(name)
     for names in equal.values():
-        for one, other in pairwise(names):
-            digits = [[int(number) for number in re.findall(r"\d+", name)] for name in (one, other)]
-            if re.sub(r"_?\d+", "", one) != re.sub(r"_?\d+", "", other) or digits[0] >= digits[1]:
+        for first, other in pairwise(names):
+            digits = [[int(number) for number in re.findall(r"\d+", name)] for name in (first, other)]
+            if re.sub(r"_?\d+", "", first) != re.sub(r"_?\d+", "", other) or digits[0] >= digits[1]:
                 raise UserError(
-                    f"{path}: holds only weights, and the layers {one} and {other} have the same shapes, so nothing "
+                    f"{path}: holds only weights, and the layers {first} and {other} have the same shapes, so nothing "
                     "tells which comes first; give the architecture of the plain model with --model FILE "
                     "(what model.to_json() returns, a .keras or a whole .h5 file)"
                 )

@@ -98,9 +98,9 @@ def _of_file(path: Path) -> list[Item]:
     ]
 
 
-def _item(path: Path, number: int, given: Mapping[str, Any]) -> Item:
-    named = {name: value for name, value in given.items() if name not in ("name", "old", "new")}
-    if "old" not in given:
+def _item(path: Path, number: int, fields: Mapping[str, Any]) -> Item:
+    named = {name: value for name, value in fields.items() if name not in ("name", "old", "new")}
+    if "old" not in fields:
         raise UserError(f"{path}: program {number} has no `old`")
     words = [word for name, value in named.items() for word in _words(path, number, name, value)]
     try:
@@ -109,9 +109,9 @@ def _item(path: Path, number: int, given: Mapping[str, Any]) -> Item:
         raise UserError(f"{path}: program {number}: {error.format_message()}") from None
     written = click.core.ParameterSource.COMMANDLINE
     options = {name: value for name, value in context.params.items() if context.get_parameter_source(name) is written}
-    old, new = (path.parent / given[name] if name in given else None for name in ("old", "new"))
+    old, new = (path.parent / fields[name] if name in fields else None for name in ("old", "new"))
     assert old is not None
-    return Item(str(given.get("name", given["old"])), old, new, options)
+    return Item(str(fields.get("name", fields["old"])), old, new, options)
 
 
 def _words(path: Path, number: int, name: str, value: Any) -> list[str]:
@@ -133,13 +133,13 @@ def _words(path: Path, number: int, name: str, value: Any) -> list[str]:
     return words
 
 
-def verify_all(batch: Path, folder: Path, form: Form, given: Mapping[str, Any], where: Place) -> int:
+def verify_all(batch: Path, folder: Path, form: Form, values: Mapping[str, Any], where: Place) -> int:
     """Verifies every program of a batch, several at a time where the place is a cluster, each report in a folder of
     its own under `folder`, beside index.html. What was verified before, and has not changed since, is not run again.
 
     `given`: options of the command line, which hold where a program has none of its own. Returns the exit code.
     """
-    items = [replace(item, options={**given, **item.options}) for item in read(batch)]
+    items = [replace(item, options={**values, **item.options}) for item in read(batch)]
     make_folder(folder)
     rows: dict[str, Row] = {}
     one_at_a_time = threading.Lock()

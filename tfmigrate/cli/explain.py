@@ -69,7 +69,7 @@ def _explain_line(file: FileResult, place: tuple[int | None, int], known: dict[s
 
     here = [finding for finding in file.findings if at(finding) == place]
     if not here:
-        others = sorted({at(finding) for finding in file.findings}, key=lambda one: (one[0] or 0, one[1]))
+        others = sorted({at(finding) for finding in file.findings}, key=lambda other: (other[0] or 0, other[1]))
         told_others = ", ".join(f"{cell}:{line}" if cell else f"{line}" for cell, line in others)
         elsewhere = f"; this file has findings at line {told_others}" if others else "; this file has no findings"
         shown = f"{place[0]}:{place[1]}" if place[0] else f"{place[1]}"

@@ -146,9 +146,9 @@ class Choices:
     output: Output
     exit_zero: bool
 
-    def exit_code(self, found: int) -> int:
+    def exit_code(self, findings: int) -> int:
         """The exit code of a run that ends with this one by itself."""
-        return 0 if self.exit_zero and found == 1 else found
+        return 0 if self.exit_zero and findings == 1 else findings
 
 
 def choices_of(paths: Sequence[str], options: dict[str, Any], stdin_filename: str) -> Choices:

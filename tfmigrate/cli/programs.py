@@ -130,18 +130,18 @@ def _moved(start: Path | None, root: Path, copy: Path) -> Path | None:
     return copy / start.resolve().relative_to(root)
 
 
-def _as_script(one: Program, folder: Path) -> Program:
+def _as_script(program: Program, folder: Path) -> Program:
     """A copy of the program; a notebook in it is a script there."""
-    copy_program(one.root, folder, Limits().largest_copied_file)
-    if one.script.suffix != NOTEBOOK:
-        return Program(folder, folder / one.script.name)
+    copy_program(program.root, folder, Limits().largest_copied_file)
+    if program.script.suffix != NOTEBOOK:
+        return Program(folder, folder / program.script.name)
     from tfmigrate.files import notebook, source
 
     try:
-        text = notebook.read(source.decode(read(one.script)).text).script()
+        text = notebook.read(source.decode(read(program.script)).text).script()
     except source.SourceError as error:
-        raise UserError(f"{one.script}: {error}") from None
-    script = folder / f"{one.script.stem}_notebook.py"
+        raise UserError(f"{program.script}: {error}") from None
+    script = folder / f"{program.script.stem}_notebook.py"
     script.write_text(text, encoding="utf-8", newline="")
     return Program(folder, script)
 

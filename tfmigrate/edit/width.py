@@ -119,7 +119,9 @@ class _Fitting:
         except (tokenize.TokenError, SyntaxError):
             return None
         line = lines[row]
-        here = [n for n, one in enumerate(tokens) if one.start[0] == one.end[0] == row + 1 and one.string.strip()]
+        here = [
+            n for n, token in enumerate(tokens) if token.start[0] == token.end[0] == row + 1 and token.string.strip()
+        ]
         code = [n for n in here if tokens[n].type not in (tokenize.COMMENT, tokenize.NEWLINE, tokenize.NL)]
         if not code or _columns(line[: tokens[code[-1]].end[1]]) <= self.width:
             return None  # A comment makes it wide.
@@ -167,7 +169,7 @@ class _Fitting:
         if _columns(deeper + body[0]) > self.width:
             commas = [tokens[comma].end[1] for comma in _commas(tokens, pair)]
             ends = [head, *(commas or _clauses(tokens, pair)), tail]
-            body = [part for one, two in pairwise(ends) if (part := line[one:two].strip())]
+            body = [part for first, two in pairwise(ends) if (part := line[first:two].strip())]
             if commas:
                 body[-1] = body[-1].rstrip(",") + ","
         if len(body) == 1 and head <= len(deeper):

@@ -111,8 +111,8 @@ def save(baseline: Path, entries: Iterable[Entry]) -> int:
     """Write the baseline, sorted so that its diffs read well; how many findings it holds. Raises BaselineError."""
     counted = Counter(entries)
     findings = [
-        {"path": one.path, "code": one.code, "source": one.source, "count": count}
-        for one, count in sorted(counted.items())
+        {"path": entry.path, "code": entry.code, "source": entry.source, "count": count}
+        for entry, count in sorted(counted.items())
     ]
     text = json.dumps({"version": VERSION, "findings": findings}, indent=2, ensure_ascii=False) + "\n"
     try:

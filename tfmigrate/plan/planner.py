@@ -276,7 +276,7 @@ def _say_what_changes_under_refused_uses(facts: ProgramFacts, drafts: Mapping[Mo
         if any(finding.code == codes.STANDALONE_KERAS and finding.action == "rewrite" for finding in draft.findings)
     }
     for module, draft in drafts.items():
-        imported = sorted(other.path for one, other in facts.imports if one is module and other in leaving)
+        imported = sorted(other.path for importing, other in facts.imports if importing is module and other in leaving)
         standalone = any(names.flavour(name) == "keras" for name in draft.facts.symbols.values())
         if draft.edits or not imported or not standalone:
             continue
@@ -293,7 +293,7 @@ def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
         module: sorted(finding for finding in draft.findings if finding.action == "rewrite")
         for module, draft in drafts.items()
     }
-    cause = next(((module, found[0]) for module, found in rewrites.items() if found), None)
+    cause = next(((module, edits[0]) for module, edits in rewrites.items() if edits), None)
     for module, draft in drafts.items():
         if draft.edits and not rewrites[module] and cause is not None:
             other, finding = cause

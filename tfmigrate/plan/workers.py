@@ -100,7 +100,11 @@ class OfEstimator:
 def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft], migrated: Iterable[OfEstimator]) -> None:
     """A program that is on one machine's strategy, from now on or already, goes over to that of several."""
     strategies = {strategy.node: strategy for strategy in facts.strategies if strategy.name == "MirroredStrategy"}
-    wanted = [one for one in strategies.values() if drafts[one.site.frame.module].settings.over_workers]
+    wanted = [
+        made_strategy
+        for made_strategy in strategies.values()
+        if drafts[made_strategy.site.frame.module].settings.over_workers
+    ]
     ours = {estimator.strategy.node: estimator for estimator in migrated}
     for strategy in wanted:
         draft = drafts[strategy.site.frame.module]

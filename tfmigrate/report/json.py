@@ -37,7 +37,7 @@ def _file(file: FileResult) -> dict[str, Any]:
 
 def _path(path: str) -> str:
     """The path itself; only what JSON has no place for, a byte that is no UTF-8, as `\xff`."""
-    return "".join(visible(one) if "\ud800" <= one <= "\udfff" else one for one in path)
+    return "".join(visible(step) if "\ud800" <= step <= "\udfff" else step for step in path)
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

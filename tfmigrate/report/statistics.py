@@ -16,7 +16,7 @@ FORMATS = ("text", "grouped", "json")
 def render(result: Result, settings: Settings, with_counts: bool = True) -> str:
     """A line for each code and outcome: number, code, name of the rule, `[outcome]`; as JSON a list of objects."""
     counter = Counter((finding.code, outcome(finding)) for _, finding in result.findings)
-    ordered = sorted(counter.items(), key=lambda one: (-one[1], one[0]))
+    ordered = sorted(counter.items(), key=lambda row: (-row[1], row[0]))
     known = rules.by_code()
     names = {code: known[code].name if code in known else "" for code, _ in counter}
     if settings.format == "json":

@@ -97,4 +97,6 @@ def fix_exit_code(result: Result) -> int:
     """0 all done, 1 something refused or left, 2 a file or path could not be handled."""
     if result.errors:
         return 2
-    return int(any(is_left(one) or (one.action == "rewrite" and not one.applied) for _, one in result.findings))
+    return int(
+        any(is_left(finding) or (finding.action == "rewrite" and not finding.applied) for _, finding in result.findings)
+    )

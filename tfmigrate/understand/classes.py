@@ -106,7 +106,7 @@ def walk_methods(walker: Walker, cls: ClassValue, mentioned: Container[str]) -> 
     """
     state = walker.state
     instance = state.instances.get(cls) or _new_instance(state, cls)
-    for method in _makers_first(sorted(cls.methods(), key=lambda one: name_of(one) in mentioned)):
+    for method in _makers_first(sorted(cls.methods(), key=lambda each: name_of(each) in mentioned)):
         done = method.node in state.entered if method.owner is cls else (cls, method.node) in state.entered_on
         if not done:
             note_walked(state, cls, method)

@@ -300,8 +300,8 @@ class Scopes:
     def _is_brought(self, name: str, scope: LexicalScope) -> bool:
         """Whether `scope`, or one inside it, reads a name that nothing in the module binds: a star import brings it."""
         return any(
-            (one is scope or one.is_inside(scope)) and self.owner(name, one) is None
-            for one in self._mentioning.get(name, ())
+            (declaring is scope or declaring.is_inside(scope)) and self.owner(name, declaring) is None
+            for declaring in self._mentioning.get(name, ())
         )
 
     def _called(self, name: str) -> _Variables:

@@ -91,7 +91,7 @@ def _of_owners(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> Itera
                     trainings.setdefault(use.call, []).append((owner, group, use))
     for concerned in trainings.values():
         owner, group, use = concerned[0]
-        alone = all(one is owner for one, _, _ in concerned)
+        alone = all(other is owner for other, _, _ in concerned)
         counts = {replicas(wrap) for wrap in group.wraps} if alone else set()
         count = next(iter(counts)) if len(counts) == 1 else None
         here = use.site.frame.function is group.owner.function and use.site.frame.module is group.owner.module

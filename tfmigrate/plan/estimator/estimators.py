@@ -120,7 +120,7 @@ def _join_scopes(draft: Draft) -> None:
 
     scopes = [edit for edit in draft.edits if isinstance(edit, Scope)]
     joined: list[Scope] = []
-    for scope in sorted(scopes, key=lambda one: module.order[one.units[0]]):
+    for scope in sorted(scopes, key=lambda part: module.order[part.units[0]]):
         place = module.places[scope.units[0]]
         last = module.places[joined[-1].units[-1]] if joined else None
         if last is not None and (last.block, joined[-1].context) == (place.block, scope.context):

@@ -112,9 +112,9 @@ class _Reader(Reader):
             self._predictions(self.specs[PREDICT], output, title)
         return plan
 
-    def _kept_parameters(self, given: Sequence[str]) -> tuple[str, ...]:
+    def _kept_parameters(self, parameters: Sequence[str]) -> tuple[str, ...]:
         wanted = {"features", *(["params"] if self._used_params else [])}
-        self.plan.parameters = tuple(name for name in given if name in wanted)
+        self.plan.parameters = tuple(name for name in parameters if name in wanted)
         return self.plan.parameters
 
     def _signature(self, function: cst.FunctionDef, kept: tuple[str, ...]) -> None:
@@ -360,8 +360,8 @@ class _Reader(Reader):
         self._unwrapped[unit] = suite
         self.edit(Unwrap(unit, suite))
 
-    def _join(self, one: Mapping[str, Thing], unit: cst.CSTNode) -> None:
-        for name, thing in one.items():
+    def _join(self, then_names: Mapping[str, Thing], unit: cst.CSTNode) -> None:
+        for name, thing in then_names.items():
             other = self.names.setdefault(name, thing)
             if type(other) is not type(thing):
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, f"{name} has different values after this condition")
@@ -755,15 +755,15 @@ def _names_in(node: cst.CSTNode) -> set[str]:
 
 
 def _by_mode(
-    one: Mapping[str, Thing], modes: frozenset[str], other: Mapping[str, Thing], others: frozenset[str]
+    then_names: Mapping[str, Thing], modes: frozenset[str], other: Mapping[str, Thing], others: frozenset[str]
 ) -> dict[str, Thing]:
     """The names where two ways meet that are gone in different modes."""
     if not modes or not others:
-        return dict(one if modes else other)
-    joined = {**one, **other}
-    for name in one.keys() & other.keys():
-        if one[name] is not other[name]:
-            ways = [(mode, within(one[name], frozenset({mode}))) for mode in sorted(modes)]
+        return dict(then_names if modes else other)
+    joined = {**then_names, **other}
+    for name in then_names.keys() & other.keys():
+        if then_names[name] is not other[name]:
+            ways = [(mode, within(then_names[name], frozenset({mode}))) for mode in sorted(modes)]
             ways += [(mode, within(other[name], frozenset({mode}))) for mode in sorted(others)]
             same = all(isinstance(thing, Plain) for _, thing in ways)
             joined[name] = PLAIN if same else Several(tuple(ways))

@@ -117,11 +117,11 @@ def _own_strategy(migration: Migration, strategy: StrategyObject) -> Written:
     draft, symbols = migration.drafts[module], migration.facts.modules[module].symbols
     contrib = "contrib" in symbols.get(strategy.node.func, "")
     parameters = ("devices", *COUNTS, "cross_device_ops") if contrib else ("devices", "cross_device_ops")
-    given = named_arguments(strategy.node, parameters)
-    if given is None or has_stars(strategy.node):
+    passed_on = named_arguments(strategy.node, parameters)
+    if passed_on is None or has_stars(strategy.node):
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, strategy.node, "its arguments cannot be read", module)
     arguments: list[Argument] = []
-    for name, arg in given.items():
+    for name, arg in passed_on.items():
         old = any("contrib" in symbols.get(part, "") for part in walk(arg.value))
         if is_none(arg.value):
             continue
@@ -136,7 +136,7 @@ def _own_strategy(migration: Migration, strategy: StrategyObject) -> Written:
                 module,
             )  # fmt: skip
     name = f"{draft.tf}.distribute.MirroredStrategy"
-    counted = bool(given.keys() - {"devices", "cross_device_ops"})
+    counted = bool(passed_on.keys() - {"devices", "cross_device_ops"})
     if counted:
         migration.edits.append((module, Arguments(strategy.node, tuple(arguments), function=name if contrib else None)))
     elif contrib:

@@ -104,8 +104,8 @@ def _joins(call: cst.Call, stuck: bool, asking: Set[cst.Call], training: _Traini
 
 def _clash(divided: Mapping[cst.Call, Mapping[cst.Call, Written]]) -> cst.Call | None:
     seen: dict[cst.Call, Written] = {}
-    for call, found in divided.items():
-        if any(seen.setdefault(fit, code) != code for fit, code in found.items()):
+    for call, fits in divided.items():
+        if any(seen.setdefault(fit, code) != code for fit, code in fits.items()):
             return call
     return None
 

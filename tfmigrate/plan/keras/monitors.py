@@ -175,8 +175,8 @@ def _made_of_own(call: cst.Call, cls: ClassValue) -> Iterator[_Watcher]:
         return
     present = keywords(call)
     if hands_on_rest(cls) and "monitor" in present and not {"monitor", "mode"} & _declared(initialiser):
-        said = present["mode"].value if "mode" in present else None
-        yield _Watcher(base, call, present["monitor"].value, said, hidden="**" in [arg.star for arg in call.args])
+        mode_value = present["mode"].value if "mode" in present else None
+        yield _Watcher(base, call, present["monitor"].value, mode_value, hidden="**" in [arg.star for arg in call.args])
         return
     handed = passed_on(initialiser) if heir.members.get("__init__") is initialiser else None
     inner = named_arguments(handed, WATCHERS[names.canonical(base)]) if handed is not None else None

@@ -100,7 +100,7 @@ def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
 def _functions(values: frozenset[Value]) -> list[FunctionValue]:
     """The functions of the program among values, by their place."""
     functions = [value for value in values if isinstance(value, FunctionValue)]
-    return sorted(functions, key=lambda one: (one.module.path, one.module.position(one.node)))
+    return sorted(functions, key=lambda value: (value.module.path, value.module.position(value.node)))
 
 
 def _reads(function: FunctionValue, facts: Facts, scopes: Scopes) -> str | None:

@@ -244,7 +244,7 @@ class _Settings:
 
         `gpu`: a name that is free there.
         """
-        found = []
+        statements = []
         kind = f"{quote}GPU{quote}"
         gpus = f"{tf}.config.list_physical_devices({kind})"
         if self.visible is not None or self.numbers is not None:
@@ -252,11 +252,11 @@ class _Settings:
             listed = ", ".join(f"{gpus}[{number}]" for number in ids)
             if self.numbers is not None:
                 listed = f"{gpus}[int({gpu})] for {gpu} in {self.numbers}"
-            found.append(f"{tf}.config.set_visible_devices([{listed}], {kind})")
+            statements.append(f"{tf}.config.set_visible_devices([{listed}], {kind})")
             gpus = f"{tf}.config.get_visible_devices({kind})"
         if self.growth:
-            found.append(f"for {gpu} in {gpus}:\n{indent}{tf}.config.experimental.set_memory_growth({gpu}, True)")
-        return found + self.calls
+            statements.append(f"for {gpu} in {gpus}:\n{indent}{tf}.config.experimental.set_memory_growth({gpu}, True)")
+        return statements + self.calls
 
     def units(self, module: Module) -> frozenset[cst.CSTNode]:
         """All units that go, whole."""

@@ -28,7 +28,7 @@ def share_helpers(facts: ProgramFacts, drafts: Mapping[Module, Draft], changing:
     """
     imported: dict[tuple[Module, Unit, str], list[str]] = {}
     for name, needs in _written(drafts).items():
-        hosts = [module for module in sorted(changing, key=lambda one: one.path) if _can_hold(module, name, drafts)]
+        hosts = [module for module in sorted(changing, key=lambda host: host.path) if _can_hold(module, name, drafts)]
         readers = {host: dict(_readers(host, needs, facts, drafts)) for host in hosts}
         reached = {host: len(readers[host]) + (host in needs) for host in hosts}
         most = max(reached.values(), default=0)

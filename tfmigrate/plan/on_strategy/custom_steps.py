@@ -66,9 +66,9 @@ def _whole_batches(facts: Facts, call: cst.Call) -> Iterator[CallChange]:
             return
 
 
-def _functions(found: Iterable[Value]) -> Iterator[FunctionValue]:
+def _functions(values: Iterable[Value]) -> Iterator[FunctionValue]:
     """The functions of the program among some values, those of methods too."""
-    for value in found:
+    for value in values:
         function = value.function if isinstance(value, Method) else value
         if isinstance(function, FunctionValue):
             yield function
@@ -164,7 +164,7 @@ class _Body:
             return self.is_mean(node.left) and self.is_mean(node.right)
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
             sides = ((node.left, node.right), (node.right, node.left))
-            return any(_is_weight(one) and self.is_mean(other) for one, other in sides)
+            return any(_is_weight(left) and self.is_mean(other) for left, other in sides)
         if isinstance(node, cst.Name):
             values = tuple(self.values_of(node))
             others = {name: known for name, known in self.assigned.items() if name != node.value}
@@ -185,7 +185,7 @@ class _Body:
         plain = (function for function in _functions(values) if self._is_plain(function))
         bodies = [(function, _Body.of(self.modules, function, self.read)) for function in plain]
         return len(bodies) == len(values) > 0 and all(
-            body is not None and body.returns_mean(one) for one, body in bodies
+            body is not None and body.returns_mean(function) for function, body in bodies
         )
 
     def _is_plain(self, function: FunctionValue) -> bool:
@@ -209,17 +209,17 @@ class _Body:
 
 def _assigned(step: cst.FunctionDef) -> dict[str, tuple[cst.BaseExpression, ...]]:
     """Names that a function binds by plain assignments, and adds to, and what of."""
-    found: dict[str, list[cst.BaseExpression]] = defaultdict(list)
+    assigned_values: dict[str, list[cst.BaseExpression]] = defaultdict(list)
     bound: list[str] = []
     for node in walk(step.body):
         if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.For | cst.NamedExpr):
             bound.extend(name.value for name in walk(node.target) if isinstance(name, cst.Name))
         if isinstance(node, cst.Assign) and len(node.targets) == 1 and isinstance(node.targets[0].target, cst.Name):
-            found[node.targets[0].target.value].append(node.value)
+            assigned_values[node.targets[0].target.value].append(node.value)
         if isinstance(node, cst.AugAssign) and isinstance(node.target, cst.Name):
             if isinstance(node.operator, cst.AddAssign):
-                found[node.target.value].append(node.value)
-    return {name: tuple(values) for name, values in found.items() if bound.count(name) == len(values)}
+                assigned_values[node.target.value].append(node.value)
+    return {name: tuple(values) for name, values in assigned_values.items() if bound.count(name) == len(values)}
 
 
 def _is_weight(node: cst.BaseExpression) -> bool:

@@ -264,10 +264,10 @@ class _Reader:
         products: dict[str, str] = {}
         for node in walk(module.tree):
             if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
-                for one, other in ((node.left, node.right), (node.right, node.left)):
+                for name, other in ((node.left, node.right), (node.right, node.left)):
                     replicas = isinstance(other, cst.Attribute) and other.attr.value == "num_replicas_in_sync"
-                    if replicas and isinstance(one, cst.Name) and not self._is_rebound(module, one.value):
-                        products[one.value] = module.place(node, module)
+                    if replicas and isinstance(name, cst.Name) and not self._is_rebound(module, name.value):
+                        products[name.value] = module.place(node, module)
         return products
 
     def _is_rebound(self, module: Module, name: str) -> bool:

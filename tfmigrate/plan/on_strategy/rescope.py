@@ -123,7 +123,7 @@ class _Scopes:
     def _context(self, frame: Frame, strategies: Strategies) -> str | None:
         """The expression for the scope in a function: the one it enters itself, or its variable for the strategy."""
         module = frame.module
-        for entered in sorted(self._entered, key=lambda one: module.order.get(one.block, 0)):
+        for entered in sorted(self._entered, key=lambda entry: module.order.get(entry.block, 0)):
             if entered.frame is frame and entered.strategies & strategies and len(entered.block.items) == 1:
                 return module.code(entered.block.items[0].item)
         for strategy in strategies:

@@ -111,9 +111,9 @@ def _met(first: Site, other: Site, facts: ProgramFacts) -> tuple[Site, Site] | N
     return None if imported is None else _met(first, imported, facts)
 
 
-def _precedes(one: Site, other: Site, facts: ProgramFacts) -> bool:
+def _precedes(earlier: Site, other: Site, facts: ProgramFacts) -> bool:
     """Whether one place may run before the other."""
-    met = _met(one, other, facts)
+    met = _met(earlier, other, facts)
     if met is None:
         return True
     first, second = met

@@ -271,7 +271,9 @@ class _Proof:
         return (
             all(self._keeps_its_value(*variable) for variable, _ in read)
             and all(path or self._is_seen_by_none(*variable, passed) for variable, path in read)
-            and not any(self._is_given_away(unit, {(one, path) for one, path in read if path}) for unit in going)
+            and not any(
+                self._is_given_away(unit, {(variable, path) for variable, path in read if path}) for unit in going
+            )
             and not (attributes and self._may_set(attributes, going))
         )
 

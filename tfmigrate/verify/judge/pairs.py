@@ -26,8 +26,8 @@ def outcome(
     comparison = compare(old.trace, new.trace, band)
     if new.outcome == "crashed":
         error = new.trace.end.error if new.trace.end and new.trace.end.error else new.message
-        found = crash.of_crash(old.trace, new.trace, comparison, error)
-        return (None if found.kind in ("crash", "scope") else comparison), found
+        crash_cause = crash.of_crash(old.trace, new.trace, comparison, error)
+        return (None if crash_cause.kind in ("crash", "scope") else comparison), crash_cause
     divergence = cause.find(old.trace, new.trace, comparison)
     if divergence is None and restored is not None and restored.ok and validation_known(comparison) in OTHER_VALIDATION:
         divergence = cause.of_validation(restored.trace, new.trace, compare(restored.trace, new.trace, band))

@@ -162,8 +162,8 @@ def _runtime_like(wanted: Runtime) -> Runtime:
     """The interpreter of this machine with the same TensorFlow and Keras: the very path where that fits, one that is
     found, one that is made."""
 
-    def fits(one: Runtime | None) -> bool:
-        return one is not None and (one.tensorflow, one.keras, one.tf_keras) == versions
+    def fits(candidate: Runtime | None) -> bool:
+        return candidate is not None and (candidate.tensorflow, candidate.keras, candidate.tf_keras) == versions
 
     versions = wanted.tensorflow, wanted.keras, wanted.tf_keras
     same = runtimes.inspect(wanted.python, wanted.origin) if wanted.python.exists() else None

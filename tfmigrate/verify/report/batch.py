@@ -74,7 +74,7 @@ def exit_code(rows: Sequence[Row]) -> int:
 def counts(rows: Sequence[Row]) -> str:
     """ "18 EQUIVALENT, 1 DIFFERENT"."""
     verdicts = [row.verdict for row in rows]
-    return ", ".join(f"{verdicts.count(one)} {one}" for one in reversed(WORST_FIRST) if one in verdicts)
+    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in reversed(WORST_FIRST) if verdict in verdicts)
 
 
 def write(rows: Sequence[Row], planned: int, folder: Path) -> Path:

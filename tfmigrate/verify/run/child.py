@@ -104,7 +104,7 @@ class Child:
         assert process.stderr is not None
         pipes = zip((process.stdout, process.stderr), self.paths, strict=True)
         kept = [Kept(pipe, path, limits.output_bytes) for pipe, path in pipes]
-        pumps = [threading.Thread(target=one.read, daemon=True) for one in kept]
+        pumps = [threading.Thread(target=output.read, daemon=True) for output in kept]
         reason: Reason = "stopped"
         beside = 0
         crowd = _Crowd(process, limits.processes)

@@ -136,7 +136,7 @@ def provide(world: World, tell: Callable[[str], None] = lambda line: None) -> Pr
             f"put on the path of its runs (as the requirements pin them, else as of {_until(world.runtime)} where "
             "that fits what it has), and the runtime itself is as it was (--no-packages leaves them out)"
         )
-    there = {canonicalize_name(name): version for name, _, version in (one.partition("==") for one in installed)}
+    there = {canonicalize_name(name): version for name, _, version in (pin.partition("==") for pin in installed)}
     if unmet := [
         required[name]
         for name in packages

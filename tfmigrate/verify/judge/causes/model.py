@@ -112,11 +112,11 @@ def replicas(e: Evidence) -> Divergence | None:
 def stood_still(e: Evidence) -> Divergence | None:
     """Layers that are frozen, or no longer, in a later training call, which the first one does not show."""
     for model in e.old.models:
-        for one, other, words in (
+        for this, other, words in (
             (e.new, e.old, "that were trained stay as they were"),
             (e.old, e.new, "that stayed as they were are trained"),
         ):
-            names = weights.still(one, other, model.index)
+            names = weights.still(this, other, model.index)
             if names and first_apart(e) is not None:
                 which = f"{names[0]}, ..." if names[1:] else names[0]
                 many = f"{len(names)} weight tensor{'s' if names[1:] else ''} ({which})"
