@@ -247,7 +247,7 @@ def test_the_guard_asks_for_a_reason_and_for_names_that_others_take() -> None:
     assert guard.unexplained(["a.py", "b.py"], {"a.py": (told,), "b.py": (warned,)}) == "b.py"
     before = {"a.py": "from b import x, y\n", "b.py": "x = 1\n"}
     assert guard.torn(before, before) is None
-    assert guard.torn(before, {**before, "b.py": "y = 1\n"}) == "a.py would look for b.x in vain"
+    assert guard.torn(before, {**before, "b.py": "y = 1\n"}) == "a.py would no longer find b.x"
 
 
 def test_a_program_that_would_change_without_a_reason_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
