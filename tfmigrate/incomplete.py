@@ -21,7 +21,7 @@ def held_back(
 ) -> list[FileResult]:
     """The results of the given files; those that depend on a change outside of them stay as they are.
 
-    `given`: whether a path is. `imports`: what each file of a program imports, directly or through others. `beside`:
+    `is_given`: whether a path is. `imports`: what each file of a program imports, directly or through others. `beside`:
     further files that would change if they were given, each with those that change with it.
     """
     results = {file.path: file for file in files}

@@ -132,11 +132,11 @@ def test_what_a_name_stands_for_is_followed() -> None:
 @pytest.mark.parametrize(
     ("watched", "mode", "told"),
     [
-        ("val_dice", "min", "'val_dice' sounds as if more were better"),
-        ("val_auc", "min", "'val_auc' sounds as if more were better"),
-        ("mean_iou_2", "min", "'mean_iou_2' sounds as if more were better"),
-        ("val_f1", "min", "'val_f1' sounds as if more were better"),
-        ("val_acc_loss", "max", "'val_acc_loss' sounds as if less were better"),
+        ("val_dice", "min", "'val_dice' sounds as if higher were better"),
+        ("val_auc", "min", "'val_auc' sounds as if higher were better"),
+        ("mean_iou_2", "min", "'mean_iou_2' sounds as if higher were better"),
+        ("val_f1", "min", "'val_f1' sounds as if higher were better"),
+        ("val_acc_loss", "max", "'val_acc_loss' sounds as if lower were better"),
         ("val_dice_loss", "min", None),
         ("val_previous", "min", None),
         ("val_my_acc", "max", None),

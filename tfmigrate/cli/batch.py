@@ -137,7 +137,7 @@ def verify_all(batch: Path, folder: Path, form: Form, values: Mapping[str, Any],
     """Verifies every program of a batch, several at a time where the place is a cluster, each report in a folder of
     its own under `folder`, beside index.html. What was verified before, and has not changed since, is not run again.
 
-    `given`: options of the command line, which hold where a program has none of its own. Returns the exit code.
+    `values`: options of the command line, which hold where a program has none of its own. Returns the exit code.
     """
     items = [replace(item, options={**values, **item.options}) for item in read(batch)]
     make_folder(folder)

@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.understand.program import Module, only_statement
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 from tfmigrate.understand.values import Frame, Site
+from tfmigrate.walk import walk
 
 
 def reaching(name: str, scope: LexicalScope, scopes: Scopes) -> list[Occurrence]:
@@ -24,6 +25,22 @@ def assigned(binding: Occurrence) -> cst.BaseExpression | None:
         if isinstance(small, cst.Assign) and any(target.target is binding.node for target in small.targets):
             return small.value
     return None
+
+
+def added(binding: Occurrence) -> cst.BaseExpression | None:
+    """The expression that `name += expression` adds to a name."""
+    small = only_statement(binding.unit)
+    if isinstance(small, cst.AugAssign) and small.target is binding.node and isinstance(small.operator, cst.AddAssign):
+        return small.value
+    return None
+
+
+def unpacked(binding: Occurrence) -> cst.BaseExpression | None:
+    """The expression that a name is bound to a part of, by `name, other = expression`."""
+    small = only_statement(binding.unit)
+    if not isinstance(small, cst.Assign) or assigned(binding) is not None:
+        return None
+    return small.value if any(binding.node in walk(target.target) for target in small.targets) else None
 
 
 def sole_assignment(binding: Occurrence) -> cst.Assign | None:

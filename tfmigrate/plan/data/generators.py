@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, root_name
+from tfmigrate.understand.program import Module, only_statement, root_name
+from tfmigrate.understand.reaching import assigned, reaching, unpacked
+from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import (
     FunctionValue,
     Instance,
@@ -67,6 +69,7 @@ class Restarts:
     """Reads generator functions of a program; `modules` are the facts of each of its modules."""
 
     modules: Mapping[Module, Facts]
+    scopes_of: Callable[[Module], Scopes]
 
     def objection_to(self, maker: cst.Call, facts: Facts) -> str | None:
         """Why a call may not make a generator that can be made again; None if it does."""
@@ -165,8 +168,13 @@ class _Body:
             return self._is_own(node.value)
         if not isinstance(node, cst.Name):
             return isinstance(node, cst.Call)
-        values = list(_bound(self.node, node.value))
-        return bool(values) and not any(isinstance(v, cst.Name | cst.Attribute | cst.Subscript | None) for v in values)
+        scopes = self.restarts.scopes_of(self.facts.module)
+        scope = scopes.holding(node)
+        owner = scopes.owner(node.value, scope) if scope is not None else None
+        if scope is None or owner is None or owner.node is not self.node:
+            return False
+        bindings = [binding for binding in reaching(node.value, scope, scopes) if not _is_changed(binding)]
+        return bool(bindings) and all(map(_is_made_at, bindings))
 
     def _code(self, node: cst.BaseExpression) -> str:
         root = root_name(node)
@@ -182,29 +190,14 @@ def _may_keep_a_place(value: Value) -> bool:
     return isinstance(value, Made | Instance | Method | Parameter | ModelObject)
 
 
-def _bound(function: cst.FunctionDef, name: str) -> Iterator[cst.BaseExpression | None]:
-    """The values that a function binds a name to; None for a parameter, a loop and the like."""
-    for param in walk(function.params):
-        if isinstance(param, cst.Param) and param.name.value == name:
-            yield None
-    for part in walk(function.body):
-        if isinstance(part, cst.Assign):
-            for target in part.targets:
-                if isinstance(target.target, cst.Name) and target.target.value == name:
-                    yield part.value
-                elif any(
-                    isinstance(target_name, cst.Name) and target_name.value == name
-                    for target_name in _names(target.target)
-                ):
-                    yield None if not isinstance(part.value, cst.Call) else part.value
-        elif isinstance(part, cst.For) and any(bound.value == name for bound in _names(part.target)):
-            yield None
+def _is_changed(binding: Occurrence) -> bool:
+    """Whether a binding is `name += 1` or the like, which leaves whose object it is."""
+    return isinstance(only_statement(binding.unit), cst.AugAssign)
 
 
-def _names(target: cst.BaseExpression) -> Iterator[cst.Name]:
-    """The names that a target binds."""
-    if isinstance(target, cst.Name):
-        yield target
-    elif isinstance(target, cst.Tuple | cst.List):
-        for element in target.elements:
-            yield from _names(element.value)
+def _is_made_at(binding: Occurrence) -> bool:
+    """Whether a binding gives a name something new: not a parameter, and not a part of something else."""
+    value = assigned(binding)
+    if value is None:
+        return isinstance(unpacked(binding), cst.Call)
+    return not isinstance(value, cst.Name | cst.Attribute | cst.Subscript)

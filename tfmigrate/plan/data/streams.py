@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import libcst as cst
@@ -36,16 +36,18 @@ _ITERATOR = (
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    yield from python_generators(context.spread, context.modules, context.scopes, context.tf)
+    yield from python_generators(context.spread, context.modules, context.migration.scopes_of, context.tf)
 
 
-def python_generators(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes, tf: str) -> Iterator[CallChange]:
+def python_generators(
+    facts: Facts, modules: Mapping[Module, Facts], scopes_of: Callable[[Module], Scopes], tf: str
+) -> Iterator[CallChange]:
     """A generator's batches under a strategy: Keras 3 fetches some that it never trains on. It takes no other iterator.
 
     Where a function yields the same batches whenever it is started, it becomes a dataset that Keras can restart.
     Any other iterator becomes a dataset that keeps its last batches.
     """
-    restarts = Restarts(modules)
+    restarts, scopes = Restarts(modules, scopes_of), scopes_of(facts.module)
     helper, kept = scopes.fresh(_HELPER, scopes.module), scopes.fresh(_KEPT, scopes.module)
     makers: dict[cst.Call, str] = {}
     taken: dict[cst.BaseExpression, CallChange] = {}

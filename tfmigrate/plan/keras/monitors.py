@@ -246,10 +246,10 @@ def _direction(
     for text in sorted(watched or ()):
         if not _is_doubtful(text, judge.mode(text)):
             continue
-        less, more, other = ("less", "more", "max") if judge.mode(text) == "min" else ("more", "less", "min")
+        lower, higher, other = ("lower", "higher", "max") if judge.mode(text) == "min" else ("higher", "lower", "min")
         message = (
-            f"{text!r} sounds as if {more} were better, but the old {watcher.title} took {less} as better, which is "
-            f"kept: write `{watcher.keyword}={_quoted(other, quote)}` if {more} was meant"
+            f"{text!r} sounds as if {higher} were better, but the old {watcher.title} took {lower} as better, which is "
+            f"kept: write `{watcher.keyword}={_quoted(other, quote)}` if {higher} was meant"
         )
         yield CallChange(codes.MONITOR_DIRECTION, watcher.call, message, action="warn")
 

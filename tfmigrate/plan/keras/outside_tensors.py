@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import libcst as cst
 
@@ -23,24 +23,23 @@ _INPUT = "keras.layers.Input"
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    yield from outside_tensors(context.facts, context.modules, context.scopes)
+    yield from outside_tensors(context.facts, context.modules, context.migration.scopes_of)
     yield from layers_over_tensors(context.facts, context.scopes)
 
 
-def outside_tensors(facts: Facts, modules: Mapping[Module, Facts], scopes: Scopes) -> Iterator[CallChange]:
-    """`def vae_loss(y_true, y_pred): ... z_mean ...`: told where compile() names the loss or metric.
+def outside_tensors(
+    facts: Facts, modules: Mapping[Module, Facts], scopes_of: Callable[[Module], Scopes]
+) -> Iterator[CallChange]:
+    """`def vae_loss(y_true, y_pred): ... z_mean ...`: reported where compile() names the loss or metric.
 
-    `modules`: the facts of every module of the program; `scopes`: those of this one.
+    `modules`: the facts of every module of the program.
     """
-    scopes_of = {facts.module: scopes}
     for shown in compiled(facts):
         for function in _functions(shown.values):
             known = modules.get(function.module)
             if known is None:
                 continue
-            if function.module not in scopes_of:
-                scopes_of[function.module] = Scopes(function.module)
-            read = _reads(function, known, scopes_of[function.module])
+            read = _reads(function, known, scopes_of(function.module))
             if read is not None:
                 message = (
                     f"{called(function)} reads `{read}`, a tensor of the model, which a graph of TensorFlow 1 allowed: "

@@ -34,6 +34,11 @@ class Migration:
     """The sessions whose settings shall stand further up: see late_devices.Raised."""
     _known: dict[Callable[..., Any], Any] = field(default_factory=dict)
 
+    def scopes_of(self, module: Module) -> Scopes:
+        """The variables of a module of the program."""
+        draft = self.drafts.get(module)
+        return draft.scopes if draft is not None else Scopes(module)
+
     def once(self, find: Callable[[Migration], _T]) -> _T:
         """What `find` says of the program, which is found once for all its modules."""
         if find not in self._known:

@@ -8,8 +8,7 @@ a metric, made outside the scope fails on Keras 3 and works on Keras 2.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -22,6 +21,8 @@ from tfmigrate.plan.keras.sample_shapes import MEANS
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping, is_plain_sgd
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import added, assigned, reaching
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import OF_DATASET, FunctionValue, Made, Method, Opaque, StrategyObject, Value
 from tfmigrate.walk import calls_in, walk
 
@@ -32,7 +33,9 @@ _WEIGHTS = re.compile(r"weight|alpha|beta|gamma|lambda|coef")
 _BINDERS = frozenset({"staticmethod", "classmethod"})
 
 
-def misuses(modules: Mapping[Module, Facts], scoping: Scoping) -> Iterator[tuple[Module, CallChange]]:
+def misuses(
+    modules: Mapping[Module, Facts], scopes_of: Callable[[Module], Scopes], scoping: Scoping
+) -> Iterator[tuple[Module, CallChange]]:
     """What goes wrong in the steps of custom loops."""
     for facts in modules.values():
         for call in facts.module.calls:
@@ -43,7 +46,7 @@ def misuses(modules: Mapping[Module, Facts], scoping: Scoping) -> Iterator[tuple
             for step in _functions(facts.options(call.args[0].value)):
                 if isinstance(step.node, cst.FunctionDef):
                     module = step.closure.module
-                    yield from ((module, change) for change in _own_means(modules, step))
+                    yield from ((module, change) for change in _own_means(_Program(modules, scopes_of), step))
                     yield from _made_outside(modules[module], step.node, strategies, scoping)
 
 
@@ -86,9 +89,9 @@ def _runners(facts: Facts, call: cst.Call) -> frozenset[StrategyObject]:
     return frozenset(runs) if synchronous else frozenset()
 
 
-def _own_means(modules: Mapping[Module, Facts], step: FunctionValue) -> Iterator[CallChange]:
+def _own_means(program: _Program, step: FunctionValue) -> Iterator[CallChange]:
     """Gradients of a loss that is the mean of each replica's own part, applied as they are."""
-    body = _Body.of(modules, step)
+    body = _Body.of(program, step)
     calls = list(calls_in(step.node))
     methods = {call: call.func.attr.value for call in calls if isinstance(call.func, cst.Attribute)}
     if body is None or _BY_HAND.intersection(methods.values()):
@@ -105,25 +108,29 @@ def _own_means(modules: Mapping[Module, Facts], step: FunctionValue) -> Iterator
                     "replicas: with N replicas it is N times that of the mean over the batch; divide the loss by "
                     "num_replicas_in_sync, or take tf.nn.compute_average_loss(...) of one value per sample"
                 )
-                yield CallChange(codes.MEAN_OF_REPLICA, next(body.values_of(loss), loss), message, action="warn")
+                yield CallChange(codes.MEAN_OF_REPLICA, next(iter(body.values_of(loss)), loss), message, action="warn")
+
+
+@dataclass(frozen=True)
+class _Program:
+    modules: Mapping[Module, Facts]
+    scopes_of: Callable[[Module], Scopes]
 
 
 @dataclass(frozen=True)
 class _Body:
     """What a function computes, as far as its plain assignments tell."""
 
-    modules: Mapping[Module, Facts]
+    program: _Program
     facts: Facts
-    assigned: Mapping[str, tuple[cst.BaseExpression, ...]]
-    """What a name is bound to, or has added to it; only names that nothing else binds."""
     read: Set[cst.CSTNode] = frozenset()
     """This function and those that call it, which are being read."""
+    following: Set[str] = frozenset()
+    """The names whose values are being read."""
 
     @classmethod
-    def of(
-        cls, modules: Mapping[Module, Facts], function: FunctionValue, read: Set[cst.CSTNode] = frozenset()
-    ) -> _Body | None:
-        facts = modules.get(function.module)
+    def of(cls, program: _Program, function: FunctionValue, read: Set[cst.CSTNode] = frozenset()) -> _Body | None:
+        facts = program.modules.get(function.module)
         if (
             facts is None
             or function.node in read
@@ -131,15 +138,21 @@ class _Body:
             or function.is_generator
         ):
             return None
-        return cls(modules, facts, _assigned(function.node), read | {function.node})
+        return cls(program, facts, read | {function.node})
 
-    def values_of(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-        """What a name is bound to and has added to it, in the order of the text."""
-        yield from self.assigned.get(node.value, ()) if isinstance(node, cst.Name) else ()
+    def values_of(self, node: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
+        """What a name is bound to and has added to it, in the order of the text; nothing if it is bound otherwise."""
+        scopes = self.program.scopes_of(self.facts.module)
+        scope = scopes.holding(node) if isinstance(node, cst.Name) and node.value not in self.following else None
+        if not isinstance(node, cst.Name) or scope is None:
+            return ()
+        values = [assigned(binding) or added(binding) for binding in reaching(node.value, scope, scopes)]
+        known = [value for value in values if value is not None]
+        return known if len(known) == len(values) else ()
 
     def only_value(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
         """What a name is, where it is bound in one place."""
-        values = tuple(self.values_of(node))
+        values = self.values_of(node)
         return values[0] if len(values) == 1 else None
 
     def gradients(self, applied: cst.BaseExpression) -> Iterator[cst.Call]:
@@ -166,9 +179,7 @@ class _Body:
             sides = ((node.left, node.right), (node.right, node.left))
             return any(_is_weight(left) and self.is_mean(other) for left, other in sides)
         if isinstance(node, cst.Name):
-            values = tuple(self.values_of(node))
-            others = {name: known for name, known in self.assigned.items() if name != node.value}
-            inner = replace(self, assigned=others)
+            values, inner = self.values_of(node), replace(self, following=self.following | {node.value})
             return bool(values) and all(map(inner.is_mean, values))
         return isinstance(node, cst.Call) and (self._takes_mean(node) or self._returns_mean(node))
 
@@ -183,14 +194,14 @@ class _Body:
         """Whether a function of the program is called that returns such a mean, whichever of its returns is taken."""
         values = self.facts.options(call.func)
         plain = (function for function in _functions(values) if self._is_plain(function))
-        bodies = [(function, _Body.of(self.modules, function, self.read)) for function in plain]
+        bodies = [(function, _Body.of(self.program, function, self.read)) for function in plain]
         return len(bodies) == len(values) > 0 and all(
             body is not None and body.returns_mean(function) for function, body in bodies
         )
 
     def _is_plain(self, function: FunctionValue) -> bool:
         """Whether no decorator changes what a function returns."""
-        facts = self.modules.get(function.module)
+        facts = self.program.modules.get(function.module)
         decorators = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
         made_by = [
             decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator
@@ -205,21 +216,6 @@ class _Body:
     def returns_mean(self, function: FunctionValue) -> bool:
         returned = list(returned_by(function.node.body))
         return bool(returned) and all(value is not None and self.is_mean(value) for value in returned)
-
-
-def _assigned(step: cst.FunctionDef) -> dict[str, tuple[cst.BaseExpression, ...]]:
-    """Names that a function binds by plain assignments, and adds to, and what of."""
-    assigned_values: dict[str, list[cst.BaseExpression]] = defaultdict(list)
-    bound: list[str] = []
-    for node in walk(step.body):
-        if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.For | cst.NamedExpr):
-            bound.extend(name.value for name in walk(node.target) if isinstance(name, cst.Name))
-        if isinstance(node, cst.Assign) and len(node.targets) == 1 and isinstance(node.targets[0].target, cst.Name):
-            assigned_values[node.targets[0].target.value].append(node.value)
-        if isinstance(node, cst.AugAssign) and isinstance(node.target, cst.Name):
-            if isinstance(node.operator, cst.AddAssign):
-                assigned_values[node.target.value].append(node.value)
-    return {name: tuple(values) for name, values in assigned_values.items() if bound.count(name) == len(values)}
 
 
 def _is_weight(node: cst.BaseExpression) -> bool:

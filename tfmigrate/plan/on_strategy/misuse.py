@@ -30,6 +30,7 @@ from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Dataset, Literal, ModelObject, options
 from tfmigrate.walk import walk
 
@@ -45,7 +46,7 @@ def plan_misuses(
     reported: Container[Module],
 ) -> None:
     """Say what goes wrong, and mend what can be. `apart`: models left out; `moved`: those put into a scope just now;
-    `told`: modules that leave the old Keras in this run, of which their traps are reported already."""
+    `reported`: modules that leave the old Keras in this run, whose traps are reported already."""
     if not any(strategy.name in SYNCHRONOUS for strategy in facts.strategies):
         return
     reader = _Reader(facts, drafts, frozenset(apart), moved, tuple(rules), reported)
@@ -100,7 +101,7 @@ class _Reader:
             *self._old_files(),
             *self._batches(),
             *self._workers_on_keras_3(),
-            *custom_steps.misuses(self._facts.modules, self._scoping),
+            *custom_steps.misuses(self._facts.modules, self._scopes_of, self._scoping),
             *no_devices(self._facts.strategies, self._drafts),
             *self._as_in_migrated_code(),
             *self._traps(),
@@ -114,10 +115,13 @@ class _Reader:
         for module, facts in self._facts.modules.items():
             draft = self._drafts[module]
             ours = replace(facts, uses=[use for use in facts.uses if use.models & self._scoped])
-            for change in python_generators(ours, self._facts.modules, draft.scopes, draft.tf):
+            for change in python_generators(ours, self._facts.modules, self._scopes_of, draft.tf):
                 yield module, change
             for change in (*scalar_losses(ours, self._scoped, self._facts.modules), *predictions_on_batch(ours)):
                 yield module, change
+
+    def _scopes_of(self, module: Module) -> Scopes:
+        return self._drafts[module].scopes
 
     def _traps(self) -> Iterator[tuple[Module, CallChange]]:
         """What a migration leaves to be done by hand, which is there still in the program that it wrote."""
