@@ -10,11 +10,11 @@ def as_dataset(generator, *args, **kwargs):
             # TensorFlow may reuse the memory of an array that it is given.
             yield tf.nest.map_structure(lambda array: array.copy(), tuple(parts))
 
-    def spec(one, other):
-        sizes = [size if size == again else None for size, again in zip(one.shape[1:], other.shape[1:])]
-        return tf.TensorSpec([None, *sizes], one.dtype)
+    def spec(array, later):
+        sizes = [size if size == other else None for size, other in zip(array.shape[1:], later.shape[1:])]
+        return tf.TensorSpec([None, *sizes], array.dtype)
 
-    found = batches()
-    first = next(found)
-    signature = tf.nest.map_structure(spec, first, next(found, first))
+    started = batches()
+    first = next(started)
+    signature = tf.nest.map_structure(spec, first, next(started, first))
     return tf.data.Dataset.from_generator(batches, output_signature=signature)

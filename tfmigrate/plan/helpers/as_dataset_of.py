@@ -31,7 +31,7 @@ def as_dataset_of(iterator):
             yield copied(batch)
 
     def spec(*arrays):
-        sizes = [set(sizes) for sizes in zip(*(array.shape[1:] for array in arrays))]
+        sizes = [set(axis) for axis in zip(*(array.shape[1:] for array in arrays))]
         known = [size.pop() if len(size) == 1 else None for size in sizes]
         return tf.TensorSpec([None, *known], arrays[0].dtype)
 

@@ -14,16 +14,16 @@ def replicated(model):
         raise ValueError("a layer of this model also belongs to a model inside it: build both in the strategy's scope")
     running = []  # Each method below begins with the weights of the model and leaves those of the copy there.
 
-    def layers(one):
-        return [layer for layer in getattr(one, "layers", ()) if layer.weights]
+    def layers(part):
+        return [layer for layer in getattr(part, "layers", ()) if layer.weights]
 
     def send(origin, target):
         for layer, same in zip(layers(origin), layers(target)):
             same.set_weights(layer.get_weights())
 
-    def freeze(one, other):
-        one.trainable = other.trainable
-        for layer, same in zip(layers(one), layers(other)):
+    def freeze(target, origin):
+        target.trainable = origin.trainable
+        for layer, same in zip(layers(target), layers(origin)):
             freeze(layer, same)
 
     def shared(name):
