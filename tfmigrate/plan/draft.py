@@ -68,15 +68,24 @@ class Draft:
 
     # ---- what is said ----
 
-    def wanted(self, code: str, node: cst.CSTNode) -> bool:
-        """Whether a code is selected, and not suppressed at this place; a suppressed one is said here."""
-        if not self.settings.wants(code):
-            return False
+    def allows(self, code: str, node: cst.CSTNode) -> bool:
+        """Whether a code is selected, and not suppressed at this place."""
+        return self.settings.wants(code) and not self._suppressed(code, self.module.position(node)[0])
+
+    def leave(self, code: str, node: cst.CSTNode) -> None:
+        """Report that a `tfmigrate: skip` comment leaves this place alone, where one does."""
         line, column = self.module.position(node)
-        if not self._suppressed(code, line):
-            return True
-        self.findings.append(Finding(line, column, code, "left alone by a `tfmigrate: skip` comment", "suppressed"))
-        return False
+        if self.settings.wants(code) and self._suppressed(code, line):
+            self.findings.append(Finding(line, column, code, "left alone by a `tfmigrate: skip` comment", "suppressed"))
+
+    def change(self, code: str, node: cst.CSTNode, message: str, *edits: Edit, action: Action = "rewrite") -> bool:
+        """Make edits and report them, if this place allows the code. Returns whether it does."""
+        if not self.allows(code, node):
+            self.leave(code, node)
+            return False
+        self.edits.extend(edits)
+        self.say(code, node, message, action)
+        return True
 
     def say(self, code: str, node: cst.CSTNode, message: str, action: Action, trail: tuple[str, ...] = ()) -> None:
         """Report something at a place; what is not a rewrite can be suppressed there."""

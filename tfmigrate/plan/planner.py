@@ -170,8 +170,10 @@ def _copied_instead(
     tried = [wrap for wrap in facts.wraps if wrap.call in refused and wrap.call not in copying]
     staying = {wrap.call for wrap in tried if not can_be_copied(wrap, refused[wrap.call], facts, drafts)}
     modules = {wrap.call: wrap.site.frame.module for wrap in tried if wrap.call not in staying}
-    asked = {call for call, module in modules.items() if drafts[module].wanted(codes.COPIED_MODEL, call)}
-    return [wrap for wrap in tried if wrap.call in asked]
+    for call, module in modules.items():
+        drafts[module].leave(codes.COPIED_MODEL, call)
+    allowed = {call for call, module in modules.items() if drafts[module].allows(codes.COPIED_MODEL, call)}
+    return [wrap for wrap in tried if wrap.call in allowed]
 
 
 def _to_callers(owners: Iterable[Owner], unplaced: Mapping[cst.Call, Refusal]) -> dict[Wrap, Frame]:

@@ -72,17 +72,23 @@ def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
     `uses`: what is called on the models in question, in whatever module. Returns whether this one writes their files.
     """
     saves = {use.call: use for use in uses if use.method in _SAVES and use.site.frame.module is draft.module}
-    writing = [call for call in saves if draft.wanted(codes.SAVED_BY_CHIEF, call)]
+    helper = draft.scopes.fresh(_HELPER, draft.scopes.module)
+    story = "every worker calls {}(), as it must, and only the chief writes to the path"
+    writing = [
+        call
+        for call, use in saves.items()
+        if draft.change(
+            codes.SAVED_BY_CHIEF,
+            call,
+            story.format(use.method),
+            Replace(call.func, (f"{helper}(", call.func, ")")),
+        )
+    ]
     if not writing:
         return False
-    helper = draft.scopes.fresh(_HELPER, draft.scopes.module)
     place = place_for_function(draft.module, [call.func for call in writing])
     code = definition(_HELPER, {"tf": draft.tf, _HELPER: helper}, draft.module.tree.default_indent)
     draft.edits.append(Insert(place, code))
-    for call in writing:
-        draft.edits.append(Replace(call.func, (f"{helper}(", call.func, ")")))
-        story = f"every worker calls {saves[call].method}(), as it must, and only the chief writes to the path"
-        draft.say(codes.SAVED_BY_CHIEF, call, story, "rewrite")
     return True
 
 
@@ -116,14 +122,12 @@ def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft], migra
             moved = _moved(strategy, draft, ours.get(strategy.node))
         if isinstance(moved, str):
             draft.say(codes.ONTO_WORKERS, strategy.node, f"this strategy stays on one machine: {moved}", "refuse")
-        elif draft.wanted(codes.ONTO_WORKERS, strategy.node):
-            draft.say(
-                codes.ONTO_WORKERS,
-                strategy.node,
-                "MirroredStrategy becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs that each "
-                "worker of TF_CONFIG sees",
-                "rewrite",
-            )
+        elif draft.change(
+            codes.ONTO_WORKERS,
+            strategy.node,
+            "MirroredStrategy becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs that each "
+            "worker of TF_CONFIG sees",
+        ):
             draft.edits[:] = [edit for edit in draft.edits if edit not in moved.instead_of] + list(moved.edits)
             _what_belongs_to_it(
                 facts, drafts, draft, [use for estimator in ours.values() for use in estimator.trainings]

@@ -104,9 +104,10 @@ def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]
     for training in trainings:
         draft = drafts[training.use.site.frame.module]
         form = form_of(training.use, drafts)
-        if _keeps_arrays(form, draft) or not draft.wanted(codes.ARRAYS_TO_DATASET, training.use.call):
+        if _keeps_arrays(form, draft):
             continue
-        if _plan_one(training, draft, form):
+        draft.leave(codes.ARRAYS_TO_DATASET, training.use.call)
+        if draft.allows(codes.ARRAYS_TO_DATASET, training.use.call) and _plan_one(training, draft, form):
             gathering.setdefault(draft.module, []).append(training.use.call)
     for module, calls in gathering.items():
         draft = drafts[module]

@@ -67,16 +67,14 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list
         if (canned or name == "model_to_estimator") and not any(_is_distributed(part) for part in parts):
             _say_alone(draft, call)
         elif canned:
-            if draft.wanted(codes.CANNED_ESTIMATOR, call):
-                message = f"tf.estimator.{name} is a ready-made model, for which Keras has no replacement"
-                draft.say(codes.CANNED_ESTIMATOR, call, message, "refuse")
+            message = f"tf.estimator.{name} is a ready-made model, for which Keras has no replacement"
+            draft.change(codes.CANNED_ESTIMATOR, call, message, action="refuse")
         elif name == "model_to_estimator":
-            if draft.wanted(codes.ESTIMATOR_NOT_FOLLOWED, call):
-                message = (
-                    "model_to_estimator: the Keras model can train by itself: build and compile it under the strategy, "
-                    "and call fit() with the batch of all replicas"
-                )
-                draft.say(codes.ESTIMATOR_NOT_FOLLOWED, call, message, "refuse")
+            message = (
+                "model_to_estimator: the Keras model can train by itself: build and compile it under the strategy, "
+                "and call fit() with the batch of all replicas"
+            )
+            draft.change(codes.ESTIMATOR_NOT_FOLLOWED, call, message, action="refuse")
         elif name == "Estimator":
             migration = _Whole(facts, drafts, tuple(parts))
             touched |= migration.run()
@@ -133,9 +131,8 @@ def _join_scopes(draft: Draft) -> None:
 
 
 def _say_alone(draft: Draft, call: cst.Call) -> None:
-    if draft.wanted(codes.ESTIMATOR_ALONE, call):
-        message = "this Estimator runs on one device (no train_distribute); it is left as it is"
-        draft.say(codes.ESTIMATOR_ALONE, call, message, "warn")
+    message = "this Estimator runs on one device (no train_distribute); it is left as it is"
+    draft.change(codes.ESTIMATOR_ALONE, call, message, action="warn")
 
 
 def _is_distributed(part: EstimatorPart) -> bool:
@@ -162,11 +159,9 @@ def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None
     nodes = {part.node for part in taken}
     for part in facts.estimators:
         if part.name == "RunConfig" and part.node not in nodes and "train_distribute" in keywords(part.node):
-            draft = drafts[part.site.frame.module]
-            if draft.wanted(codes.ESTIMATOR_NOT_FOLLOWED, part.node):
+            draft, message = drafts[part.site.frame.module], "no Estimator was found that takes this RunConfig"
+            if draft.change(codes.ESTIMATOR_NOT_FOLLOWED, part.node, message, action="refuse"):
                 nodes.add(part.node)
-                message = "no Estimator was found that takes this RunConfig"
-                draft.say(codes.ESTIMATOR_NOT_FOLLOWED, part.node, message, "refuse")
 
 
 class _Whole(Migration):
@@ -184,7 +179,8 @@ class _Whole(Migration):
                 return set()
             self._plan(strategy)
         except Unconvertible as problem:
-            if self.drafts[self.module].wanted(codes.ESTIMATOR, call):
+            draft.leave(codes.ESTIMATOR, call)
+            if draft.allows(codes.ESTIMATOR, call):
                 message = f"this Estimator stays: {problem.message}"
                 self.drafts[problem.module].say(problem.code, problem.node, message, "refuse")
             return set()
@@ -197,9 +193,10 @@ class _Whole(Migration):
             message = f"this Estimator stays: {min(unwanted)} is not selected, and it is migrated whole or not at all"
             draft.say(codes.ESTIMATOR_NOT_FOLLOWED, call, message, "refuse")
             return set()
-        self.said = [one for one in self.said if self.drafts[one.module].settings.wants(one.code)]
-        wanted = [self.drafts[one.module].wanted(one.code, one.node) for one in self.said]
-        if not all(wanted):
+        self.said = [said for said in self.said if self.drafts[said.module].settings.wants(said.code)]
+        if not all(self.drafts[said.module].allows(said.code, said.node) for said in self.said):
+            for said in self.said:
+                self.drafts[said.module].leave(said.code, said.node)
             return set()
         for report in self.said:
             self.drafts[report.module].say(report.code, report.node, report.message, report.action)

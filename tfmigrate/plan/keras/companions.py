@@ -53,11 +53,10 @@ def plan_companions(
             continue
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
-        if draft.wanted(change.code, change.node):
+        if draft.change(change.code, change.node, change.message, action=change.action):
             revisions.extend(edit for edit in change.edits if isinstance(edit, Revision))
             inserts.extend((change.code, edit) for edit in change.edits if isinstance(edit, Insert))
             edits.extend(edit for edit in change.edits if not isinstance(edit, Revision | Insert))
-            draft.say(change.code, change.node, change.message, change.action)
     edits.extend(edit for _, edit in sorted(inserts, key=itemgetter(0)))
     # Of two edits of one node the one that the migration itself needs stands.
     draft.edits[:] = combined([*edits, *draft.edits], revisions)

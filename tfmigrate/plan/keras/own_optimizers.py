@@ -54,18 +54,15 @@ def plan_own_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft])
     helped: dict[Module, list[_Copy]] = {}
     for copy in copies.values():
         call, why = copy.shared.use.call, copy.shared.why
-        if not copy.draft.wanted(codes.SHARED_OPTIMIZER, call):
-            continue
-        text = dotted(copy.given)
+        text, name = dotted(copy.given), _name(copy.draft)
         if copy.counts:
-            helped.setdefault(copy.draft.module, []).append(copy)
-            name = _name(copy.draft)
-            copy.draft.edits.append(Replace(copy.given, f"{name}({text})"))
+            edit = Replace(copy.given, f"{name}({text})")
             message = f"{why}; {name}() makes one of its own; both count steps together, as in old Keras"
         else:
-            copy.draft.edits.append(Replace(copy.given, f"type({text}).from_config({text}.get_config())"))
+            edit = Replace(copy.given, f"type({text}).from_config({text}.get_config())")
             message = f"{why}; it gets one of its own, with the same settings"
-        copy.draft.say(codes.SHARED_OPTIMIZER, call, message, "rewrite")
+        if copy.draft.change(codes.SHARED_OPTIMIZER, call, message, edit) and copy.counts:
+            helped.setdefault(copy.draft.module, []).append(copy)
     for module, users in helped.items():
         draft = drafts[module]
         code = definition("twin", {_HELPER: _name(draft)}, module.tree.default_indent)

@@ -56,7 +56,11 @@ def plan_toggles(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Dra
     mended: set[ModelObject] = set()
     for part, steps in _clear_parts(compiles, trainings, drafts):
         settings = [(use, _expression(part.model, use, drafts)) for use in steps]
-        if all(code is not None and _is_line(use.site.unit) for use, code in settings) and _wanted(steps, drafts):
+        if not all(code is not None and _is_line(use.site.unit) for use, code in settings):
+            continue
+        for use in steps:
+            drafts[use.site.frame.module].leave(codes.TRAINABLE_TOGGLE, use.call)
+        if all(drafts[use.site.frame.module].allows(codes.TRAINABLE_TOGGLE, use.call) for use in steps):
             mended.add(part.model)
             for use, code in settings:
                 if code is not None:
@@ -119,10 +123,6 @@ def _order(model: ModelObject) -> tuple[str, int]:
 
 def _is_line(unit: Unit) -> bool:
     return isinstance(unit, cst.SimpleStatementLine)
-
-
-def _wanted(steps: Iterable[Use], drafts: _Drafts) -> bool:
-    return all(drafts[use.site.frame.module].wanted(codes.TRAINABLE_TOGGLE, use.call) for use in steps)
 
 
 def _set(part: _Part, use: Use, code: Code, steps: Sequence[Use], drafts: _Drafts) -> None:

@@ -71,12 +71,16 @@ def leave_imports_in_use(drafts: Mapping[Module, Draft], moved: Set[Module]) -> 
 
 
 def _imports_one_of(wrapper: Set[Name], draft: Draft) -> bool:
-    """Whether a module imports multi_gpu_model, under whatever name; a suppressed import is reported."""
-    return any(
-        (draft.module, bound) in wrapper and draft.wanted(codes.LEFTOVER_IMPORT, statement)
+    """Whether a module has an import of multi_gpu_model that may go; one that is left alone is reported."""
+    importing = [
+        statement
         for statement, _ in import_statements(draft.module)
         for _, bound, _ in imports_of(statement)
-    )
+        if (draft.module, bound) in wrapper
+    ]
+    for statement in importing:
+        draft.leave(codes.LEFTOVER_IMPORT, statement)
+    return any(draft.allows(codes.LEFTOVER_IMPORT, statement) for statement in importing)
 
 
 def _drop_imports(imports: _Imports) -> None:

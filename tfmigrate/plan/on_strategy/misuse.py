@@ -57,9 +57,9 @@ def plan_misuses(
         draft = drafts[module]
         if change.action == "warn":
             draft.say(change.code, change.node, change.message, "warn")
-        elif draft.wanted(change.code, change.node):
-            draft.say(change.code, change.node, change.message, "rewrite")
-            draft.edits.extend(edit for edit in change.edits if not isinstance(edit, Revision))
+        else:
+            edits = (edit for edit in change.edits if not isinstance(edit, Revision))
+            draft.change(change.code, change.node, change.message, *edits)
     for draft in drafts.values():
         if any(isinstance(edit, Insert) for edit in draft.edits):
             import_tensorflow(draft)

@@ -67,8 +67,7 @@ def plan_rescoping(
             draft.say(outside.code, node, outside.message, "warn")
         elif targets is None:
             draft.say(outside.code, node, f"{outside.message}; move it in", "warn")
-        elif draft.wanted(outside.code, node):
-            draft.say(outside.code, node, outside.message, "rewrite")
+        elif draft.change(outside.code, node, outside.message):
             moved.update(outside.use.models)
             for target in targets:
                 wanted.setdefault(target.body, []).append(target)

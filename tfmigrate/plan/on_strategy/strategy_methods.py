@@ -31,9 +31,8 @@ def plan_strategy_methods(drafts: Mapping[Module, Draft], rules: Iterable[Rule])
         for node in attributes:
             old = node.attr.value
             # A class's own attribute is a name of TensorFlow, which TFM501 tells.
-            if node not in excused | draft.facts.symbols.keys() and draft.wanted(codes.STRATEGY_METHODS, node):
+            if node not in excused | draft.facts.symbols.keys():
                 message = (
                     f"strategy.{old}() is strategy.{renamed[old]}() from TensorFlow 2.2 on; 2.4 took the old name away"
                 )
-                draft.say(codes.STRATEGY_METHODS, node, message, "rewrite")
-                draft.edits.append(Replace(node.attr, renamed[old]))
+                draft.change(codes.STRATEGY_METHODS, node, message, Replace(node.attr, renamed[old]))

@@ -34,7 +34,9 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
     judged: list[tuple[Wrap, Refusal | None]] = []
     refused: dict[cst.Call, Refusal] = {}
     for wrap in facts.wraps:
-        if drafts[wrap.site.frame.module].wanted(codes.MULTI_GPU_MODEL, wrap.call):
+        draft = drafts[wrap.site.frame.module]
+        draft.leave(codes.MULTI_GPU_MODEL, wrap.call)
+        if draft.allows(codes.MULTI_GPU_MODEL, wrap.call):
             judged.append((wrap, elsewhere or _why_not(wrap, misused, facts, drafts)))
         else:
             refused[wrap.call] = LEFT_ALONE

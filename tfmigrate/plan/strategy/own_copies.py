@@ -25,8 +25,7 @@ def drop_own_copies(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[
     for function in dict.fromkeys(function for wrap in wraps for function in _copies_of(wrap, drafts)):
         draft = drafts[function.module]
         if (
-            not draft.wanted(codes.UNUSED_COPY, function.node)
-            or calls != called
+            calls != called
             or not isinstance(function.node, cst.FunctionDef)
             or function.node not in draft.module.places
         ):
@@ -35,12 +34,11 @@ def drop_own_copies(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[
             importing for importing, other in facts.imports if other is draft.module and importing is not draft.module
         }
         if not users and _only_called(function.node, calls, draft):
-            draft.edits.append(Unwrap(function.node, None))
             message = f"this copy of {function.node.name.value} goes with its last call"
-            draft.say(codes.UNUSED_COPY, function.node, message, "rewrite")
-        elif users and is_alone(function.node, draft.module) and draft.wanted(codes.UNUSED_COPY, function.node):
+            draft.change(codes.UNUSED_COPY, function.node, message, Unwrap(function.node, None))
+        elif users and is_alone(function.node, draft.module):
             message = f"nothing calls this copy of {function.node.name.value} any more: delete the file"
-            draft.say(codes.UNUSED_COPY, function.node, message, "warn")
+            draft.change(codes.UNUSED_COPY, function.node, message, action="warn")
 
 
 def _copies_of(wrap: Wrap, drafts: Mapping[Module, Draft]) -> Iterator[FunctionValue]:

@@ -329,7 +329,8 @@ def _lowered(
     for way in ways_down(owner, start, near, _training(owner), passable, drafts, facts.exported):
         strategy = _strategy(owner, way.move.before, drafts)  # type: ignore[arg-type]
         if isinstance(strategy, Strategy) and way.binds.isdisjoint(strategy.names):
-            return (way, strategy) if draft.wanted(codes.GPUS_TOO_LATE, way.move.units[0]) else None
+            draft.leave(codes.GPUS_TOO_LATE, way.move.units[0])
+            return (way, strategy) if draft.allows(codes.GPUS_TOO_LATE, way.move.units[0]) else None
     return None
 
 
