@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "report": ("__init__", "junit", "printable", "result", "rules", "settings"),
     "checkpoint": ("errors", "files"),
     # Facts, decisions, edits.
-    "understand": ("importing", "numbering", "walk"),
+    "understand": ("importing", "numbering", "old_keras", "walk"),
     "plan/planner": (
         *RULES, "plan/comments", "plan/data", "plan/estimator", "plan/keras", "plan/names", "plan/on_strategy",
         "plan/strategy", "plan/workers", "rules",

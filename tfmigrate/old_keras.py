@@ -23,6 +23,17 @@ SHORT_LOSSES: Mapping[str, str] = {
     "kld": "kl_divergence",
 }
 """Losses by their short names, in small or capital letters."""
+MOVED_MODULES: Mapping[str, tuple[str, ...]] = {
+    "layers.core": ("layers",), "layers.convolutional": ("layers",), "layers.pooling": ("layers",),
+    "layers.recurrent": ("layers",), "layers.normalization": ("layers",), "layers.merge": ("layers",),
+    "layers.advanced_activations": ("layers",), "layers.embeddings": ("layers",), "layers.wrappers": ("layers",),
+    "layers.noise": ("layers",), "layers.local": ("layers",), "layers.convolutional_recurrent": ("layers",),
+    "utils.np_utils": ("utils",), "utils.generic_utils": ("utils",), "utils.data_utils": ("utils",),
+    "utils.vis_utils": ("utils",), "utils.io_utils": ("utils",), "backend.tensorflow_backend": ("backend",),
+    "engine": ("layers", "models"), "engine.topology": ("layers", "models"), "engine.base_layer": ("layers",),
+    "engine.training": ("models", "layers"), "engine.network": ("models",), "objectives": ("losses",),
+}  # fmt: skip
+"""Old module path -> the public modules that have its names now."""
 CHANGED_RECURRENT: Mapping[str, Mapping[str, bool]] = {"GRU": {"reset_after": False}}
 """Standalone Keras 2.3.1 (keras/layers/recurrent.py)."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from tfmigrate.old_keras import MOVED_MODULES
+
 MULTI_GPU_MODEL = "keras.utils.multi_gpu_model"
 UNDEFINED = "<undefined>.multi_gpu_model"
 """Where nothing defines the name, which says all the same what was meant. No import can name this."""
@@ -24,15 +26,14 @@ _HOMES_OF_KERAS = (
 _MOVED = {
     # keras.backend imported TensorFlow as `tf`, and scripts reached through it.
     "keras.backend.tf": "tensorflow",
-    "keras.backend.tensorflow_backend": "keras.backend",
     UNDEFINED: MULTI_GPU_MODEL,
     "keras.utils.training_utils.multi_gpu_model": MULTI_GPU_MODEL,
     "keras.utils.multi_gpu_utils.multi_gpu_model": MULTI_GPU_MODEL,
-    "keras.utils.np_utils": "keras.utils",
-    "keras.utils.generic_utils": "keras.utils",
-    "keras.utils.data_utils": "keras.utils",
-    "keras.utils.vis_utils": "keras.utils",
-    "keras.utils.io_utils": "keras.utils",
+    **{
+        f"keras.{old}": f"keras.{new[0]}"
+        for old, new in MOVED_MODULES.items()
+        if old.startswith(("utils.", "backend."))
+    },
     "keras.engine.training.Model": "keras.models.Model",
     "keras.engine.Model": "keras.models.Model",
     "keras.engine.topology.Input": "keras.layers.Input",

@@ -19,29 +19,22 @@ import numpy as np
 from . import calls, flavours, remainder
 from .genuine import REPLICAS
 
-HOMES = ("keras.utils", "tensorflow.keras.utils", "keras._tf_keras.keras.utils", "tf_keras.utils",
-         "tensorflow.python.keras.utils")
+HOMES = (
+    "keras.utils",
+    "tensorflow.keras.utils",
+    "keras._tf_keras.keras.utils",
+    "tf_keras.utils",
+    "tensorflow.python.keras.utils",
+)
 EXTRA_MODULES = ("multi_gpu_utils", "training_utils")
 PARALLEL = "_tfmigrate_parallel"
 """On what multi_gpu_model answers, and on what takes over its attributes: that answer."""
-
-MOVED = {
-    "layers.core": ["layers"], "layers.convolutional": ["layers"], "layers.pooling": ["layers"],
-    "layers.recurrent": ["layers"], "layers.normalization": ["layers"], "layers.merge": ["layers"],
-    "layers.advanced_activations": ["layers"], "layers.embeddings": ["layers"], "layers.wrappers": ["layers"],
-    "layers.noise": ["layers"], "layers.local": ["layers"], "layers.convolutional_recurrent": ["layers"],
-    "utils.np_utils": ["utils"], "utils.generic_utils": ["utils"], "utils.data_utils": ["utils"],
-    "utils.vis_utils": ["utils"], "utils.io_utils": ["utils"], "backend.tensorflow_backend": ["backend"],
-    "engine": ["layers", "models"], "engine.topology": ["layers", "models"], "engine.base_layer": ["layers"],
-    "engine.training": ["models", "layers"], "engine.network": ["models"], "objectives": ["losses"],
-}
-"""Old module path -> the modules whose names it had."""
 
 
 def install(tf, found, machine, config, evenly=False):
     flavour, defaults = found[0], config.get("defaults") or {}
     old, standalone = config.get("old_optimizers", False), config.get("standalone", False)
-    restore_modules(flavour)
+    restore_modules(flavour, config.get("moved") or {})
     restore_multi_gpu_model(tf, flavour, machine, evenly, config.get("whole_batches", False))
     restore_taken_over_models(flavour)
     restore_model_arguments(flavour)
@@ -74,12 +67,16 @@ def restore_multi_gpu_model(tf, flavour, machine, evenly, whole=False):
     def multi_gpu_model(model, gpus=None, cpu_merge=True, cpu_relocation=False):
         ids = list(gpus) if isinstance(gpus, (list, tuple)) else list(range(machine.replicas if gpus is None else gpus))
         if len(ids) <= 1:
-            raise ValueError("For multi-gpu usage to be effective, call `multi_gpu_model` with `gpus >= 2`. "
-                             "Received: `gpus=%s`" % (gpus,))
+            raise ValueError(
+                "For multi-gpu usage to be effective, call `multi_gpu_model` with `gpus >= 2`. "
+                "Received: `gpus=%s`" % (gpus,)
+            )
         if max(ids) >= machine.replicas:
-            raise ValueError("To call `multi_gpu_model` with `gpus=%s`, we expect the following devices to be "
-                             "available: %s. However this machine only has: %s."
-                             % (gpus, ["/gpu:%d" % i for i in ids], ["/gpu:%d" % i for i in range(machine.replicas)]))
+            raise ValueError(
+                "To call `multi_gpu_model` with `gpus=%s`, we expect the following devices to be "
+                "available: %s. However this machine only has: %s."
+                % (gpus, ["/gpu:%d" % i for i in ids], ["/gpu:%d" % i for i in range(machine.replicas)])
+            )
         keras = flavour.root
         if cpu_relocation:
             model = keras.models.clone_model(model)
@@ -87,8 +84,10 @@ def restore_multi_gpu_model(tf, flavour, machine, evenly, whole=False):
         replicas = parallel_layer(model, [machine.devices[i] for i in ids])
         outputs = as_list(replicas(inputs if len(inputs) > 1 else inputs[0]))
         # Layers that carry the template's output names, on which losses and metrics are keyed.
-        merged = [keras.layers.Activation("linear", name=name)(output)
-                  for name, output in zip(distinct(output_names(model)), outputs)]
+        merged = [
+            keras.layers.Activation("linear", name=name)(output)
+            for name, output in zip(distinct(output_names(model)), outputs)
+        ]
         parallel = keras.models.Model(inputs, merged if len(merged) > 1 else merged[0])
         object.__setattr__(parallel, REPLICAS, len(ids))
         object.__setattr__(parallel, PARALLEL, parallel)
@@ -126,7 +125,8 @@ def restore_model_arguments(flavour):
     """`Model(input=x, output=y)` is Keras 1, and Keras 2.3 took it still."""
     model_class = flavour.root.models.Model
     functional = importlib.import_module(
-        "keras.src.models.functional" if flavour.is_keras3 else "tf_keras.src.engine.functional")
+        "keras.src.models.functional" if flavour.is_keras3 else "tf_keras.src.engine.functional"
+    )
     model_class.__new__ = staticmethod(with_plural_names(model_class.__new__))
     for cls in (model_class, functional.Functional):
         cls.__init__ = with_plural_names(cls.__init__)
@@ -201,7 +201,7 @@ def replicas_layer(tf, keras, evenly, whole):
                 return remainder.even_slice(tf, values, index, len(self.replica_devices))
             step = tf.shape(values)[0] // len(self.replica_devices)
             last = index == len(self.replica_devices) - 1
-            return values[index * step:] if last else values[index * step:(index + 1) * step]
+            return values[index * step :] if last else values[index * step : (index + 1) * step]
 
         def compute_output_shape(self, input_shape):
             shapes = [tuple(output.shape) for output in self.template.outputs]
@@ -243,20 +243,45 @@ def restore_generators(tf, flavour):
             kwargs["validation_data"] = without_loss(tf, kwargs["validation_data"])
         return original_fit(self, without_loss(tf, x), *args, **kwargs)
 
-    def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, callbacks=None, validation_data=None,
-                      validation_steps=None, validation_freq=1, class_weight=None, max_queue_size=10, workers=1,
-                      use_multiprocessing=False, shuffle=True, initial_epoch=0):
-        return self.fit(generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
-                        callbacks=callbacks, validation_data=validation_data, validation_steps=validation_steps,
-                        validation_freq=validation_freq, class_weight=class_weight, shuffle=shuffle,
-                        initial_epoch=initial_epoch)
+    def fit_generator(
+        self,
+        generator,
+        steps_per_epoch=None,
+        epochs=1,
+        verbose=1,
+        callbacks=None,
+        validation_data=None,
+        validation_steps=None,
+        validation_freq=1,
+        class_weight=None,
+        max_queue_size=10,
+        workers=1,
+        use_multiprocessing=False,
+        shuffle=True,
+        initial_epoch=0,
+    ):
+        return self.fit(
+            generator,
+            steps_per_epoch=steps_per_epoch,
+            epochs=epochs,
+            verbose=verbose,
+            callbacks=callbacks,
+            validation_data=validation_data,
+            validation_steps=validation_steps,
+            validation_freq=validation_freq,
+            class_weight=class_weight,
+            shuffle=shuffle,
+            initial_epoch=initial_epoch,
+        )
 
-    def evaluate_generator(self, generator, steps=None, callbacks=None, max_queue_size=10, workers=1,
-                           use_multiprocessing=False, verbose=0):
+    def evaluate_generator(
+        self, generator, steps=None, callbacks=None, max_queue_size=10, workers=1, use_multiprocessing=False, verbose=0
+    ):
         return self.evaluate(without_loss(tf, generator), steps=steps, callbacks=callbacks, verbose=verbose)
 
-    def predict_generator(self, generator, steps=None, callbacks=None, max_queue_size=10, workers=1,
-                          use_multiprocessing=False, verbose=0):
+    def predict_generator(
+        self, generator, steps=None, callbacks=None, max_queue_size=10, workers=1, use_multiprocessing=False, verbose=0
+    ):
         return self.predict(without_loss(tf, generator), steps=steps, callbacks=callbacks, verbose=verbose)
 
     def predict_classes(self, x, batch_size=32, verbose=0):
@@ -266,13 +291,16 @@ def restore_generators(tf, flavour):
         return (probabilities > 0.5).astype("int32")
 
     # The recorder reads from the signature what a call asks for.
-    fit.__signature__ = signature.replace(parameters=list(parameters.values()) + [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in gone])
+    fit.__signature__ = signature.replace(
+        parameters=list(parameters.values())
+        + [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in gone]
+    )
     model_class.fit = fit
     for function in (fit_generator, evaluate_generator, predict_generator, predict_classes):
         setattr(model_class, function.__name__, function)
     model_class.predict_proba = lambda self, x, batch_size=32, verbose=0: self.predict(
-        x, batch_size=batch_size, verbose=verbose)
+        x, batch_size=batch_size, verbose=verbose
+    )
 
 
 def without_loss(tf, data):
@@ -281,9 +309,11 @@ def without_loss(tf, data):
         return data
     first = as_tuples(next(data))
     kinds = tf.nest.map_structure(
-        lambda part: tf.TensorSpec((None,) + np.shape(part)[1:], np.asarray(part).dtype), first)
+        lambda part: tf.TensorSpec((None,) + np.shape(part)[1:], np.asarray(part).dtype), first
+    )
     return tf.data.Dataset.from_generator(
-        lambda: (as_tuples(batch) for batch in itertools.chain([first], data)), output_signature=kinds)
+        lambda: (as_tuples(batch) for batch in itertools.chain([first], data)), output_signature=kinds
+    )
 
 
 def as_tuples(batch):
@@ -309,8 +339,13 @@ def restore_optimizers(flavour, defaults, places, old, standalone):
     together (keras/optimizers.py of 2.3.1), which has a name of its own today."""
     for cls in flavours.classes(flavour, "optimizers", OPTIMIZERS):
         cls.__init__ = with_old_arguments(
-            cls.__init__, old_defaults(defaults, cls.__name__), places.get(cls.__name__.lower(), ()),
-            flavour.root.optimizers.schedules, old, standalone)
+            cls.__init__,
+            old_defaults(defaults, cls.__name__),
+            places.get(cls.__name__.lower(), ()),
+            flavour.root.optimizers.schedules,
+            old,
+            standalone,
+        )
         if not old and (cls.__name__ == "RMSprop" or cls.__name__ == "Adagrad" and standalone):
             with_epsilon_beside_root(cls)
 
@@ -353,14 +388,17 @@ def with_old_arguments(original, defaults, places, schedules, old, standalone):
             given.arguments["learning_rate"] = schedules.InverseTimeDecay(rate, 1, decay)
             return original(*given.args, **given.kwargs)
         return original(self, *args, **kwargs)
+
     return __init__
 
 
 def by_name(args, kwargs, places, switches):
     """Positional arguments by the names that the only version has which can have taken them; None where two can."""
     found = {
-        parameters[:len(args)] for parameters in map(tuple, places)
-        if len(parameters) >= len(args) and not set(kwargs) & set(parameters[:len(args)])
+        parameters[: len(args)]
+        for parameters in map(tuple, places)
+        if len(parameters) >= len(args)
+        and not set(kwargs) & set(parameters[: len(args)])
         and all(taken(name, value, switches) for name, value in zip(parameters, args))
     }
     return dict(zip(found.pop(), args)) if len(found) == 1 else None
@@ -400,7 +438,8 @@ def restore_rates(flavour):
     if not flavour.is_keras3:
         return
     flavour.root.optimizers.Optimizer.lr = property(
-        lambda self: self.learning_rate, lambda self, rate: setattr(self, "learning_rate", rate))
+        lambda self: self.learning_rate, lambda self, rate: setattr(self, "learning_rate", rate)
+    )
     for namespace in flavour.namespaces:
         namespace.backend.set_value = lambda x, value: x.assign(value)
         namespace.backend.get_value = lambda x: np.asarray(x) if hasattr(x, "assign") else x
@@ -440,8 +479,10 @@ def restore_words(flavour, words):
 
 def called(function, name):
     """The function under another name, which logs show."""
+
     def same(y_true, y_pred):
         return function(y_true, y_pred)
+
     same.__name__ = name
     return same
 
@@ -548,14 +589,27 @@ def restore_weight_files(flavour):
 
 def restore_sessions(tf, flavour):
     """Sessions configure memory growth and placement; here they configure nothing, and must not fail."""
-    for name in ("ConfigProto", "Session", "GPUOptions", "set_random_seed", "placeholder", "get_default_graph",
-                 "global_variables_initializer", "InteractiveSession", "logging"):
+    for name in (
+        "ConfigProto",
+        "Session",
+        "GPUOptions",
+        "set_random_seed",
+        "placeholder",
+        "get_default_graph",
+        "global_variables_initializer",
+        "InteractiveSession",
+        "logging",
+    ):
         if not hasattr(tf, name):
             setattr(tf, name, getattr(tf.compat.v1, name))
     for namespace in flavour.namespaces:
         backend = namespace.backend
-        for name, answer in (("set_session", None), ("get_session", None), ("set_learning_phase", None),
-                             ("set_image_dim_ordering", None)):
+        for name, answer in (
+            ("set_session", None),
+            ("get_session", None),
+            ("set_learning_phase", None),
+            ("set_image_dim_ordering", None),
+        ):
             if not hasattr(backend, name) or flavour.is_keras3:
                 setattr(backend, name, lambda *args, _answer=answer: _answer)
 
@@ -630,8 +684,8 @@ class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     PREFIXES = ("keras.", "tensorflow.keras.", "tensorflow.python.keras.")
 
-    def __init__(self, home):
-        self.home = home
+    def __init__(self, home, moved):
+        self.home, self.moved = home, moved  # old module path -> the modules that have its names now
 
     def find_spec(self, fullname, path=None, target=None):
         if self.old_path(fullname) is None:
@@ -640,13 +694,13 @@ class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def old_path(self, fullname):
         for prefix in self.PREFIXES:
-            if fullname.startswith(prefix) and fullname[len(prefix):] in MOVED:
-                return fullname[len(prefix):]
+            if fullname.startswith(prefix) and fullname[len(prefix) :] in self.moved:
+                return fullname[len(prefix) :]
         return None
 
     def create_module(self, spec):
         module = types.ModuleType(spec.name)
-        for part in MOVED[self.old_path(spec.name)]:
+        for part in self.moved[self.old_path(spec.name)]:
             home = importlib.import_module(self.home + "." + part)
             for name in dir(home):
                 if not name.startswith("__") and not hasattr(module, name):
@@ -657,7 +711,7 @@ class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
-def restore_modules(flavour):
+def restore_modules(flavour, moved):
     legacy = flavour.name == "tf_keras"
     home = "tf_keras" if legacy else "keras._tf_keras.keras"
     if legacy:
@@ -666,7 +720,7 @@ def restore_modules(flavour):
     else:
         borrow(flavour.root, importlib.import_module(home))
     restore_private_paths(flavour, home)
-    sys.meta_path.append(Moved(home))
+    sys.meta_path.append(Moved(home, moved))
     for place in HOMES[:-1]:  # keras/models.py imported Input, and scripts took it from there
         module = flavours.optional(place.replace("utils", "models"))
         if module is not None:
@@ -679,9 +733,26 @@ def restore_modules(flavour):
 
 
 PRIVATE = "tensorflow.python.keras"
-PRIVATE_PARTS = ("layers", "models", "optimizers", "callbacks", "utils", "backend", "losses", "metrics", "regularizers",
-                 "initializers", "constraints", "activations", "preprocessing", "preprocessing.image",
-                 "preprocessing.text", "preprocessing.sequence", "datasets", "applications")
+PRIVATE_PARTS = (
+    "layers",
+    "models",
+    "optimizers",
+    "callbacks",
+    "utils",
+    "backend",
+    "losses",
+    "metrics",
+    "regularizers",
+    "initializers",
+    "constraints",
+    "activations",
+    "preprocessing",
+    "preprocessing.image",
+    "preprocessing.text",
+    "preprocessing.sequence",
+    "datasets",
+    "applications",
+)
 
 
 def restore_private_paths(flavour, home):
@@ -710,8 +781,15 @@ def first_of(today, rest):
 
 def borrow(keras, compatible):
     """Gives `keras` the names that only `tf.keras` kept (backend functions, old preprocessing)."""
-    for part in ("backend", "preprocessing.image", "preprocessing.text", "preprocessing.sequence", "utils", "losses",
-                 "callbacks"):
+    for part in (
+        "backend",
+        "preprocessing.image",
+        "preprocessing.text",
+        "preprocessing.sequence",
+        "utils",
+        "losses",
+        "callbacks",
+    ):
         ours, theirs = flavours.optional("keras." + part), flavours.optional(compatible.__name__ + "." + part)
         if ours is None and theirs is not None and "." in part:
             sys.modules["keras." + part] = theirs

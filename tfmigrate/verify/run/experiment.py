@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tfmigrate.old_keras import CHANGED_RECURRENT, FIRST, LOSS_WORDS, SINCE
+from tfmigrate.old_keras import CHANGED_RECURRENT, FIRST, LOSS_WORDS, MOVED_MODULES, SINCE
 from tfmigrate.rules import moved_names, old_defaults
 from tfmigrate.verify.run import cgroups, packages, sandbox
 from tfmigrate.verify.run import trace as traces
@@ -225,6 +225,7 @@ def _config(
         "defaults": _defaults() if world.standalone and world.kind == "restored" else {},
         "words": LOSS_WORDS,
         "names": moved_names() if world.kind == "restored" else {},
+        "moved": MOVED_MODULES,
         "places": _places(world) if world.kind == "restored" else {},
         "old_optimizers": world.old_optimizers,
         "whole_batches": world.whole_batches,

@@ -119,6 +119,11 @@ def whole_ratio(ratio: float) -> str | None:
     return None
 
 
+def of_first_loss(kind: Kind, pair: StepPair, why: str) -> Divergence:
+    """The first loss of a training call differs; `why` goes on behind it."""
+    return Divergence(kind, f"the first loss differs ({pair.old:.6g} -> {pair.new:.6g}){why}", pair.epoch, pair.step)
+
+
 def times(ratio: float) -> str:
     whole = whole_ratio(ratio)
     if whole is None:

@@ -12,6 +12,7 @@ from tfmigrate.verify.judge.causes.evidence import (
     apart_at_once,
     first_apart,
     first_loss,
+    of_first_loss,
     where,
     whole_ratio,
 )
@@ -108,12 +109,12 @@ def extra_losses(e: Evidence) -> Divergence | None:
         return None
     if not any(m.adds_losses or any(r.startswith("activity ") for r in m.regularizers) for m in e.old.models):
         return None
-    what = (
-        f"the first loss differs ({first.old:.6g} -> {first.new:.6g}): layers add losses of their own (add_loss, or "
-        "activity_regularizer), which multi_gpu_model counted more than once, and a strategy counts once (TFM407); "
-        "where the new script makes up for that, something else in its loss or its model differs"
+    why = (
+        ": layers add losses of their own (add_loss, or activity_regularizer), which multi_gpu_model counted more than "
+        "once, and a strategy counts once (TFM407); where the new script makes up for that, something else in its loss "
+        "or its model differs"
     )
-    return Divergence("loss", what, first.epoch, first.step)
+    return of_first_loss("loss", first, why)
 
 
 def mask(e: Evidence) -> Divergence | None:
@@ -123,12 +124,11 @@ def mask(e: Evidence) -> Divergence | None:
         return None
     if not any(model.masked for model in (*e.old.models, *e.new.models)):
         return None
-    what = (
-        f"the first loss differs ({first.old:.6g} -> {first.new:.6g}), and a mask (mask_zero=, Masking) reaches it: "
-        "Keras 2.3 divides the sum over the steps that the mask leaves by the number of all steps, Keras 3 by the "
-        "number of those that are left, and each replica by its own"
+    why = (
+        ", and a mask (mask_zero=, Masking) reaches it: Keras 2.3 divides the sum over the steps that the mask leaves "
+        "by the number of all steps, Keras 3 by the number of those that are left, and each replica by its own"
     )
-    return Divergence("loss", what, first.epoch, first.step)
+    return of_first_loss("loss", first, why)
 
 
 def gradient(e: Evidence) -> Divergence | None:

@@ -12,6 +12,7 @@ from tfmigrate.verify.judge.causes.evidence import (
     first_apart,
     first_loss,
     models_on_whole_batches,
+    of_first_loss,
 )
 from tfmigrate.verify.judge.contract import BATCH_NORM, updates_explain
 from tfmigrate.verify.judge.optimizers import number
@@ -150,12 +151,11 @@ def whole_batches(e: Evidence) -> Divergence | None:
     model = next((fit.model for fit in e.new.fits if fit.index == first.fit), None)
     if model not in models_on_whole_batches(e.old, e.new):
         return None
-    what = (
-        f"the first loss differs ({first.old:.6g} -> {first.new:.6g}): train_on_batch of Keras 3 gives each replica "
-        "the whole batch, so that batch norm takes its statistics from all samples, where it took them from each "
-        "replica's part (TFM432)"
+    why = (
+        ": train_on_batch of Keras 3 gives each replica the whole batch, so that batch norm takes its statistics from "
+        "all samples, where it took them from each replica's part (TFM432)"
     )
-    return Divergence("batch norm", what, first.epoch, first.step)
+    return of_first_loss("batch norm", first, why)
 
 
 def batch_norm(e: Evidence) -> Divergence | None:
