@@ -141,7 +141,7 @@ def test_the_strategy_is_not_blamed_for_what_keras_itself_refuses(lab: Laborator
         assert report.verdict == "DOES NOT RUN"
         assert "crashed before its first training step" in report.reason
         assert "new.py:9" in report.reason
-        assert "current Keras is the cause, not the strategy" in report.reason
+        assert "today's Keras is the cause, not the strategy" in report.reason
 
 
 def test_the_strategy_is_not_cleared_by_another_crash(lab: Laboratory) -> None:

@@ -335,7 +335,7 @@ def _same_crash(lab: Lab, pair: Pair) -> str:
         return ""
     return (
         f"; the old script with multi_gpu_model put back crashes with the same error on the same {_keras(new)}: "
-        "current Keras is the cause, not the strategy"
+        "today's Keras is the cause, not the strategy"
     )
 
 
