@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -267,7 +267,16 @@ class Scopes:
 
     def holding(self, node: cst.Name) -> LexicalScope | None:
         """The scope in which a name is mentioned at `node`."""
-        return self._holding.get(node)
+        occurrence = self.occurrence(node)
+        return occurrence.scope if occurrence is not None else None
+
+    def occurrence(self, node: cst.CSTNode) -> Occurrence | None:
+        """The mention of a variable at `node`."""
+        return self._occurrences.get(node)
+
+    def in_unit(self, unit: Unit) -> Sequence[Occurrence]:
+        """Every mention of a variable in a unit, without those in units inside it."""
+        return self._by_unit.get(unit, ())
 
     def of_variable(self, name: str, scope: LexicalScope) -> list[Occurrence]:
         """Every mention of the variable that `name` is in `scope`, scope by scope, in order of appearance in each."""
@@ -323,13 +332,20 @@ class Scopes:
         return scopes
 
     @cached_property
-    def _holding(self) -> dict[cst.CSTNode, LexicalScope]:
+    def _occurrences(self) -> dict[cst.CSTNode, Occurrence]:
         return {
-            mention.node: scope
+            mention.node: mention
             for scope in self.by_node.values()
             for mentions in scope.mentions.values()
             for mention in mentions
         }
+
+    @cached_property
+    def _by_unit(self) -> dict[Unit, list[Occurrence]]:
+        mentions: dict[Unit, list[Occurrence]] = {}
+        for mention in self._occurrences.values():
+            mentions.setdefault(mention.unit, []).append(mention)
+        return mentions
 
     @cached_property
     def _of_module(self) -> frozenset[str]:

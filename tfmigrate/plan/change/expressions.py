@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import libcst as cst
@@ -11,25 +11,23 @@ import libcst as cst
 from tfmigrate.plan.change.folding import constant, folded
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.written import Written
-from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, is_star_import, only_statement, units_of
+from tfmigrate.understand.objects import (
+    beginning,
+    calls_one_of,
+    kept_as,
+    methods_in,
+    methods_that_set,
+    receiver_of,
+    sets_attribute,
+    setters_of,
+)
+from tfmigrate.understand.program import Module, Unit, dotted, is_star_import, only_statement, units_of
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import assigned, passed, reaching
 from tfmigrate.understand.scopes import Occurrence
-from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Instance, ModelObject, Site
-from tfmigrate.walk import calls_in, children, walk
+from tfmigrate.understand.values import ClassValue, Frame, Instance, ModelObject, Site
+from tfmigrate.walk import children, walk
 
-_PURE_CALLS = frozenset(
-    {
-        "len", "int", "str", "max", "min", "list", "range", "float", "bool", "abs", "tuple", "isinstance", "sorted",
-        "set", "sum", "any", "all", "round", "enumerate", "zip", "reversed",
-    }
-)  # fmt: skip
-_PURE_METHODS = frozenset(
-    {
-        "split", "get", "strip", "getenv", "backend",
-        "int", "float", "bool", "str", "int32", "int64", "float32", "float64",
-    }
-)  # fmt: skip
-"""Of strings, dicts and modules; the conversions are NumPy's."""
 _LONGEST = 400
 """Characters: a longer expression is too hard to read in the place of a name."""
 
@@ -217,21 +215,21 @@ class Carrier:
         module = target.module
         body = target.function.body if isinstance(target.function, cst.FunctionDef) else module.tree
         later = (u for u in units_of(body) if module.order[u] >= module.order[self._at(before, body, module)])
-        return not any(_assigns(unit, text, module) for unit in later)
+        return not any(sets_attribute(unit, text, module) for unit in later)
 
     @staticmethod
     def attribute_is_untouched(name: str, source: Site, way: _Way) -> bool:
         """Whether nothing from `before` to `source` sets an attribute of the object whose method `source` stands in."""
         owners = tuple(source.frame.owner.ancestors()) if source.frame.owner is not None else ()
-        kept = _kept_as(owners, name)
-        methods = _methods_that_set(owners, kept)
+        kept = kept_as(owners, name)
+        methods = methods_that_set(owners, kept)
         for site in source.chain():
             module, here = site.frame.module, site.frame is way.target
             first = module.order[way.before] if here else 0
             for unit in module.inside(site.frame.function or module.tree):
                 on_the_way = first <= module.order[unit] < module.order[site.unit]
                 if on_the_way and isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-                    if _assigns(unit, f".{kept}", module) or _calls(unit, methods):
+                    if sets_attribute(unit, f".{kept}", module) or calls_one_of(unit, methods):
                         return False
             if here:
                 break
@@ -253,7 +251,7 @@ class Carrier:
         assert source.owner is not None
         assert target.owner is not None
         owners = dict.fromkeys((*target.owner.ancestors(), *source.owner.ancestors()))
-        kept = _kept_as(owners, name)
+        kept = kept_as(owners, name)
         setters = [(method, unit) for cls in owners for method, unit in setters_of(cls, kept)]
         if not setters or any(method.name.value != "__init__" for method, _ in setters):
             return False
@@ -293,19 +291,19 @@ class Carrier:
         if not isinstance(instance, Instance) or instance.site is None or instance.call is None:
             raise _Unavailable
         owners = tuple(instance.cls.ancestors())
-        kept = _kept_as(owners, name)
+        kept = kept_as(owners, name)
         setters = [setter for cls in owners for setter in setters_of(cls, kept)]
         if len(setters) != 1 or self._is_set_on_others(kept, owners):
             raise _Unavailable
         method, unit = setters[0]
-        frame = _beginning(instance, method)
+        frame = beginning(instance, method)
         if frame is None:
             raise _Unavailable
         return self._meaning(_always_set_to(unit, method, frame.module), Site(frame, unit), way)
 
     def _is_set_on_others(self, name: str, owners: Sequence[ClassValue]) -> bool:
         """Whether something else than a method sets an attribute of what may be an object of these classes."""
-        own = {part for cls in owners for method in _methods(cls) for part in walk(method)}
+        own = {part for cls in owners for method in methods_in(cls) for part in walk(method)}
         return any(
             target.attr.value == name
             and not all(
@@ -475,113 +473,3 @@ def _always_set_to(unit: Unit, method: cst.FunctionDef, module: Module) -> cst.B
     if any(owner is not method for owner, _ in module.arms(unit) if method in module.ancestors(owner)):
         raise _Unavailable
     return value
-
-
-def _beginning(instance: Instance, init: cst.FunctionDef) -> Frame | None:
-    """The activation of an `__init__`, of the object's class or of one that it is called from, that began an object."""
-    frame, site, call = None, instance.site, instance.call
-    for cls in instance.cls.ancestors():
-        function = cls.members.get("__init__")
-        if not isinstance(function, FunctionValue) or not isinstance(function.node, cst.FunctionDef):
-            if len(cls.bases) > 1:
-                return None
-            continue
-        frame = Frame(function.module, function.node, function.closure, site, call, cls, instance)
-        if function.node is init:
-            return frame
-        asked = list(calls_of_base(function.node))
-        if len(asked) != 1 or len(cls.bases) > 1:
-            return None
-        site, call = Site(frame, asked[0][0]), asked[0][1]
-    return None
-
-
-def calls_of_base(init: cst.FunctionDef) -> Iterator[tuple[Unit, cst.Call]]:
-    """The lines of an `__init__` that call the one of its base class in any case, each with the call."""
-    for unit in units_of(init.body):
-        if isinstance(unit, cst.SimpleStatementLine):
-            for call in calls_in(unit):
-                if isinstance(call.func, cst.Attribute) and call.func.attr.value == "__init__":
-                    yield unit, call
-
-
-def receiver_of(function: cst.CSTNode | None) -> str | None:
-    """The name a method has for its object."""
-    if not isinstance(function, cst.FunctionDef):
-        return None
-    parameters = [*function.params.posonly_params, *function.params.params]
-    return parameters[0].name.value if parameters else None
-
-
-def _methods(cls: ClassValue) -> Iterator[cst.FunctionDef]:
-    return (unit for unit in units_of(cls.node.body) if isinstance(unit, cst.FunctionDef))
-
-
-def setters_of(cls: ClassValue, name: str) -> Iterator[tuple[cst.FunctionDef, Unit]]:
-    """The methods of a class that assign to an attribute of their object, and the statements that do."""
-    module = cls.closure.module
-    for method in _methods(cls):
-        text = f"{receiver_of(method)}.{name}"
-        for unit in module.inside(method):
-            if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) and _assigns(unit, text, module):
-                yield method, unit
-
-
-def _kept_as(owners: Iterable[ClassValue], name: str) -> str:
-    """The attribute that a property gives back as it is, or the name itself where it is no such property."""
-    for cls in owners:
-        method = cls.members.get(name)
-        node = method.node if isinstance(method, FunctionValue) else None
-        if not isinstance(node, cst.FunctionDef):
-            continue
-        properties = [decorator for decorator in node.decorators if dotted(decorator.decorator) == "property"]
-        lines = [unit for unit in units_of(node.body) if not is_docstring(only_statement(unit))]
-        small = only_statement(lines[0]) if len(lines) == 1 else None
-        returned = small.value if isinstance(small, cst.Return) else None
-        if properties and isinstance(returned, cst.Attribute) and dotted(returned.value) == receiver_of(node):
-            return returned.attr.value
-    return name
-
-
-def _methods_that_set(owners: Iterable[ClassValue], name: str) -> set[str]:
-    """The methods of an object that set one of its attributes, themselves or through each other, but for __init__."""
-    methods = {method for cls in owners for method in _methods(cls)}
-    setting = {method for cls in owners for method, _ in setters_of(cls, name)}
-    while True:
-        setters = {method.name.value for method in setting} - {"__init__"}
-        more = {method for method in methods - setting if _calls(method.body, setters)}
-        if not more:
-            return setters
-        setting |= more
-
-
-def _calls(node: cst.CSTNode, methods: Set[str]) -> bool:
-    """Whether a method of one of these names is called on something."""
-    return bool(methods) and any(
-        isinstance(part, cst.Call) and isinstance(part.func, cst.Attribute) and part.func.attr.value in methods
-        for part in walk(node)
-    )
-
-
-def _assigns(unit: cst.CSTNode, text: str, module: Module) -> bool:
-    """Whether a unit assigns to an attribute whose code ends in `text`, alone or with others: `self.a, self.b = c`."""
-    return any(
-        isinstance(part, cst.AssignTarget | cst.AugAssign | cst.AnnAssign)
-        and any(isinstance(node, cst.Attribute) and module.code(node).endswith(text) for node in walk(part.target))
-        for part in walk(unit)
-    )
-
-
-def is_pure(node: cst.BaseExpression) -> bool:
-    """Whether evaluating an expression twice, or not at all, changes nothing."""
-    return not any(
-        isinstance(part, cst.NamedExpr | cst.Await | cst.Yield)
-        or (isinstance(part, cst.Call) and not _is_pure_call(part))
-        for part in walk(node)
-    )
-
-
-def _is_pure_call(call: cst.Call) -> bool:
-    if isinstance(call.func, cst.Name):
-        return call.func.value in _PURE_CALLS
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _PURE_METHODS

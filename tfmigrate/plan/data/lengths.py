@@ -9,9 +9,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan.change.calls import named_arguments
-from tfmigrate.plan.change.expressions import names_in, receiver_of
+from tfmigrate.plan.change.expressions import names_in
 from tfmigrate.plan.written import Written
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import is_docstring, only_statement, units_of
 from tfmigrate.understand.reaching import bound, bound_once, parameters_of, settled
 from tfmigrate.understand.scopes import Scopes

@@ -9,7 +9,6 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords, passed_as, text_of
-from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.change.paths import ending_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT
@@ -17,6 +16,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, Items, Literal, Value, options

@@ -9,10 +9,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none, named_arguments
-from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
+from tfmigrate.understand.purity import is_pure
 
 _MODULES = ("keras.utils.conv_utils", "keras.backend")
 _PARAMETERS = {

@@ -11,7 +11,6 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords, named_arguments, text_of
-from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, hands_on_rest, passed_on
@@ -20,6 +19,7 @@ from tfmigrate.plan.written import Code, joined, shown
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.values import ClassValue, FunctionValue, Items, Literal, Symbol, in_order
 from tfmigrate.walk import walk
 

@@ -6,7 +6,6 @@ import sys
 
 import libcst as cst
 
-from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import ImportNames, Insert, Rank, Unwrap
 from tfmigrate.plan.names.imports import in_try
@@ -20,6 +19,7 @@ from tfmigrate.understand.program import (
     only_statement,
     units_of,
 )
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching
 
 

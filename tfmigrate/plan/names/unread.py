@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 import libcst as cst
 
-from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove
 from tfmigrate.understand import names
 from tfmigrate.understand.program import import_statements, imports_of, units_of
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
 from tfmigrate.understand.values import Visible

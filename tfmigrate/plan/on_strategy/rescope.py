@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.change.calls import is_none
-from tfmigrate.plan.change.expressions import Carrier, is_pure
+from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Remove, Scope, Unwrap
 from tfmigrate.plan.on_strategy.idle import left_idle
@@ -17,6 +17,7 @@ from tfmigrate.plan.on_strategy.outside import Outside, Strategies, things_outsi
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
 from tfmigrate.understand.program import Module, Unit, dotted, only_statement, suites_of, units_of
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import assigned, reaching
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Frame, Literal, ModelObject, Site

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
-from tfmigrate.plan.change.expressions import Carrier, is_pure, names_in
+from tfmigrate.plan.change.expressions import Carrier, names_in
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Move
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.written import Written
 from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching, sole_assignment
 from tfmigrate.understand.values import Site
 

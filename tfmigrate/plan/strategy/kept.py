@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import calls_of_base, receiver_of, setters_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import (
     Group,
@@ -25,6 +24,7 @@ from tfmigrate.plan.strategy.model_group import (
 )
 from tfmigrate.plan.strategy.strategy import Strategy
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.objects import calls_of_base, receiver_of, setters_of
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site

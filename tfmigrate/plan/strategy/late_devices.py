@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import Carrier, is_pure
+from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Rank, Remove
 from tfmigrate.plan.strategy.model_group import Refusal
@@ -20,6 +20,7 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.written import Written
 from tfmigrate.understand.lifecycle import DeviceChoice, ProgramFacts
 from tfmigrate.understand.program import Module, Unit, dotted, only_statement, root_name
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.values import Site
 
 

@@ -9,7 +9,6 @@ from itertools import chain, takewhile
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import receiver_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.kept import attribute_for, keeper_of
 from tfmigrate.plan.strategy.model_group import (
@@ -27,6 +26,7 @@ from tfmigrate.plan.strategy.model_group import (
 )
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
+from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.values import Frame, Site, models_of

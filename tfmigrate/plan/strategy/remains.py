@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Collapse, Edit, Remove, Replace, Unwrap
 from tfmigrate.plan.strategy.compiles import compiled_again
@@ -20,6 +19,7 @@ from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, root_name
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.walk import walk
 
 _PRINTS = frozenset({"print", "info", "debug", "warning", "warn", "log"})

@@ -21,7 +21,6 @@ from functools import cached_property
 import libcst as cst
 
 from tfmigrate.plan.change.calls import text_of
-from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Move
 from tfmigrate.plan.strategy.guards import is_cpu_device
@@ -29,6 +28,7 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.scope import loops_round
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, is_docstring, suites_of, units_of
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import assigned, reaching
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Value
@@ -254,7 +254,7 @@ class _Proof:
         read: set[tuple[_Variable, tuple[str, ...]]] = set()
         for node in self._read(passed[-1]):
             for name, path, call in _roots(node):
-                occurrence = self._occurrences.get(name)
+                occurrence = self._scopes.occurrence(name)
                 if occurrence is None or (occurrence.binds and not isinstance(node, cst.AugAssign)):
                     continue
                 owner = self._scopes.owner(name.value, occurrence.scope)
@@ -335,7 +335,7 @@ class _Proof:
     def _is_given_away(self, unit: Unit, read: set[tuple[_Variable, tuple[str, ...]]]) -> bool:
         """Whether a unit hands an object of which something is read to unknown code, or hands on just that."""
         for name, path, call in _roots(unit):
-            occurrence = self._occurrences.get(name)
+            occurrence = self._scopes.occurrence(name)
             owner = self._scopes.owner(name.value, occurrence.scope) if occurrence is not None else None
             for variable, attributes in read:
                 if owner is not None and variable == (name.value, owner) and attributes[: len(path)] == path:
@@ -393,28 +393,13 @@ class _Proof:
 
     # ---- names ----
 
-    @cached_property
-    def _occurrences(self) -> dict[cst.CSTNode, Occurrence]:
-        by_node: dict[cst.CSTNode, Occurrence] = {}
-        for scope in self._scopes.by_node.values():
-            for mentions in scope.mentions.values():
-                by_node.update((mention.node, mention) for mention in mentions)
-        return by_node
-
-    @cached_property
-    def _by_unit(self) -> dict[cst.CSTNode, list[Occurrence]]:
-        mentions: dict[cst.CSTNode, list[Occurrence]] = {}
-        for mention in self._occurrences.values():
-            mentions.setdefault(mention.unit, []).append(mention)
-        return mentions
-
     def _variables(self, units: Iterable[Unit], *, binding: bool = False) -> set[tuple[str, LexicalScope | None]]:
         """The variables that some units mention, or only those that they bind, each with whose it is."""
         return {
             (mention.node.value, self._scopes.owner(mention.node.value, mention.scope))
             for unit in units
             for inner in (unit, *self._module.inside(unit))
-            for mention in self._by_unit.get(inner, ())
+            for mention in self._scopes.in_unit(inner)
             if isinstance(mention.node, cst.Name) and (mention.binds or not binding)
         }
 

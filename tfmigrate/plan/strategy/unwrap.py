@@ -7,11 +7,11 @@ from collections.abc import Container, Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Remove, Replace, Unwrap
 from tfmigrate.understand.lifecycle import Guard
 from tfmigrate.understand.program import Module, only_statement, units_of
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Parallel, options
