@@ -134,3 +134,14 @@ def test_a_batch_that_is_multiplied_by_the_replicas_elsewhere_is_reported(line: 
         "    model.compile('sgd', 'mse')\nmodel.fit(x, y, batch_size=batch)\n"
     )
     assert actions(migrate(program), "TFM417") == said
+
+
+@pytest.mark.parametrize("call", ["evaluate(x, y, batch_size=batch)", "predict(x, batch_size=batch)"])
+def test_only_the_batch_that_is_trained_on_is_reported(call: str) -> None:
+    program = (
+        "import tensorflow as tf\n\nbatch = 32\nstrategy = tf.distribute.MirroredStrategy()\n"
+        "whole = batch * strategy.num_replicas_in_sync\nwith strategy.scope():\n"
+        "    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])\n"
+        f"    model.compile('sgd', 'mse')\nmodel.fit(x, y, batch_size=whole)\nmodel.{call}\n"
+    )
+    assert actions(migrate(program), "TFM417") == []

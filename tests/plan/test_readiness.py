@@ -160,6 +160,13 @@ SMALL = PublicNames(
 )  # fmt: skip
 
 
+def test_a_part_of_the_index_of_its_own_comes_before_that_of_the_package() -> None:
+    whole, private = (section("2.9.3", {name: "m"}) for name in ("tensorflow", "tensorflow.python"))
+    index = PublicNames({"tensorflow": whole, "tensorflow.python": private})
+    assert index.section("tensorflow.python.keras") is private
+    assert index.section("tensorflow.keras") is whole
+
+
 @pytest.mark.parametrize(
     ("name", "target", "missing"),
     [
