@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfmigrate.verify.probe import facts, remainder, restored, seeded
+from tfmigrate.verify.probe import facts, remainder, restored, restored_optimizers, seeded
 
 
 class Layer:
@@ -211,7 +211,7 @@ def test_the_restored_optimizers_take_arguments_in_their_old_places() -> None:
     sgd = ["learning_rate", "momentum", "decay", "nesterov"], ["learning_rate", "momentum", "nesterov"]
 
     def named(*args: object, **kwargs: object) -> object:
-        return restored.by_name(args, kwargs, sgd, {"nesterov"})
+        return restored_optimizers.by_name(args, kwargs, sgd, {"nesterov"})
 
     old = {"learning_rate": 0.01, "momentum": 0.9, "decay": 1e-6}
     assert named(0.01, 0.9, 1e-6, True) == {**old, "nesterov": True}

@@ -6,18 +6,29 @@ edit lets go.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TypeVar
 
 import libcst as cst
 
 from tfmigrate.brackets import filled
 from tfmigrate.edit.align import dedented, indented, realigned
+from tfmigrate.edit.arguments import commas_of_dropped, in_column, narrowed_signature
 from tfmigrate.edit.compose import Edited, composed, composed_lines
+from tfmigrate.edit.lines import (
+    Pieces,
+    blank_lines,
+    comment_lines,
+    comments_about,
+    defines,
+    definitions_apart,
+    keep_comments,
+    led,
+    lines_above,
+    statements_of,
+    without_trailing_space,
+)
 from tfmigrate.plan.edits import (
     Append,
     Argument,
@@ -38,11 +49,9 @@ from tfmigrate.plan.edits import (
     Unwrap,
 )
 from tfmigrate.plan.written import Changed, Code, nodes_of
-from tfmigrate.walk import children, comments_in, comments_of, walk
+from tfmigrate.walk import children, comments_of, walk
 
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
-_Pieces = list[cst.BaseStatement]
-_Node = TypeVar("_Node", bound=cst.CSTNode)
 
 
 _WIDTH = 90
@@ -90,8 +99,8 @@ class _Editor(cst.CSTTransformer):
         self._parts = set(_carried((*self._replaced.values(), *self._calls.values(), *others)))
         self._touched = _reached(root or tree, set(_edited(edits)) | self._parts | holes.keys())
         self._new_parts: dict[cst.CSTNode | Changed, cst.CSTNode] = {}
-        self.pieces: dict[cst.CSTNode, _Pieces] = {}
-        self._suites: dict[cst.CSTNode, tuple[_Pieces, list[cst.EmptyLine]]] = {}
+        self.pieces: dict[cst.CSTNode, Pieces] = {}
+        self._suites: dict[cst.CSTNode, tuple[Pieces, list[cst.EmptyLine]]] = {}
 
     # libcst's own dispatch goes by class; edits go by node, so both hooks are overridden.
     def on_visit(self, node: cst.CSTNode) -> bool:
@@ -197,7 +206,7 @@ class _Editor(cst.CSTTransformer):
         last_comma = edit.call.args[-1].comma if edit.call.args else cst.MaybeSentinel.DEFAULT
         last_space = edit.call.args[-1].whitespace_after_arg if edit.call.args else cst.SimpleWhitespace("")
         args = [self._argument(argument, separator) for argument in edit.arguments]
-        for position, comma in _commas_of_dropped(edit).items():
+        for position, comma in commas_of_dropped(edit).items():
             args[position] = args[position].with_changes(comma=comma)
         for position, argument in enumerate(edit.arguments):
             if edit.call.args and argument.source is edit.call.args[-1]:
@@ -221,7 +230,7 @@ class _Editor(cst.CSTTransformer):
             return cst.Arg(node, keyword, equal, comma=separator)
         source = argument.source
         if source.keyword is not None and keyword is not None:
-            equal = _in_column(source, keyword.value)
+            equal = in_column(source, keyword.value)
         comma = source.comma if isinstance(source.comma, cst.Comma) else separator
         return cst.Arg(node, keyword, equal, comma=comma, star=source.star)
 
@@ -242,7 +251,7 @@ class _Editor(cst.CSTTransformer):
         below = [*comments, *updated.lines_after_decorators]
         return updated.with_changes(decorators=decorators, lines_after_decorators=below)
 
-    def _line(self, original: cst.SimpleStatementLine, updated: cst.SimpleStatementLine) -> _Pieces:
+    def _line(self, original: cst.SimpleStatementLine, updated: cst.SimpleStatementLine) -> Pieces:
         body: list[cst.BaseSmallStatement] = []
         for old, new in zip(original.body, updated.body, strict=True):
             if old in self._removed:
@@ -257,7 +266,7 @@ class _Editor(cst.CSTTransformer):
             lines = [cst.SimpleStatementLine([small]) for small in body]
             lines[0] = lines[0].with_changes(leading_lines=updated.leading_lines)
             lines[-1] = lines[-1].with_changes(trailing_whitespace=updated.trailing_whitespace)
-            return _keep_comments(self._comments_in(original), list(lines))
+            return keep_comments(self._comments_in(original), list(lines))
         if len(body) != len(original.body):
             body[-1] = body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
         line = updated.with_changes(body=body)
@@ -265,9 +274,9 @@ class _Editor(cst.CSTTransformer):
             return [line]
         inserted = self.inserts.get(original, ())
         carried = [self._parts_in(edit.code)[node] for edit in inserted for node in nodes_of(edit.code)]
-        return _keep_comments(self._comments_in(original), [realigned(original, line, self._tree)], carried)
+        return keep_comments(self._comments_in(original), [realigned(original, line, self._tree)], carried)
 
-    def _remarked(self, original: cst.SimpleStatementLine, pieces: _Pieces) -> _Pieces:
+    def _remarked(self, original: cst.SimpleStatementLine, pieces: Pieces) -> Pieces:
         """A line with the comments that are made on what stands in it."""
         remarks = dict.fromkeys(self._remarks[node] for node in walk(original) if node in self._remarks)
         if not remarks or len(pieces) != 1:
@@ -280,7 +289,7 @@ class _Editor(cst.CSTTransformer):
             space, comment = cst.SimpleWhitespace("  "), cst.Comment(text)
             end = line.trailing_whitespace.with_changes(whitespace=space, comment=comment)
             return [line.with_changes(trailing_whitespace=end)]
-        return [_led(line, [*line.leading_lines, cst.EmptyLine(comment=cst.Comment(text))])]
+        return [led(line, [*line.leading_lines, cst.EmptyLine(comment=cst.Comment(text))])]
 
     def _import(self, edit: ImportNames, updated: cst.BaseSmallStatement) -> list[cst.BaseSmallStatement]:
         statements: list[cst.BaseSmallStatement] = []
@@ -307,7 +316,7 @@ class _Editor(cst.CSTTransformer):
         assert isinstance(module, cst.Name | cst.Attribute)
         return updated.with_changes(module=module, names=aliases, relative=())
 
-    def _compound(self, original: cst.BaseCompoundStatement, updated: cst.CSTNode) -> _Pieces:
+    def _compound(self, original: cst.BaseCompoundStatement, updated: cst.CSTNode) -> Pieces:
         edit = self._compounds.get(original)
         if original in self._collapsing and isinstance(original, cst.If) and isinstance(updated, cst.If):
             if isinstance(updated.orelse, cst.Else) and self._alike(updated.body, updated.orelse.body):
@@ -315,38 +324,38 @@ class _Editor(cst.CSTTransformer):
             elif isinstance(updated.orelse, cst.Else) and self._collapsing[original].later:
                 return self._common_first(original, updated, updated.orelse)
         if isinstance(original, cst.FunctionDef) and original in self._signatures:
-            updated = _narrowed(updated, self._signatures[original])
+            updated = narrowed_signature(updated, self._signatures[original])
         if edit is None:
             return [updated]  # type: ignore[list-item]
         leading = self.leading(original)
         if isinstance(edit, Branch):
-            return _keep_comments(self._comments_in(original), [self._branch(edit, leading)])
+            return keep_comments(self._comments_in(original), [self._branch(edit, leading)])
         if edit.suite is None:
             return []
         pieces, _ = self._suites[edit.suite]
         if not pieces:
             return []
         pieces = [dedented(piece, self.indent(edit.suite)) for piece in pieces]
-        first = _led(pieces[0], [*leading, *_comment_lines(getattr(pieces[0], "leading_lines", ()))])
-        return _keep_comments(self._comments_in(original), [first, *pieces[1:]])
+        first = led(pieces[0], [*leading, *comment_lines(getattr(pieces[0], "leading_lines", ()))])
+        return keep_comments(self._comments_in(original), [first, *pieces[1:]])
 
-    def _common_first(self, original: cst.If, updated: cst.If, orelse: cst.Else) -> _Pieces:
+    def _common_first(self, original: cst.If, updated: cst.If, orelse: cst.Else) -> Pieces:
         """What both arms begin with, and an `if` for the rest."""
-        body, other = _statements(updated.body), _statements(orelse.body)
+        body, other = statements_of(updated.body), statements_of(orelse.body)
         common = 0
         while common < min(len(body), len(other)) and self._alike(body[common], other[common]):
             common += 1
         if not common or common == len(body):
             return [updated]
         above = [dedented(piece, self.indent(original.body)) for piece in body[:common]]
-        above[0] = _led(above[0], [*self.leading(original), *_comment_lines(_lines_above(above[0]))])
-        rest = [_led(body[common], _comment_lines(_lines_above(body[common]))), *body[common + 1 :]]
+        above[0] = led(above[0], [*self.leading(original), *comment_lines(lines_above(above[0]))])
+        rest = [led(body[common], comment_lines(lines_above(body[common]))), *body[common + 1 :]]
         tail = None
         if len(other) > common:
             tail = orelse.with_changes(body=orelse.body.with_changes(body=other[common:]))
         left = updated.with_changes(body=updated.body.with_changes(body=rest), orelse=tail)
-        pieces = [*above, _led(left, _blank_lines(_lines_above(body[common])))]
-        return _keep_comments(self._comments_in(original), pieces)
+        pieces = [*above, led(left, blank_lines(lines_above(body[common])))]
+        return keep_comments(self._comments_in(original), pieces)
 
     def _alike(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether two arms read the same, but for space at the end of lines."""
@@ -391,7 +400,7 @@ class _Editor(cst.CSTTransformer):
         self._suites[original] = (pieces, footer)
         return cst.IndentedBlock(pieces or [_pass()], header=updated.trailing_whitespace, footer=footer)
 
-    def _rebuilt(self, block: _Block) -> tuple[_Pieces, list[cst.EmptyLine]]:
+    def _rebuilt(self, block: _Block) -> tuple[Pieces, list[cst.EmptyLine]]:
         """The block's new statements, and comment lines left over at its end."""
         units: Sequence[cst.CSTNode] = (block,) if isinstance(block, cst.SimpleStatementSuite) else block.body
         rebuilding = _Rebuilding(self, block, self._blank_above(units))
@@ -409,9 +418,9 @@ class _Editor(cst.CSTTransformer):
                 first = move.units[0]
                 place = units.index(first)
                 follower = next(unit for unit in units[place:] if unit not in move.units)
-                above, below = (_blank_lines(getattr(unit, "leading_lines", ())) for unit in (first, follower))
+                above, below = (blank_lines(getattr(unit, "leading_lines", ())) for unit in (first, follower))
                 above_of[follower] = above if not place or len(above) > len(below) else below
-                above_of[first] = _blank_lines(getattr(move.before, "leading_lines", ()))
+                above_of[first] = blank_lines(getattr(move.before, "leading_lines", ()))
                 if units.index(move.before) < place:
                     above_of[move.before] = []
         return above_of
@@ -428,14 +437,14 @@ class _Editor(cst.CSTTransformer):
         lines: Sequence[cst.EmptyLine] = getattr(unit, "leading_lines", ())
         return [line for line in lines if line.comment is None or line.comment not in self.forgotten]
 
-    def parsed(self, edit: Insert) -> _Pieces:
+    def parsed(self, edit: Insert) -> Pieces:
         return composed_lines(edit.code, self._parts_in(edit.code), self._config)
 
     def indent(self, block: cst.CSTNode) -> str:
         """How much deeper a block stands than the statement that it belongs to."""
         return getattr(block, "indent", None) or self._tree.default_indent
 
-    def in_scope(self, scope: Scope, inner: _Pieces, block: _Block) -> cst.With:
+    def in_scope(self, scope: Scope, inner: Pieces, block: _Block) -> cst.With:
         remarked = {f"# {text}" for text in self._remarks.values()}
         lines = inner[0].leading_lines  # type: ignore[attr-defined]
         leading = [line for line in lines if line.comment is None or line.comment.value not in remarked]
@@ -445,7 +454,7 @@ class _Editor(cst.CSTTransformer):
         return cst.With(
             items=[cst.WithItem(context)],
             # As deep as the block round it, where that differs from the file's first.
-            body=cst.IndentedBlock([_led(inner[0], remarks), *inner[1:]], indent=getattr(block, "indent", None)),
+            body=cst.IndentedBlock([led(inner[0], remarks), *inner[1:]], indent=getattr(block, "indent", None)),
             leading_lines=leading,
         )
 
@@ -458,13 +467,13 @@ class _Rebuilding:
         self._editor = editor
         self._block = block
         self._blank = blank
-        self.out: _Pieces = []
+        self.out: Pieces = []
         self.orphans: list[cst.EmptyLine] = []
         """Comments of removed code, which go above the next statement."""
         self._scope: Scope | None = None
-        self._inner: _Pieces = []
+        self._inner: Pieces = []
         """The statements of the scope so far."""
-        self._fresh: _Pieces = []
+        self._fresh: Pieces = []
         """The lines inserted last."""
         self._apart: list[cst.EmptyLine] = []
         """Blank lines above the last statement that was removed."""
@@ -477,20 +486,20 @@ class _Rebuilding:
         pieces, inserted = list(editor.pieces[unit]), editor.inserts.get(unit, [])
         leading = self._paragraph(editor.leading(unit), pieces, inserted)
         if pieces and editor.forgotten:
-            pieces[0] = _led(pieces[0], editor.leading(pieces[0]))
+            pieces[0] = led(pieces[0], editor.leading(pieces[0]))
         if unit in editor.scopes:
             self._scope, self._inner = editor.scopes[unit], []
-        own = _comment_lines(leading)
+        own = comment_lines(leading)
         if unit in self._blank:
             leading = [*self._blank[unit], *own]
             if pieces:
-                pieces[0] = _led(pieces[0], [*self._blank[unit], *_comment_lines(pieces[0].leading_lines)])  # type: ignore[attr-defined]
+                pieces[0] = led(pieces[0], [*self._blank[unit], *comment_lines(pieces[0].leading_lines)])  # type: ignore[attr-defined]
         if inserted:
             self._insert(unit, inserted, leading, pieces)
         elif pieces and self.out and self.out[-1] in self._fresh and self._scope is None:
-            *_, pieces[0] = _definitions_apart([self.out[-1], pieces[0]])
+            *_, pieces[0] = definitions_apart([self.out[-1], pieces[0]])
         if pieces and self._removed and not self.out and self._scope is None:
-            pieces[0] = _led(pieces[0], _comment_lines(getattr(pieces[0], "leading_lines", ())))
+            pieces[0] = led(pieces[0], comment_lines(getattr(pieces[0], "leading_lines", ())))
         self._removed = self._removed or not pieces
         if pieces:
             self._add(pieces)
@@ -500,58 +509,58 @@ class _Rebuilding:
             self._end(self._scope)
 
     def _paragraph(
-        self, leading: list[cst.EmptyLine], pieces: _Pieces, inserted: Sequence[Insert]
+        self, leading: list[cst.EmptyLine], pieces: Pieces, inserted: Sequence[Insert]
     ) -> list[cst.EmptyLine]:
         """The lines above a unit: what follows the removed beginning of a paragraph begins it; in a scope, which is one
         paragraph, where a comment does."""
         begun = self.out if self._scope is None else self._inner and self.orphans
-        if self._apart and (pieces or inserted) and begun and not _blank_lines(leading):
+        if self._apart and (pieces or inserted) and begun and not blank_lines(leading):
             leading = [*self._apart, *leading]
             if pieces:
-                pieces[0] = _led(pieces[0], [*self._apart, *getattr(pieces[0], "leading_lines", ())])
-        self._apart = [] if pieces or inserted else self._apart or _blank_lines(leading)
+                pieces[0] = led(pieces[0], [*self._apart, *getattr(pieces[0], "leading_lines", ())])
+        self._apart = [] if pieces or inserted else self._apart or blank_lines(leading)
         return leading
 
     def _insert(
-        self, unit: cst.CSTNode, inserted: Sequence[Insert], leading: list[cst.EmptyLine], pieces: _Pieces
+        self, unit: cst.CSTNode, inserted: Sequence[Insert], leading: list[cst.EmptyLine], pieces: Pieces
     ) -> None:
         """Add the lines that are inserted before a unit, definitions first."""
-        editor, own = self._editor, _comment_lines(leading)
+        editor, own = self._editor, comment_lines(leading)
         moved = dict.fromkeys(gone for edit in inserted for gone in edit.comments_of)
         for gone in moved:
             self.orphans.extend(own if gone is unit and pieces else editor.orphaned(gone))
         lines = [line for edit in inserted for line in editor.parsed(edit)]
-        lines.sort(key=lambda line: not _defines(line))
-        own, whole = _about(leading, () if unit in moved else lines, unit), own
+        lines.sort(key=lambda line: not defines(line))
+        own, whole = comments_about(leading, () if unit in moved else lines, unit), own
         # A comment of removed code is not about a helper, which comes first.
-        place = next((n for n, line in enumerate(lines) if not _defines(line)), None)
+        place = next((n for n, line in enumerate(lines) if not defines(line)), None)
         over = self.orphans if place is None and pieces else []
-        lines[0] = _led(lines[0], leading[: len(leading) - len(own)])
+        lines[0] = led(lines[0], leading[: len(leading) - len(own)])
         if self.orphans and not over:
             line = lines[place or 0]
-            lines[place or 0] = _led(line, [*getattr(line, "leading_lines", ()), *self.orphans])
+            lines[place or 0] = led(line, [*getattr(line, "leading_lines", ()), *self.orphans])
         self.orphans = []
         if pieces:
-            staying = _comment_lines(pieces[0].leading_lines)[len(whole) - len(own) :]  # type: ignore[attr-defined]
-            pieces[0] = _led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
-            *lines, pieces[0] = _definitions_apart([*lines, pieces[0]])
+            staying = comment_lines(pieces[0].leading_lines)[len(whole) - len(own) :]  # type: ignore[attr-defined]
+            pieces[0] = led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
+            *lines, pieces[0] = definitions_apart([*lines, pieces[0]])
         else:
-            *lines, _ = _definitions_apart([*lines, _pass()])
+            *lines, _ = definitions_apart([*lines, _pass()])
         scoped = self._scope is not None and all(edit.scoped for edit in inserted)
         (self._inner if scoped else self.out).extend(lines)
         self._fresh = lines
 
-    def _add(self, pieces: _Pieces) -> None:
+    def _add(self, pieces: Pieces) -> None:
         if self.orphans:
             above = getattr(pieces[0], "leading_lines", ())
-            pieces[0] = _led(pieces[0], [*_blank_lines(above), *self.orphans, *_comment_lines(above)])
+            pieces[0] = led(pieces[0], [*blank_lines(above), *self.orphans, *comment_lines(above)])
             self.orphans = []
         (self._inner if self._scope is not None else self.out).extend(pieces)
 
     def _end(self, scope: Scope) -> None:
         if self._inner:
             indent = self._editor.indent(self._block)
-            inner = [indented(_without_trailing_space(piece), indent) for piece in self._inner]
+            inner = [indented(without_trailing_space(piece), indent) for piece in self._inner]
             self.out.append(self._editor.in_scope(scope, inner, self._block))
         self._scope = None
 
@@ -604,68 +613,6 @@ def _reached(tree: cst.CSTNode, edited: set[cst.CSTNode]) -> set[cst.CSTNode]:
     return touched
 
 
-def _narrowed(function: cst.CSTNode, edit: Signature) -> cst.FunctionDef:
-    """A function with these of its parameters alone, and those that are new."""
-    assert isinstance(function, cst.FunctionDef)
-    params = function.params
-    space = cst.SimpleWhitespace("")
-    equal = cst.AssignEqual(whitespace_before=space, whitespace_after=space)
-    new = [cst.Param(cst.Name(name), default=cst.Name("None"), equal=equal) for name in edit.added]
-    plain = [*(param for param in params.params if param.name.value in edit.kept), *new]
-    keyword_only = [param for param in params.kwonly_params if param.name.value in edit.kept]
-    last = (keyword_only or plain)[-1:]
-    plain, keyword_only = (
-        [param.with_changes(comma=cst.MaybeSentinel.DEFAULT) if param in last else param for param in some]
-        for some in (plain, keyword_only)
-    )
-    star = params.star_arg if keyword_only or isinstance(params.star_arg, cst.Param) else cst.MaybeSentinel.DEFAULT
-    return function.with_changes(params=params.with_changes(params=plain, kwonly_params=keyword_only, star_arg=star))
-
-
-def _in_column(source: cst.Arg, keyword: str) -> cst.AssignEqual | cst.MaybeSentinel:
-    """The `=` of an argument with a new keyword, where those of the lines round it stand under each other."""
-    equal = source.equal
-    if not isinstance(equal, cst.AssignEqual) or not isinstance(equal.whitespace_before, cst.SimpleWhitespace):
-        return equal
-    space = equal.whitespace_before.value
-    if len(space) < 2 or source.keyword is None:
-        return equal
-    width = max(1, len(space) + len(source.keyword.value) - len(keyword))
-    return equal.with_changes(whitespace_before=cst.SimpleWhitespace(" " * width))
-
-
-def _commas_of_dropped(edit: Arguments) -> dict[int, cst.Comma]:
-    """Where arguments behind another are dropped: the comma of the last of them, unless its own ends a line."""
-    places = {arg: number for number, arg in enumerate(edit.call.args)}
-    stood = [places.get(argument.source, -1) if argument.source is not None else -1 for argument in edit.arguments]
-    last_at = {}
-    for position, (place, following) in enumerate(pairwise(stood)):
-        if 0 <= place < following - 1:
-            own, last = edit.call.args[place].comma, edit.call.args[following - 1].comma
-            plain = isinstance(own, cst.Comma) and isinstance(own.whitespace_after, cst.SimpleWhitespace)
-            if plain and isinstance(last, cst.Comma):
-                last_at[position] = last
-    return last_at
-
-
-def _definitions_apart(lines: Sequence[cst.BaseStatement]) -> _Pieces:
-    """The lines, with two blank ones round each function and class; the last line stood there before."""
-    out: _Pieces = []
-    for number, line in enumerate(lines):
-        new = _defines(line) and number < len(lines) - 1
-        old = _defines(line) or (out and _defines(out[-1]))
-        if new or (out and old):
-            comments = _comment_lines(getattr(line, "leading_lines", ()))
-            line = _led(line, [cst.EmptyLine(indent=False), cst.EmptyLine(indent=False), *comments])
-        out.append(line)
-    return out
-
-
-def _defines(line: cst.CSTNode) -> bool:
-    """Whether a statement is the definition of a function or a class."""
-    return isinstance(line, cst.FunctionDef | cst.ClassDef)
-
-
 def _pass() -> cst.SimpleStatementLine:
     return cst.SimpleStatementLine([cst.Pass()])
 
@@ -676,69 +623,3 @@ def _old_names(part: ImportPart) -> bool:
 
 def _plain(alias: cst.ImportAlias) -> cst.ImportAlias:
     return alias.with_changes(comma=cst.MaybeSentinel.DEFAULT)
-
-
-def _statements(suite: cst.BaseSuite) -> list[cst.BaseStatement]:
-    """The statements of an indented block; none of a suite on one line."""
-    return [statement for statement in suite.body if isinstance(statement, cst.BaseStatement)]
-
-
-def _lines_above(statement: cst.BaseStatement) -> Sequence[cst.EmptyLine]:
-    lines: Sequence[cst.EmptyLine] = getattr(statement, "leading_lines", ())
-    return lines
-
-
-def _led(statement: cst.BaseStatement, lines: Sequence[cst.EmptyLine]) -> cst.BaseStatement:
-    return statement.with_changes(leading_lines=lines)
-
-
-def _without_trailing_space(statement: _Node) -> _Node:
-    """Blank lines above a file's own statements, and above their `else`, would be indented with them."""
-    changes: dict[str, object] = {}
-    for name in ("orelse", "finalbody"):
-        clause = getattr(statement, name, None)
-        if isinstance(clause, cst.If | cst.Else | cst.Finally):
-            changes[name] = _without_trailing_space(clause)
-    if isinstance(statement, cst.Try | cst.TryStar):
-        changes["handlers"] = [_without_trailing_space(handler) for handler in statement.handlers]
-    lines = getattr(statement, "leading_lines", ())
-    changes["leading_lines"] = [line if line.comment else line.with_changes(indent=False) for line in lines]
-    return statement.with_changes(**changes)
-
-
-def _comment_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
-    """The lines from the first comment on: blank lines above it belong to what stands before."""
-    first = next((number for number, line in enumerate(lines) if line.comment is not None), len(lines))
-    return list(lines[first:])
-
-
-def _about(
-    leading: Sequence[cst.EmptyLine], inserted: Sequence[cst.BaseStatement], unit: cst.CSTNode
-) -> list[cst.EmptyLine]:
-    """The comments of a statement that stay with it where lines go before it: of several paragraphs the last one, but
-    that above a statement of another kind a definition stands by itself."""
-    if not inserted or (any(map(_defines, inserted)) and not _defines(unit)):
-        return _comment_lines(leading)
-    last = max((number for number, line in enumerate(leading, 1) if line.comment is None), default=0)
-    return list(leading[last:])
-
-
-def _blank_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
-    """The lines above the first comment."""
-    return list(lines[: len(lines) - len(_comment_lines(lines))])
-
-
-def _keep_comments(before: Sequence[str], pieces: _Pieces, carried: Sequence[cst.CSTNode] = ()) -> _Pieces:
-    """The pieces, with every comment of `before` that they, and what was `carried` off, lack above the first."""
-    if not before:
-        return pieces
-    kept = Counter(text for piece in (*pieces, *carried) for text in comments_in(piece))
-    lost = []
-    for text in before:
-        if kept[text]:
-            kept[text] -= 1
-        else:
-            lost.append(cst.EmptyLine(comment=cst.Comment(text)))
-    if not lost:
-        return pieces
-    return [_led(pieces[0], [*getattr(pieces[0], "leading_lines", ()), *lost]), *pieces[1:]]

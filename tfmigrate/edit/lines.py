@@ -1,0 +1,100 @@
+"""Statements with the comments and blank lines above them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeVar
+
+import libcst as cst
+
+from tfmigrate.walk import comments_in
+
+Pieces = list[cst.BaseStatement]
+
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
+
+
+def definitions_apart(lines: Sequence[cst.BaseStatement]) -> Pieces:
+    """The lines, with two blank ones round each function and class; the last line stood there before."""
+    out: Pieces = []
+    for number, line in enumerate(lines):
+        new = defines(line) and number < len(lines) - 1
+        old = defines(line) or (out and defines(out[-1]))
+        if new or (out and old):
+            comments = comment_lines(getattr(line, "leading_lines", ()))
+            line = led(line, [cst.EmptyLine(indent=False), cst.EmptyLine(indent=False), *comments])
+        out.append(line)
+    return out
+
+
+def defines(line: cst.CSTNode) -> bool:
+    """Whether a statement is the definition of a function or a class."""
+    return isinstance(line, cst.FunctionDef | cst.ClassDef)
+
+
+def statements_of(suite: cst.BaseSuite) -> list[cst.BaseStatement]:
+    """The statements of an indented block; none of a suite on one line."""
+    return [statement for statement in suite.body if isinstance(statement, cst.BaseStatement)]
+
+
+def lines_above(statement: cst.BaseStatement) -> Sequence[cst.EmptyLine]:
+    lines: Sequence[cst.EmptyLine] = getattr(statement, "leading_lines", ())
+    return lines
+
+
+def led(statement: cst.BaseStatement, lines: Sequence[cst.EmptyLine]) -> cst.BaseStatement:
+    return statement.with_changes(leading_lines=lines)
+
+
+def without_trailing_space(statement: _Node) -> _Node:
+    """Blank lines above a file's own statements, and above their `else`, would be indented with them."""
+    changes: dict[str, object] = {}
+    for name in ("orelse", "finalbody"):
+        clause = getattr(statement, name, None)
+        if isinstance(clause, cst.If | cst.Else | cst.Finally):
+            changes[name] = without_trailing_space(clause)
+    if isinstance(statement, cst.Try | cst.TryStar):
+        changes["handlers"] = [without_trailing_space(handler) for handler in statement.handlers]
+    lines = getattr(statement, "leading_lines", ())
+    changes["leading_lines"] = [line if line.comment else line.with_changes(indent=False) for line in lines]
+    return statement.with_changes(**changes)
+
+
+def comment_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """The lines from the first comment on: blank lines above it belong to what stands before."""
+    first = next((number for number, line in enumerate(lines) if line.comment is not None), len(lines))
+    return list(lines[first:])
+
+
+def comments_about(
+    leading: Sequence[cst.EmptyLine], inserted: Sequence[cst.BaseStatement], unit: cst.CSTNode
+) -> list[cst.EmptyLine]:
+    """The comments of a statement that stay with it where lines go before it: of several paragraphs the last one, but
+    that above a statement of another kind a definition stands by itself."""
+    if not inserted or (any(map(defines, inserted)) and not defines(unit)):
+        return comment_lines(leading)
+    last = max((number for number, line in enumerate(leading, 1) if line.comment is None), default=0)
+    return list(leading[last:])
+
+
+def blank_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """The lines above the first comment."""
+    return list(lines[: len(lines) - len(comment_lines(lines))])
+
+
+def keep_comments(before: Sequence[str], pieces: Pieces, carried: Sequence[cst.CSTNode] = ()) -> Pieces:
+    """The pieces, with every comment of `before` that they, and what was `carried` off, lack above the first."""
+    if not before:
+        return pieces
+    kept = Counter(text for piece in (*pieces, *carried) for text in comments_in(piece))
+    lost = []
+    for text in before:
+        if kept[text]:
+            kept[text] -= 1
+        else:
+            lost.append(cst.EmptyLine(comment=cst.Comment(text)))
+    if not lost:
+        return pieces
+    return [led(pieces[0], [*getattr(pieces[0], "leading_lines", ()), *lost]), *pieces[1:]]
