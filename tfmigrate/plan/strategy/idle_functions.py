@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.plan.strategy.guards import Blocks
 from tfmigrate.plan.strategy.own_copies import is_alone
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, is_docstring, only_statement, units_of
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import explicit, parameters_of
 from tfmigrate.walk import walk
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from tfmigrate.plan.change.expressions import is_pure
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, root_name
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 from tfmigrate.walk import walk
 
