@@ -42,6 +42,7 @@ def test_a_dict_with_a_name_is_looked_up() -> None:
     [
         UNNAMED + "m.compile('sgd', ['mse', 'mae'], loss_weights={'dense_1': 2., 'dense_2': 1})",
         TWO + "m.compile('sgd', ['mse', 'mae'], loss_weights={'other': 2., 'b': 1})",
+        UNNAMED + "m.compile('sgd', 'mse', loss_weights={'dense_1': 2., 'dense_2': 1})",
         TWO + "m.compile('sgd', {'b': 'mse'})",
         TWO + "w = {'b': 1}\nm.compile('sgd', {'b': 'mse', 'a': 'mae'}, loss_weights=w)",
         TWO + "m.fit(x, {'b': v})",
@@ -59,6 +60,7 @@ def test_what_has_no_safe_form_is_reported(lines: str) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
+        "m = load_model('m.h5')\nm.compile('sgd', 'mse', loss_weights={'a': 2})",
         TWO + "m.compile('sgd', ['mse', 'mae'], loss_weights=[1, 2])",
         TWO + "m.compile('sgd', {'b': 'mse', 'a': 'mae'}, loss_weights={'a': 1, 'b': 2})",
         TWO + "m.compile('sgd', {'b': 'mse', 'a': 'mae'}, loss_weights=[1, 2])",

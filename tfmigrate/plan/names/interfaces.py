@@ -15,7 +15,7 @@ from tfmigrate.plan.names.readiness import taken_out
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.rules import Rename
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import root_name
 
 GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
@@ -46,23 +46,19 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
 
 def generator_calls(facts: Facts, tables: Tables) -> Iterator[CallChange]:
     """`fit_generator(gen, ...)` is `fit(gen, ...)`; the arguments of its worker threads are gone in Keras 3."""
-    seen: set[cst.CSTNode] = set()
-    for use in facts.uses:
-        new = tables.methods.get(use.method)
-        if new is None or use.call in seen or use.method not in GENERATOR_METHODS:
-            continue
-        seen.add(use.call)
-        yield _generator_call(use, new, tables)
+    for call, method in dict.fromkeys((use.call, use.method) for use in facts.uses):
+        new = tables.methods.get(method)
+        if new is not None and method in GENERATOR_METHODS:
+            yield _generator_call(call, method, new, tables)
 
 
-def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
-    parameters = GENERATOR_METHODS[use.method]
-    named = named_arguments(use.call, parameters)
+def _generator_call(call: cst.Call, method: str, new: str, tables: Tables) -> CallChange:
+    named = named_arguments(call, GENERATOR_METHODS[method])
+    message = f"{method}() is {new}() in TensorFlow 2"
     if named is None:
-        edit = Arguments(use.call, unchanged(use.call.args), new)
-        return CallChange(codes.GENERATOR_METHODS, use.call, f"{use.method}() is {new}() in TensorFlow 2", edit)
-    method = f"keras.models.Model.{use.method}"
-    gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
+        return CallChange(codes.GENERATOR_METHODS, call, message, Arguments(call, unchanged(call.args), new))
+    of = f"keras.models.Model.{method}"
+    gone = {rename.old for rename in tables.arguments if rename.of == of and not rename.new}
     arguments: list[Argument] = []
     for name, arg in named.items():
         if name == "generator":
@@ -70,10 +66,9 @@ def _generator_call(use: Use, new: str, tables: Tables) -> CallChange:
         elif name not in gone:
             arguments.append(Argument(arg.value, name, arg))
     dropped = sorted(gone & named.keys())
-    message = f"{use.method}() is {new}() in TensorFlow 2"
     if dropped:
         message += f"; {', '.join(dropped)} no longer exist there"
-    return CallChange(codes.GENERATOR_METHODS, use.call, message, Arguments(use.call, tuple(arguments), new))
+    return CallChange(codes.GENERATOR_METHODS, call, message, Arguments(call, tuple(arguments), new))
 
 
 def handed_on(facts: Facts, tables: Tables) -> Iterator[CallChange]:
