@@ -115,6 +115,16 @@ def test_a_smoke_test_does_not_blame_an_optimizer_of_another_keras(lab: Laborato
     assert lab.verify(depth="smoke").verdict == "SMOKE PASSED"
 
 
+def test_a_smoke_test_asks_the_restored_run_where_versions_round_otherwise(lab: Laboratory) -> None:
+    lab.behaviour = broken(genuine=replace(OLD, penalty=6e-5))
+    report = lab.verify(depth="smoke")
+    assert report.verdict == "SMOKE PASSED", report.reason
+    assert "version drift" in {name for name, _, _ in report.known}
+    assert "restored on Keras 3" in lab.roles
+    lab.behaviour = broken(migrated=replace(migrated(OLD), penalty=6e-5))
+    assert lab.verify(depth="smoke").verdict == "DIFFERENT"
+
+
 def test_a_first_batch_with_a_remainder_is_too_little_for_a_smoke_test(lab: Laboratory) -> None:
     uneven = replace(OLD, batch_size=33)
 

@@ -12,6 +12,7 @@ from tfmigrate.verify.judge.compare import through_first_step
 from tfmigrate.verify.judge.contract import BATCH_NORM
 from tfmigrate.verify.judge.known import (
     DATA,
+    DRIFTING,
     FORMULA,
     but_for_data,
     but_for_drift,
@@ -200,7 +201,7 @@ def _smoke(lab: Lab, reference: Run) -> Report:
     old = replace(reference, trace=through_first_step(reference.trace))
     news = [lab.runs[world.role] for world in all_migrated(lab.plan)]
     pairs = tuple(paired(old, replace(new, trace=through_first_step(new.trace)), band, decides=True) for new in news)
-    if old.world.kind == "genuine" and any(of_data(pair) for pair in pairs):
+    if old.world.kind == "genuine" and any(of_data(pair) or _kind(pair) in DRIFTING for pair in pairs):
         pairs = _first_steps_of_today(lab, old, pairs, band)
     pairs = but_for_whole_batches(lab, reference, old, pairs, band, through_first_step)
     apart = [pair for pair in pairs if not pair.equivalent]
@@ -218,7 +219,7 @@ def _smoke(lab: Lab, reference: Run) -> Report:
 
 
 def _first_steps_of_today(lab: Lab, genuine: Run, pairs: tuple[Pair, ...], band: float) -> tuple[Pair, ...]:
-    """The pairs, with the old script restored where old libraries may have made other data."""
+    """The pairs, with the old script restored where old libraries may have made other data, or round otherwise."""
     lab.run(*(world for world in all_restored(lab.plan) if world.role not in lab.runs), start=genuine)
     judged: list[Pair] = []
     for pair, keras in zip(pairs, lab.plan.modern, strict=True):
@@ -228,7 +229,10 @@ def _first_steps_of_today(lab: Lab, genuine: Run, pairs: tuple[Pair, ...], band:
             continue
         today, new = (replace(run, trace=through_first_step(run.trace)) for run in (restored, lab.runs[pair.new]))
         same_version = paired(today, new, band, decides=False)
-        judged += [but_for_data(pair, same_version, genuine, today, new, band), same_version]
+        judged.append(but_for_data(pair, same_version, genuine, today, new, band))
+        if same_version.equivalent:
+            judged[-1] = but_for_drift(judged[-1], genuine, new)
+        judged.append(same_version)
     return tuple(sorted(judged, key=lambda pair: not pair.decides))
 
 
