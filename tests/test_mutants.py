@@ -30,6 +30,17 @@ def test_each_is_one_mistake_in_a_module_that_parses(tool: ModuleType, tmp_path:
     assert changed == {"2", "((a) or (not b))", "((a))", "((not b))", "(b)", "all(a)", "(a <= b)"}
 
 
+def test_a_decorator_is_left_alone(tool: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "one.py"
+    path.write_text("@dataclass(frozen=True)\nclass A:\n    a: bool = True\n")
+    assert [mutant.line for mutant in tool.mutants(path)] == [3]
+
+
+def test_a_helper_is_seen_in_the_examples_that_it_is_written_into(tool: ModuleType) -> None:
+    assert "TFM402" in tool.related(tool.PLAN / "helpers" / "as_dataset.py")[1]
+    assert "TFM409" in tool.related(tool.PLAN / "helpers" / "epochs.py")[1]
+
+
 def test_a_draw_can_be_repeated(tool: ModuleType) -> None:
     paths = sorted((ROOT / "tfmigrate" / "plan" / "names").glob("*.py"))
     assert tool.drawn(1, 2, paths) == tool.drawn(1, 2, paths)

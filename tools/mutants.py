@@ -1,6 +1,6 @@
 """Small mistakes, drawn at random, in the modules that decide: the tests that need no TensorFlow must notice each.
 
-    python tools/mutants.py                      # the draws that are written down: seed 1, twenty draws
+    python tools/mutants.py                      # the draws that are written down: twenty of each of SEEDS
     python tools/mutants.py --seed 7 --draws 50
     python tools/mutants.py --seed 7 --draw 12   # one of them again
     python tools/mutants.py --module plan/keras/monitors.py
@@ -31,7 +31,7 @@ from tfmigrate.plan import codes
 
 ROOT = Path(__file__).resolve().parent.parent
 PLAN = ROOT / "tfmigrate" / "plan"
-SEED = 1
+SEEDS = (1, 41, 42, 43)
 DRAWS = 20
 SECONDS = 900
 """What one mutant's tests may take: many loop forever."""
@@ -75,8 +75,12 @@ def mutants(path: Path) -> list[Mutant]:
         return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
 
     found: list[Mutant] = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.expr | ast.stmt):
+    tree = ast.parse(source)
+    # `@dataclass(frozen=False)` is no mistake that a test could see.
+    decorators = (item for node in ast.walk(tree) for item in getattr(node, "decorator_list", ()))
+    left_alone = {part for item in decorators for part in ast.walk(item)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr | ast.stmt) and node not in left_alone:
             begin, end = span(node)
             old = data[begin:end].decode()
             for new in _mistakes(node):
@@ -127,7 +131,7 @@ def drawn(seed: int, draw: int, paths: Sequence[Path]) -> Mutant:
 
 def related(path: Path) -> tuple[list[str], list[str]]:
     """The test modules that belong to a module of plan/, and the codes whose examples are run."""
-    own = {getattr(codes, name) for name in _CODES.findall(path.read_text(encoding="utf-8"))}
+    own = {getattr(codes, name) for name in _CODES.findall(path.read_text(encoding="utf-8"))} or _pages_with(path)
     imported = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     words = re.compile("|".join([rf"\b{re.escape(imported)}\b", *own]))
     chosen = [
@@ -138,6 +142,15 @@ def related(path: Path) -> tuple[list[str], list[str]]:
     chosen.append(ROOT / "tests" / "test_rewrite.py")
     # What reports nothing itself is seen in what every migration writes, and in what is refused.
     return [str(test.relative_to(ROOT)) for test in chosen], sorted(own) or ["TFM0", "TFM1"]
+
+
+def _pages_with(helper: Path) -> set[str]:
+    """The codes of the pages whose examples hold what a module of helpers/ defines, as it is written into programs."""
+    if helper.parent.name != "helpers":
+        return set()
+    defined = re.findall(r"^(?:def|class) \w+", helper.read_text(encoding="utf-8"), flags=re.M)
+    pages = {page.name[:6]: page.read_text(encoding="utf-8") for page in (ROOT / "rules").glob("TFM*.md")}
+    return {code for code, text in pages.items() if any(f"\n{start}" in text for start in defined)}
 
 
 def noticed_by(mutant: Mutant, folder: Path, seconds: float) -> str | None:
@@ -178,14 +191,16 @@ def run(arguments: Sequence[str], folder: Path, seconds: float) -> tuple[int, st
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--seed", type=int, help="draws of one seed alone")
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--draw", type=int, help="one draw alone")
     parser.add_argument("--module", help="draw from one module, by its path below tfmigrate/")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     chosen = parser.parse_args()
     paths = [ROOT / "tfmigrate" / chosen.module] if chosen.module else sorted(PLAN.rglob("*.py"))
-    draws = range(1, chosen.draws + 1) if chosen.draw is None else [chosen.draw]
+    seeds = SEEDS if chosen.seed is None else (chosen.seed,)
+    numbers = range(1, chosen.draws + 1) if chosen.draw is None else (chosen.draw,)
+    draws = [(seed, number) for seed in seeds for number in numbers]
     survivors = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -198,14 +213,14 @@ def main() -> int:
         code, said = run(["tests/test_rules.py", "-k", "every_code"], folder, chosen.seconds)
         if code != 0:
             raise SystemExit(f"the tests fail without any mistake:\n{said}")
-        for draw in draws:
-            mutant = drawn(chosen.seed, draw, paths)
+        for seed, number in draws:
+            mutant = drawn(seed, number, paths)
             began = time.monotonic()
             test = noticed_by(mutant, folder, chosen.seconds)
             survivors += test is None
             what = "SURVIVED" if test is None else "noticed "
             told = f"tests: {' '.join(related(mutant.path)[0])}" if test is None else test
-            print(f"{draw:3} {what} {time.monotonic() - began:4.0f} s  {mutant}\n    {told}", flush=True)
+            print(f"{seed}:{number:<3} {what} {time.monotonic() - began:4.0f} s  {mutant}\n    {told}", flush=True)
     print(f"{survivors} of {len(draws)} survived")
     return 1 if survivors else 0
 

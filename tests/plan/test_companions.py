@@ -89,18 +89,6 @@ def test_nothing_is_said_about(line: str) -> None:
         assert line in file.after
 
 
-def test_a_version_that_has_sigmoid_gates_keeps_them() -> None:
-    file = migrated("layer = LSTM(4)\n", from_version="keras==2.3.1")
-    assert not found(file)
-    assert "layer = LSTM(4)\n" in file.after
-
-
-def test_an_older_version_has_its_gates_written_out() -> None:
-    file = migrated("layer = LSTM(4)\n", from_version="keras==2.2.4")
-    assert "layer = LSTM(4, recurrent_activation=keras_2_hard_sigmoid)\n" in file.after
-    assert file.after.count("def keras_2_hard_sigmoid(x):") == 1
-
-
 def test_tensorflow_reached_through_keras_is_tensorflow() -> None:
     file = migrated("print(K.tf.abs(1), K.tensorflow_backend.tf)\n")
     assert "print(tf.abs(1), tf)\n" in file.after
@@ -125,30 +113,6 @@ def test_private_modules_of_keras_are_the_public_package() -> None:
     told = [f for f in file.findings if f.code == "TFM501"]
     assert len(told) == 1
     assert "tensorflow.python.keras.preprocessing is not in TensorFlow 2.21" in told[0].message
-
-
-def test_gates_of_convlstm_do_not_depend_on_the_version() -> None:
-    file = migrated("layer = ConvLSTM2D(4, 3)\n", from_version="keras==2.3.1")
-    assert "ConvLSTM2D(4, 3, recurrent_activation=keras_2_hard_sigmoid)" in file.after
-
-
-def test_tf_keras_before_2_has_old_gates() -> None:
-    text = (HEAD + TAIL + "layer = GRU(4)\n").replace("from keras", "from tensorflow.keras")
-    old = migrate_bytes(text.encode(), "example.py", Settings(from_version="tensorflow==1.15"))
-    assert "layer = GRU(4, reset_after=False, recurrent_activation=keras_2_hard_sigmoid)" in old.after
-    new = migrate_bytes(text.encode(), "example.py", Settings(from_version="tensorflow==2.2"))
-    assert "layer = GRU(4)\n" in new.after
-
-
-@pytest.mark.parametrize(
-    "module",
-    ["keras.layers.recurrent", "tensorflow.python.keras.layers.recurrent", "tensorflow.python.keras.layers"],
-)
-def test_a_layer_imported_from_the_module_that_defines_it_has_its_old_defaults_too(module: str) -> None:
-    text = HEAD + f"from {module} import GRU\n" + TAIL + "layer = GRU(4)\n"
-    new = migrate_bytes(text.encode(), "example.py", Settings(from_version="keras==2.2.4, tensorflow==2.3")).after
-    assert "from tensorflow.keras.layers import GRU\n" in new
-    assert "layer = GRU(4, reset_after=False, recurrent_activation=keras_2_hard_sigmoid)" in new
 
 
 @pytest.mark.parametrize(("version", "kept"), [("tensorflow==1.13", False), ("tensorflow==1.14", True)])
