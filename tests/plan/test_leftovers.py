@@ -213,3 +213,14 @@ def test_what_is_compiled_again_in_the_same_words_is_compiled_once(between: str,
 def test_what_is_compiled_in_other_words_is_compiled_anew() -> None:
     text = AGAIN.format(between="pass").replace("'mse',  metrics", "'mae', metrics")
     assert migrate(text).after.count(".compile(") == 2
+
+
+def test_another_model_is_compiled_in_the_same_words() -> None:
+    text = migrate(
+        "import keras\nfrom keras.utils import multi_gpu_model\nfrom data import batches\n\n"
+        "small = multi_gpu_model(keras.Sequential([keras.layers.Dense(1, input_shape=(4,))]), gpus=2)\n"
+        "large = multi_gpu_model(keras.Sequential([keras.layers.Dense(8, input_shape=(4,))]), gpus=2)\n"
+        "small.compile('sgd', 'mse')\nlarge.compile('sgd', 'mse')\nsmall.fit(batches)\nlarge.fit(batches)\n"
+    ).after
+    assert "small.compile('sgd', 'mse')\n" in text
+    assert "large.compile('sgd', 'mse')\n" in text

@@ -288,3 +288,41 @@ def test_an_f_string_speaks_of_the_strategy() -> None:
         """
     )
     assert 'print(f"MirroredStrategy on {gpus + 1:d} GPUs")' in found
+
+
+def test_what_both_arms_end_with_stands_below_them() -> None:
+    found = after(
+        """
+        def train(gpus):
+            if gpus <= 1:
+                print("one")
+                model = build(3)
+            else:
+                print("several")
+
+                # kept on the CPU
+                with tf.device("/cpu:0"):
+                    # Make it.
+                    model = build(3)
+                # on all devices
+                model = multi_gpu_model(model, gpus)
+            model.compile('sgd', 'mse')
+            model.fit(batches)
+        """
+    )
+    assert (
+        '        if gpus <= 1:\n            print("one")\n        else:\n            print("several")\n\n'
+        "        # Make it.\n        model = build(3)\n        model.compile("
+    ) in found
+
+
+def test_imports_of_the_other_arm_of_a_test_for_tensorflow_2_stay() -> None:
+    arms = """
+if tf.__version__[0] == "2":
+    from tensorflow.keras.layers import Lambda
+else:
+    from keras.layers import Lambda
+"""
+    head = HEAD.replace("\n\n\ndef build", f"\n{arms}\n\ndef build", 1)
+    code = head + "model = multi_gpu_model(build(), 2)\nmodel.compile('sgd', 'mse')\nmodel.fit(batches)\n"
+    assert arms in check_migrated(code).after

@@ -23,6 +23,7 @@ from tfmigrate.edit.lines import (
     comments_about,
     defines,
     definitions_apart,
+    either_lines,
     keep_comments,
     led,
     lines_above,
@@ -321,8 +322,11 @@ class _Editor(cst.CSTTransformer):
         if original in self._collapsing and isinstance(original, cst.If) and isinstance(updated, cst.If):
             if isinstance(updated.orelse, cst.Else) and self._alike(updated.body, updated.orelse.body):
                 edit = Unwrap(original, original.body)
-            elif isinstance(updated.orelse, cst.Else) and self._collapsing[original].later:
-                return self._common_first(original, updated, updated.orelse)
+            elif isinstance(updated.orelse, cst.Else):
+                pieces: Pieces = [updated]
+                if self._collapsing[original].later:
+                    pieces = self._common_first(original, updated, updated.orelse)
+                return self._common_last(original, pieces)
         if isinstance(original, cst.FunctionDef) and original in self._signatures:
             updated = narrowed_signature(updated, self._signatures[original])
         if edit is None:
@@ -356,6 +360,29 @@ class _Editor(cst.CSTTransformer):
         left = updated.with_changes(body=updated.body.with_changes(body=rest), orelse=tail)
         pieces = [*above, led(left, blank_lines(lines_above(body[common])))]
         return keep_comments(self._comments_in(original), pieces)
+
+    def _common_last(self, original: cst.If, pieces: Pieces) -> Pieces:
+        """The same with what both arms end with below the `if`."""
+        *above, choice = pieces
+        if not isinstance(choice, cst.If) or not isinstance(choice.orelse, cst.Else):
+            return pieces
+        body, other = statements_of(choice.body), statements_of(choice.orelse.body)
+        common = 0
+        while common < min(len(body) - 1, len(other)) and self._alike(
+            led(body[-common - 1], []), led(other[-common - 1], [])
+        ):
+            common += 1
+        if not common:
+            return pieces
+        below = [
+            led(one, either_lines(lines_above(one), lines_above(two)))
+            for one, two in zip(body[-common:], other[-common:], strict=True)
+        ]
+        tail = None
+        if len(other) > common:
+            tail = choice.orelse.with_changes(body=choice.orelse.body.with_changes(body=other[:-common]))
+        left = choice.with_changes(body=choice.body.with_changes(body=body[:-common]), orelse=tail)
+        return [*above, left, *(dedented(piece, self.indent(original.body)) for piece in below)]
 
     def _alike(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether two arms read the same, but for space at the end of lines."""

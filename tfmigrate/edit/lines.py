@@ -84,6 +84,13 @@ def blank_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
     return list(lines[: len(lines) - len(comment_lines(lines))])
 
 
+def either_lines(one: Sequence[cst.EmptyLine], two: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """The lines above what is written once for two: the blank ones of either, and the comments of both."""
+    said = {line.comment.value for line in one if line.comment is not None}
+    other = [line for line in comment_lines(two) if line.comment is None or line.comment.value not in said]
+    return [*(blank_lines(one) or blank_lines(two)), *comment_lines(one), *other]
+
+
 def keep_comments(before: Sequence[str], pieces: Pieces, carried: Sequence[cst.CSTNode] = ()) -> Pieces:
     """The pieces, with every comment of `before` that they, and what was `carried` off, lack above the first."""
     if not before:

@@ -18,6 +18,7 @@ from tfmigrate.plan.names.imports import Moves, in_try, joined_imports, plan_imp
 from tfmigrate.plan.names.moved import has_uses
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.taken import Links, Name, names_gone, names_of_wrapper, names_taken
+from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of, is_seam, units_of
 
@@ -219,6 +220,7 @@ def _plan_imports(imports: _Imports, tables: Tables, unread: Set[cst.ImportAlias
     order = draft.module.order
     seams = [order[unit] for unit in units_of(draft.module.tree) if is_seam(unit)]
     vanishing = []
+    old = frozenset(only_for_tensorflow_1(draft.facts))
     for statement, unit in import_statements(draft.module):
         cell = bisect(seams, order[unit])  # Each cell of a notebook imports for itself: it may be run alone.
         dropped, kept = imports.split(statement, unit, taken)
@@ -231,10 +233,10 @@ def _plan_imports(imports: _Imports, tables: Tables, unread: Set[cst.ImportAlias
                 message = f"{full} has another name now, and nothing here uses it: its import is removed"
                 draft.say(codes.MOVED_MODULES, statement, message, "rewrite")
         earlier = frozenset().union(*(written[block, cell] for block in _blocks_round(draft.module, unit)))
-        renamed = imports.renamed_classes(tables, statement, unit, taken)
-        change = plan_import(
-            statement, tables.moves, dropped, kept, imports.of_wrapper(statement), earlier, renamed.keys()
-        )
+        # What only TensorFlow 1 imports stays as it is, but for the names that are gone.
+        moves = Moves({}) if statement in old else tables.moves
+        renamed = {} if statement in old else imports.renamed_classes(tables, statement, unit, taken)
+        change = plan_import(statement, moves, dropped, kept, imports.of_wrapper(statement), earlier, renamed.keys())
         if change is None:
             continue
         if change.edit is not None:

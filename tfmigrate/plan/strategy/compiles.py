@@ -43,9 +43,21 @@ def compiled_again(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> I
             statement = only_statement(use.site.unit)
             if not isinstance(statement, cst.Expr) or statement.value is not use.call:
                 continue
-            others = (one for one in group.compiles if _is_parallel(one, wrap) is not _is_parallel(use, wrap))
+            if not _is_surely_of(use, wrap):
+                continue
+            others = (one for one in group.compiles if one is not use and _is_surely_of(one, wrap))
             if any(_is_repeated(one, use, group, drafts[use.site.frame.module]) for one in others):
                 yield use.site.frame.module, statement
+
+
+def _is_surely_of(use: Use, wrap: Wrap) -> bool:
+    """Whether a method is called on the one template of a wrap, or on what the wrap made of it, and on nothing else."""
+    template = options(wrap.template)
+    if len(template) != 1 or not all(isinstance(option, ModelObject) for option in template):
+        return False
+    return all(
+        option.wrap is wrap if isinstance(option, Parallel) else option in template for option in options(use.receiver)
+    )
 
 
 def _is_repeated(first: Use, second: Use, group: Group, draft: Draft) -> bool:

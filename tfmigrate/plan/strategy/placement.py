@@ -26,8 +26,12 @@ from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit, loops_r
 from tfmigrate.plan.strategy.sink import WayDown, is_before_choice_of_devices, ways_down
 from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy, strategy_for
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
+<<<<<<< HEAD
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import Module, Unit, dotted
+=======
+from tfmigrate.understand.program import Module, Unit, dotted, only_statement
+>>>>>>> 3c60a2f (Only the same model is not compiled again; what both arms end with stands below them; imports of the arm for TensorFlow 1 stay)
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import Site
 
@@ -279,6 +283,8 @@ def _is_in(module: Module, unit: Unit, suites: Container[cst.CSTNode]) -> bool:
 def _runs(owner: Owner, near: frozenset[Unit], left: Remains | None, move: Move | None = None) -> tuple[Run, ...]:
     """The `with` blocks of an owner."""
     gone, transparent = (left.blocks.gone, left.blocks.transparent) if left is not None else ((), ())
+    if left is not None and left.superfluous:
+        near = frozenset(unit for unit in near if only_statement(unit) not in left.superfluous)
     return tuple(Cover(owner.module, near, _training(owner) - near, gone, transparent, move).runs(owner.body))
 
 
