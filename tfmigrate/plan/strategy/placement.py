@@ -26,12 +26,8 @@ from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit, loops_r
 from tfmigrate.plan.strategy.sink import WayDown, is_before_choice_of_devices, ways_down
 from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy, strategy_for
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-<<<<<<< HEAD
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module, Unit, dotted
-=======
 from tfmigrate.understand.program import Module, Unit, dotted, only_statement
->>>>>>> 3c60a2f (Only the same model is not compiled again; what both arms end with stands below them; imports of the arm for TensorFlow 1 stay)
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import Site
 
