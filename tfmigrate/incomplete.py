@@ -1,4 +1,4 @@
-"""A program of which only some files were given: all of it is migrated, or none, and the others are named."""
+"""A program only some of whose files were given: all of it is migrated, or none, and the others are named."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Around:
 
 
 def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings) -> list[Around]:
-    """What is said about the projects of all migrated `files`, or with `--select TFM6` about all below `paths`."""
+    """What is reported about the projects of all migrated `files`, or with `--select TFM6` about all below `paths`."""
     done: list[Around] = []
     if _asked_for(settings):
         hits = scan.search(paths, (b"",), settings.exclude, settings.root, names_packages).files
@@ -68,7 +68,7 @@ def is_part(path: str) -> bool:
 
 
 def in_shell_lines(file: FileResult, cells: Notebook, settings: Settings) -> FileResult:
-    """A notebook with what is said about the packages that its shell lines install."""
+    """A notebook with what is reported about the packages that its shell lines install."""
     if not (file.changed or _asked_for(settings)):
         return file
     from tfmigrate.plan.packages import pins  # Late: most programs stand beside no file that names a package.

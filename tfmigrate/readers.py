@@ -22,7 +22,7 @@ _WRITES = re.compile(r"save_weights|ModelCheckpoint|\.save\(")
 def of_renamed_files(
     files: Sequence[FileResult], known: Collection[str], paths: Sequence[str], settings: Settings
 ) -> list[FileResult]:
-    """What is said of other Python files below `paths` that mention a file under its old name.
+    """What is reported of other Python files below `paths` that mention a file under its old name.
 
     `known`: the paths of all files that belong to a program with something to migrate. A script that writes files of
     that name itself reads its own.

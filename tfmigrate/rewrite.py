@@ -202,7 +202,7 @@ def _objection(
 def _withdrawn(module: Module, plan: Plan, objection: str) -> FileResult:
     """Nothing is done to a program whose result failed the last check; each use in it is refused.
 
-    In a module without a use, that is said of the first thing that would have changed.
+    In a module without a use, that is reported for the first thing that would have changed.
     """
     rewrites = [finding for finding in plan.findings if finding.action == "rewrite"]
     uses = [finding for finding in plan.findings if finding.code == codes.MULTI_GPU_MODEL] or rewrites[:1]

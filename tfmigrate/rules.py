@@ -89,7 +89,7 @@ class Rule:
     name: str
     safety: Safety
     needles: tuple[str, ...]
-    """Strings of which a file must hold at least one before the rule can apply."""
+    """A file must hold at least one of these strings before the rule can apply."""
     path: Path
     title: str
     text: str

@@ -27,7 +27,7 @@ def watch(
 ) -> NoReturn:
     """Report, and report again after each change; ends with KeyboardInterrupt.
 
-    What the user has to mend, such as a path that is gone for a moment, is said, and the watch goes on.
+    What the user has to fix, such as a path that is gone for a moment, is reported, and watching continues.
     """
     before: Stamps | None = None
     while True:

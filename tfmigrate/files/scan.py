@@ -156,8 +156,8 @@ class _Search:
         self.looked_at.extend(looked_at.items())
 
     def is_file(self, child: os.DirEntry[str], path: str) -> bool:
-        """Whether a walk reads this entry; what it cannot read is said, but for folders and links to nothing, which
-        editors make (`.#train.py`)."""
+        """Whether a walk reads this entry; what it cannot read is reported, except for folders and broken links,
+        which editors make (`.#train.py`)."""
         try:
             if child.is_file():
                 return True

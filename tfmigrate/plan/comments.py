@@ -69,7 +69,7 @@ class _Going:
         if unit in self._whole and isinstance(unit, cst.FunctionDef | cst.ClassDef):
             yield from (*above, *_own(unit))
         elif unit in self._moved or unit in self._whole:
-            yield from _speaking_of(_PARALLEL, above)  # What else is said may hold for the strategy.
+            yield from _speaking_of(_PARALLEL, above)  # Other sentences may be about the strategy.
         elif isinstance(unit, cst.SimpleStatementLine) and self._gone(unit):
             yield from (one for one in _own(unit) if not _is_code(one))
             if not any(small in self._imports for small in unit.body):
@@ -102,7 +102,7 @@ class _Going:
         return not any(node in self._reused or self._is_written(node) for node in walk(unit))
 
     def _is_written(self, node: cst.CSTNode) -> bool:
-        """Whether an edit writes a literal that stands in what goes: what is said of it holds there."""
+        """Whether an edit writes a literal of the removed code: a comment about it is still true there."""
         if not isinstance(node, cst.Float | cst.Integer | cst.SimpleString):
             return False
         return re.search(rf"(?<![\w.]){re.escape(node.value)}(?![\w.])", self._written) is not None

@@ -1,4 +1,4 @@
-"""A plan in the making: what shall be done to one module, and what is said about it."""
+"""A plan in the making: what will be done to one module, and what is reported about it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Draft:
         self._unused_suppressions()
         return Plan(tuple(self.edits), tuple(sorted(set(self.findings))))
 
-    # ---- what is said ----
+    # ---- what is reported ----
 
     def allows(self, code: str, node: cst.CSTNode) -> bool:
         """Whether a code is selected, and not suppressed at this place."""

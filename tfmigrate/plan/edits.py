@@ -235,7 +235,7 @@ def place_of(edit: Edit) -> cst.CSTNode:
 
 @dataclass(frozen=True)
 class Plan:
-    """All edits of one module, and what is said about it."""
+    """All edits of one module, and what is reported about it."""
 
     edits: tuple[Edit, ...] = ()
     findings: tuple[Finding, ...] = field(default=())

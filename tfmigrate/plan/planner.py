@@ -57,7 +57,7 @@ _OF_STRATEGIES = ("tensorflow.distribute", "tensorflow.contrib.distribute")
 
 
 def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Iterable[Rule]) -> dict[Module, Plan]:
-    """All that shall be done to each module of a program, and all that is said about it."""
+    """All that will be done to each module of a program, and all that is reported about it."""
     followed, refused = follow(facts, drafts)
     for draft in drafts.values():
         say_other_uses(draft, facts)
@@ -251,7 +251,7 @@ def _migrate(
 
 
 def _say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], drafts: Mapping[Module, Draft]) -> None:
-    """A file that changes for a wrap in another one says which."""
+    """A file that changes for a wrap in another file reports which."""
     causes: dict[Module, Wrap] = {}
     for placement in placements:
         for group in placement.owner.groups:

@@ -214,7 +214,7 @@ def plan_owner(owner: Owner, facts: ProgramFacts, drafts: Mapping[Module, Draft]
 
 
 def _say_unseeded(draft: Draft) -> None:
-    """Tells of random numbers that each worker would draw for itself."""
+    """Reports random numbers that each worker would draw for itself."""
     call = unseeded(draft.facts)
     if call is not None:
         draft.say(codes.DATA_OF_WORKERS, call, UNSEEDED, "warn")

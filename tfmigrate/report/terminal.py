@@ -22,7 +22,7 @@ _LINES = 5
 
 
 def render(result: Result, settings: Settings, colour: bool | None = None, with_counts: bool = True) -> str:
-    """As `text.render`, grouped by file and by what is said; with ANSI colours, by default unless NO_COLOR is set."""
+    """As `text.render`, grouped by file and message; with ANSI colours, by default unless NO_COLOR is set."""
     stream = io.StringIO()
     width = shutil.get_terminal_size().columns
     plain = None if colour is None else not colour

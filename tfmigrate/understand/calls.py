@@ -108,7 +108,7 @@ def _toggled(state: State, receiver: Value) -> Iterator[tuple[ModelObject, Value
 
 
 def _is_for_its_own_sake(node: cst.Call, unit: Unit) -> bool:
-    """Whether nobody takes what a call returns."""
+    """Whether the result of a call is unused."""
     small = only_statement(unit)
     return isinstance(small, cst.Expr) and small.value is node
 

@@ -115,7 +115,7 @@ def enter(
 
 
 def unknown_arguments(walker: Walker, function: FunctionValue) -> Arguments:
-    """What a caller out of sight may pass; a part of a model that is the default may be meant too."""
+    """What an unknown caller may pass; a part of a model that is the default may be meant too."""
     frame = Frame(function.module, function.node, function.closure, owner=function.owner)
     values: list[Value] = []
     for parameter in positional(function.node.params):

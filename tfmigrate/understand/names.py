@@ -1,4 +1,4 @@
-"""Qualified names: what an imported thing is called, whichever door it came in by."""
+"""Qualified names: what an imported thing is called, whichever module it came from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tfmigrate.old_keras import MOVED_MODULES
 
 MULTI_GPU_MODEL = "keras.utils.multi_gpu_model"
 UNDEFINED = "<undefined>.multi_gpu_model"
-"""Where nothing defines the name, which says all the same what was meant. No import can name this."""
+"""For a name that nothing defines, although it is clear what was meant. No import can have this name."""
 
 _HOMES_OF_KERAS = (
     "tensorflow._api.v1.keras",

@@ -16,7 +16,7 @@ from tfmigrate.understand.layout import Layout
 from tfmigrate.walk import walk
 
 Unit = cst.BaseStatement | cst.SimpleStatementLine | cst.SimpleStatementSuite
-"""The smallest thing a scope can be put round: a line, a compound statement, or the tail of `if x: ...`."""
+"""The smallest thing a scope can be put around: a line, a compound statement, or the tail of `if x: ...`."""
 
 
 @dataclass(frozen=True)

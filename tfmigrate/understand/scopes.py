@@ -23,7 +23,7 @@ _CONCERNED = frozenset(
         cst.MatchMapping,
     }
 )  # fmt: skip
-"""The kinds of nodes that `_Reader` does more with than look below: one look at the kind is faster than all tests."""
+"""The kinds of nodes that `_Reader` handles: looking up the kind is faster than all tests."""
 """What binds its `name`."""
 ScopeNode = cst.Module | cst.FunctionDef | cst.ClassDef | cst.Lambda | cst.BaseComp | cst.TypeParameters
 

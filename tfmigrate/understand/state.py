@@ -188,7 +188,7 @@ class State:
 
     @contextmanager
     def perhaps(self) -> Iterator[None]:
-        """Code that is called from out of sight, if at all: what it does to objects may be done when others are."""
+        """Code that is called by unknown code, if at all: what it does to objects may be done when others are."""
         before, self.store = self.store, Store(self.store)
         try:
             yield

@@ -82,7 +82,7 @@ def _number(node: cst.BaseExpression, facts: Facts) -> int | None:
 
 
 def _width(dtype: cst.BaseExpression | None, facts: Facts) -> int:
-    """The bytes of a number of this type, `"float32"` or `np.uint8`; of NumPy's own where none is said."""
+    """The bytes of a number of this type, `"float32"` or `np.uint8`; of NumPy's own where none is given."""
     name = (text_of(dtype) or facts.symbols.get(dtype, "")) if dtype is not None else ""
     bits = re.search(r"(\d+)$", name)
     return int(bits[1]) // 8 if bits else _BYTES

@@ -1,4 +1,4 @@
-"""Plain Python generators, of which Keras 3 loses batches under a strategy."""
+"""Plain Python generators, which lose batches in Keras 3 under a strategy."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ class Inputs:
             yield from self._batch_edits(batch)
 
     def notes(self) -> Iterator[tuple[Module, cst.CSTNode, str]]:
-        """What is said of each batch."""
+        """What is reported of each batch."""
         for batch in self._batches.values():
             if batch.roles & DISTRIBUTED and (batch.in_place or batch.roles <= DISTRIBUTED):
                 how = "the batch was that of one replica; it is the global batch now"

@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 class Epochs(tf.keras.utils.Sequence):
-    """A Sequence in epochs of `steps` batches, each of which goes on where the last one ended."""
+    """A Sequence in epochs of `steps` batches, each of which continues where the last one ended."""
 
     def __init__(self, data, steps):
         super().__init__()

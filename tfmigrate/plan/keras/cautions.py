@@ -34,7 +34,7 @@ def say_trainable_toggles(
 ) -> None:
     """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead.
 
-    `compiles`: the compile() calls of the models under one strategy; `mended`: parts of which it is set at each step.
+    `compiles`: the compile() calls of the models under one strategy; `mended`: parts for which it is set at each step.
     """
     compiled = [_places(use.receiver) for use in compiles]
     for draft in drafts.values():
@@ -131,7 +131,7 @@ def _exclusive(use: Use, other: Use) -> bool:
 
 
 def say_compiled_out_of_sight(owner: Owner, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
-    """A model that is compiled out of sight: in a module found at run time, a library, or by a caller."""
+    """A model that is compiled by unknown code: in a module found at run time, a library, or by a caller."""
     for group in owner.groups:
         if group.compiles or any(model.origin == "loaded" for model in group.models):
             continue

@@ -82,7 +82,7 @@ def passed_on(initialiser: FunctionValue) -> cst.Call | None:
 
 
 def hands_on_rest(cls: ClassValue) -> bool:
-    """Whether the __init__ of a class hands on to that of Keras whatever keywords it does not name itself."""
+    """Whether the __init__ of a class passes on to that of Keras all keywords that it does not name itself."""
     initialiser = cls.lookup("__init__")
     if not isinstance(initialiser, FunctionValue):
         return True

@@ -67,7 +67,7 @@ def plan_companions(
 
 
 def traps(draft: Draft, tables: Tables, migration: Migration, trap: Container[str]) -> Iterator[CallChange]:
-    """What stops a program on a strategy or changes its training, and is not mended: as it is said of a migrated one.
+    """What stops a program on a strategy or changes its training, and is not fixed, as reported of a migrated one.
 
     `trap`: the codes of the rules that see this in new code too.
     """
@@ -77,7 +77,7 @@ def traps(draft: Draft, tables: Tables, migration: Migration, trap: Container[st
 
 
 def plan_readiness(draft: Draft, tables: Tables, within: tuple[str, ...] = ("",)) -> None:
-    """Say which names and keywords the target lacks in a module of which nothing else is to be done.
+    """Report which names and keywords the target lacks in a module that needs nothing else.
 
     `within`: what the names in question begin with.
     """

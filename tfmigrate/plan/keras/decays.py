@@ -191,7 +191,7 @@ def _with_callback(
 def rates_of_schedules(facts: Facts, program: ProgramFacts, decays: Decays) -> Iterator[CallChange]:
     """Optimizers of a module with a schedule, written so or out of `decay=`, whose rate something sets: Keras 3 fails.
 
-    Of what `decay=` became, InverseTimeDecay in steps of 1, it is said too where the training is out of sight.
+    Of what `decay=` became, InverseTimeDecay in steps of 1, it is reported too where the training is not found.
     """
     training: _Training | None = None
     for call in facts.module.calls:
@@ -256,7 +256,7 @@ class _Training:
         return [use for use in self._facts.uses if use.method in TRAINING and use.models & models]
 
     def shared(self, call: cst.Call) -> bool:
-        """Whether an optimizer is one of several models, each of which gets its own.
+        """Whether an optimizer is that of one of several models, each of which gets its own.
 
         A compile() of one model or another, which a condition chooses, is of one.
         """

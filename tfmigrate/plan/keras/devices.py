@@ -14,7 +14,7 @@ from tfmigrate.understand import names
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """`K.tensorflow_backend._get_available_gpus()`: names such as /device:GPU:0, of which most scripts want the number.
+    """`K.tensorflow_backend._get_available_gpus()`: names such as /device:GPU:0; most scripts want the number.
 
     Only logical devices have those names; to list them starts the GPUs, so where the number is asked for the physical
     ones are counted.

@@ -119,7 +119,7 @@ def _only_predicting(modules: Mapping[Module, Facts]) -> set[ModelObject]:
 
 
 def hidden_losses(facts: Facts) -> Iterator[CallChange]:
-    """Losses that come from a module out of sight: whether they relate the samples of a batch cannot be read."""
+    """Losses from an unknown module: whether they compare the samples of a batch cannot be determined."""
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
         if use.method != "compile" or not use.is_of_model:

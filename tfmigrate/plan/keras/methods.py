@@ -20,7 +20,7 @@ from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Items, Literal, ModelObject, Parallel, options
 
 _CATEGORICAL = frozenset({"categorical_crossentropy", "sparse_categorical_crossentropy", "kullback_leibler_divergence"})
-"""Losses of models with one output a class, of which there are two at least."""
+"""Losses of models with one output per class, so at least two."""
 COMPILE = ("optimizer", "loss", "metrics", "loss_weights", "sample_weight_mode")
 """Parameters of compile() in order, in every Keras 2."""
 

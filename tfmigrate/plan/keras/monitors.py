@@ -41,7 +41,7 @@ JUDGED_ALIKE = frozenset(
         "categorical_hinge",
     }
 )  # fmt: skip
-"""What metrics log, named in compile() by these names, of which Keras 3 knows the direction that the old Keras took."""
+"""What metrics log, named in compile() by these names: Keras 3 knows the same direction for them as old Keras."""
 _MORE_IS_BETTER = re.compile(
     r"dice(?!s)|jacc?ard|precision|recall|score|f_?measure|f_?beta|kappa|sensitivity|specificity|similarity"
     r"|(iou|auc|roc|psnr|ssim|mcc|ndcg|bleu)(?![a-z])|(?<![a-z])(f1|r2|map|hits?)(?![a-z])"
@@ -285,7 +285,7 @@ def _is_known(text: str, own: frozenset[str]) -> bool:
 
 
 def _is_doubtful(text: str, mode: str) -> bool:
-    """Whether a quantity is called like one of which the other way is better."""
+    """Whether a quantity has a name for which the other direction is better."""
     less = _LESS_IS_BETTER.search(text.lower()) is not None
     more = _MORE_IS_BETTER.search(text.lower()) is not None
     return less if mode == "max" else more and not less

@@ -90,7 +90,7 @@ _OF_ANY_TYPE = _CAST | {
 def metric_targets(
     facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject], tf: str
 ) -> Iterator[CallChange]:
-    """A metric's targets, of which the old Keras made floats: Keras 3 hands them over as the data holds them.
+    """A metric's targets, which old Keras cast to floats: Keras 3 passes them with the data's own type.
 
     What is given the whole batch gets floats on the way. `modules`: the facts of every module of the program; `single`:
     models that no strategy has to do with, whose metrics are not given the whole batch.

@@ -52,7 +52,7 @@ class _Part:
 
 
 def plan_toggles(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Drafts) -> frozenset[ModelObject]:
-    """The edits that set `trainable` before each training; returns the parts of which that is complete."""
+    """The edits that set `trainable` before each training; returns the parts for which that is complete."""
     mended: set[ModelObject] = set()
     for part, steps in _clear_parts(compiles, trainings, drafts):
         settings = [(use, _expression(part.model, use, drafts)) for use in steps]
@@ -80,7 +80,7 @@ def set_at_each_step(compiles: Sequence[Use], trainings: Sequence[Use], drafts: 
 def _clear_parts(
     compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Drafts
 ) -> Iterator[tuple[_Part, list[Use]]]:
-    """The parts of which it is known what each training needs, with the trainings that need anything."""
+    """The parts for which it is known what each training needs, with the trainings that need anything."""
     if any("trainable" in keywords(call) for draft in drafts.values() for call in draft.module.calls):
         return  # What sets a model's sets that of each layer, too.
     for part in _parts(compiles):

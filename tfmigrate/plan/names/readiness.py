@@ -193,7 +193,7 @@ class _Reader:
 
 
 class _Excused:
-    """What nothing is said of: what asks first, what the module sets itself, and what another rule did or said."""
+    """What is not reported: what asks first, what the module sets itself, and what another rule did or reported."""
 
     def __init__(self, facts: Facts, done: Sequence[CallChange]) -> None:
         self._facts = facts

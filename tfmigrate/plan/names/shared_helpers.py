@@ -24,7 +24,7 @@ _Needs = dict[Module, Insert]
 def share_helpers(facts: ProgramFacts, drafts: Mapping[Module, Draft], changing: Collection[Module]) -> None:
     """A function that the edits write into more than one file is written into one, and imported by the others.
 
-    `changing`: the modules that change anyway, of which one can take it.
+    `changing`: the modules that change anyway, one of which can take it.
     """
     imported: dict[tuple[Module, Unit, str], list[str]] = {}
     for name, needs in _written(drafts).items():

@@ -39,7 +39,7 @@ class Links:
         return cls(Program(list(drafts)))
 
     def source(self, statement: cst.Import | cst.ImportFrom, importer: Module) -> Module | None:
-        """The module that `from source import ...` takes names from; None where it is out of sight."""
+        """The module that `from source import ...` takes names from; None if it is not in the program."""
         if not isinstance(statement, cst.ImportFrom):
             return None
         return self.program.imported(dotted(statement.module), len(statement.relative), importer)

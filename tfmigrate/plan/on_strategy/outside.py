@@ -46,7 +46,7 @@ class Outside:
     code: str
     message: str
     site: Site
-    """Where it is said."""
+    """Where it is reported."""
     sites: frozenset[Site]
     """What must move into the scope."""
     strategies: Strategies
@@ -206,7 +206,7 @@ class _Finder:
         )
 
     def _models(self, use: Use, models: list[ModelObject], strategies: Strategies, evidence: str) -> Iterator[Outside]:
-        """The models of a call of which each has a part outside, or nothing where one of them has none."""
+        """The models of a call if each has a part outside, else nothing."""
         evidence_of = [(model, self._outside(model, strategies)) for model in models]
         if not all(weighty for _, weighty in evidence_of):
             return

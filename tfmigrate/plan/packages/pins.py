@@ -93,7 +93,7 @@ class _Verdict:
 
 
 def mended(path: str, text: str, project: Project) -> FileResult:
-    """What is said about the pins of one file of a project, and its text without them where that is for this tool.
+    """What is reported about the pins of one file of a project, and its text without them where that is for this tool.
 
     `path` tells the form: a requirements file, pyproject.toml, setup.py, setup.cfg, Pipfile, conda environment or
     Dockerfile.
@@ -172,7 +172,7 @@ def _without_tensorboard(pins: Sequence[_Pin], project: Project) -> _Pin | None:
 
 
 def shell_findings(line: int, text: str, project: Project) -> Iterator[Finding]:
-    """What is said about the packages that one shell line, such as `!pip install ...` of a notebook, installs."""
+    """What is reported about the packages that one shell line, such as `!pip install ...` of a notebook, installs."""
     for pin in _words(text):
         verdict = _verdict(pin, project, {}, before_keras_3=False)
         if verdict is not None and project.settings.wants(verdict.code):

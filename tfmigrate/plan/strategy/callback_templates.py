@@ -113,7 +113,7 @@ def _parts_of(method: cst.FunctionDef, used: set[str]) -> Iterator[_Part]:
 
 
 def _used_as_models(method: cst.CSTNode) -> Iterator[str]:
-    """The names and attributes of which a method calls what only models have."""
+    """The names and attributes on which a method calls what only models have."""
     for node in walk(method):
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
             if node.func.attr.value in _OF_MODELS_ALONE and (name := dotted(node.func.value)):

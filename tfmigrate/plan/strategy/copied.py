@@ -196,7 +196,7 @@ def remake_optimizers(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -
 
 
 def copy_models(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
-    """The edits that copy models where they were wrapped, and what is said of it."""
+    """The edits that copy models where they were wrapped, and what is reported of it."""
     by_module: dict[Module, dict[cst.Call, Wrap]] = {}
     for wrap in wraps:
         by_module.setdefault(wrap.site.frame.module, {})[wrap.call] = wrap

@@ -138,7 +138,7 @@ def _used(node: cst.BaseExpression, frame: Frame, scopes: Scopes) -> Iterator[Ki
 
 
 def _operands(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, Kinds]]:
-    """The parts of a node of which it says what they are."""
+    """The parts of a node whose meaning the node tells."""
     if isinstance(node, cst.Comparison):
         sides = [node.left, *(comparison.comparator for comparison in node.comparisons)]
         numbers = any(isinstance(side, cst.Integer) for side in sides)

@@ -90,7 +90,7 @@ class Blocks:
         self._names = {node.value: new for node, new in renamed.items()}
         self.edits: list[Unwrap | Branch] = []
         self.gone: set[cst.CSTNode] = set()
-        """Units of which nothing is left."""
+        """Units that are removed entirely."""
         self.transparent: set[cst.CSTNode] = set()
         """Compound statements whose content takes their place."""
         self._touched = self._round_about()

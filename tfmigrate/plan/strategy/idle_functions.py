@@ -29,7 +29,7 @@ class IdleFunction:
 def idle_functions(
     wraps: Iterable[Wrap], blocks: Mapping[Module, Blocks], facts: ProgramFacts
 ) -> Iterator[IdleFunction]:
-    """The functions of `wraps` of which nothing is left but `return model`. `blocks`: what is left of their modules."""
+    """The functions of `wraps` in which nothing is left but `return model`. `blocks`: what is left of their modules."""
     inside: dict[cst.FunctionDef, list[Wrap]] = {}
     for wrap in wraps:
         if isinstance(wrap.site.frame.function, cst.FunctionDef):

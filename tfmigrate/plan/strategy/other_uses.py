@@ -1,4 +1,4 @@
-"""Mentions of multi_gpu_model that no wrap accounts for: each is refused, so that none goes without a word."""
+"""Mentions of multi_gpu_model that no wrap accounts for: each is refused, so that none is passed over."""
 
 from __future__ import annotations
 

@@ -406,7 +406,7 @@ def scope_methods(placements: Iterable[Placement], drafts: Mapping[Module, Draft
 
 
 def _moved_comments(owner: Owner, left: Remains | None) -> tuple[Unit, ...]:
-    """The statements that go, whose comments on GPUs go on at the strategy. What else is said leads what follows."""
+    """The statements that go, whose comments on GPUs move to the strategy. Other comments stay above what follows."""
     gone = left.blocks.gone if left is not None else set()
     units: dict[Unit, None] = {}
     for wrap in owner.wraps:

@@ -125,7 +125,7 @@ def _root(node: cst.CSTNode) -> str:
 
 
 def _choice_of(wrap: Wrap) -> cst.IfExp | None:
-    """The conditional of the wrap and its own template, of which nothing is left to choose."""
+    """The conditional of the wrap and its own template, where nothing is left to choose."""
     unit = wrap.site.unit
     if not isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) or wrap.template_node is None:
         return None

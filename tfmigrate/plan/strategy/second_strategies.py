@@ -1,4 +1,4 @@
-"""Two strategies in one process, under each of which a model trains, of other shapes than the other one's."""
+"""Two strategies in one process, each of which trains a model, of other shapes than the other one's."""
 
 from __future__ import annotations
 

@@ -333,7 +333,7 @@ class _Proof:
         )
 
     def _is_given_away(self, unit: Unit, read: set[tuple[_Variable, tuple[str, ...]]]) -> bool:
-        """Whether a unit hands an object of which something is read to unknown code, or hands on just that."""
+        """Whether a unit passes an object that is read from to unknown code, or passes on just what is read."""
         for name, path, call in _roots(unit):
             occurrence = self._scopes.occurrence(name)
             owner = self._scopes.owner(name.value, occurrence.scope) if occurrence is not None else None

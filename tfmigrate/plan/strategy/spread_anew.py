@@ -23,7 +23,7 @@ _WITH_PARTS = frozenset({"fit", "fit_generator"})
 
 
 def say_spread_anew(placement: Placement, drafts: Mapping[Module, Draft]) -> None:
-    """Say of each such model what it was trained on, at the line that makes it."""
+    """Report what each such model was trained on, at the line that makes it."""
     for group in placement.owner.groups:
         for model, use in _trained_alone(group, placement):
             site = _own_line(model, group)

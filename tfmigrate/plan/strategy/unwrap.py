@@ -38,7 +38,7 @@ def _without(statement: cst.Assign, module: Module) -> Edit:
 
 
 def _assigned_to_itself(node: cst.BaseExpression, model: cst.BaseExpression, draft: Draft) -> cst.Assign | None:
-    """`model = model.layers[-2]`, of which nothing is left."""
+    """`model = model.layers[-2]`, which is removed entirely."""
     for part in draft.module.nodes:
         if isinstance(part, cst.Assign) and part.value is node and len(part.targets) == 1:
             return part if part.targets[0].target.deep_equals(model) else None

@@ -1,5 +1,6 @@
 """What lies beside the training: files that a script writes, metrics that it logs, callbacks that it makes. No loss
-shows them, and a short run may end before they would: they decide nothing, and what is lost is said with the verdict.
+shows them, and a short run may end before they would:
+they decide nothing, and what is lost is reported with the verdict.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ SIGNS: Mapping[Subject, Signs] = {
 
 
 def touched(old: Mapping[str, str | bytes], new: Mapping[str, str | bytes]) -> frozenset[Subject]:
-    """Subjects of which two programs (path to source of each module) do not say the same."""
+    """Subjects that two programs (path to source of each module) do not mention alike."""
     before, after = _said(old), _said(new)
     return frozenset(subject for subject in SIGNS if before[subject] != after[subject])
 

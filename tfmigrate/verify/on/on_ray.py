@@ -1,4 +1,4 @@
-"""Runs as tasks of Ray, of which each asks for as many GPUs, or processors, as it has replicas.
+"""Runs as tasks of Ray, each of which asks for as many GPUs, or processors, as it has replicas.
 
 A task that is lost with its node is not tried again by Ray, but by `Elsewhere`, whose report says so.
 """
