@@ -17,7 +17,7 @@ from tfmigrate.plan.written import listed
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.values import Items, Made, ModelObject, Parallel, Value
+from tfmigrate.understand.values import FunctionValue, Items, Made, ModelObject, Parallel, Value
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -39,10 +39,11 @@ def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
         count = counts.pop() if len(counts) == 1 else None
         if metrics is None or count is None or count < 2 or not isinstance(metrics.value, cst.List):
             continue
-        words = [text_of(element.value) for element in metrics.value.elements]
-        if words and None not in words:
+        parts = [element.value for element in metrics.value.elements]
+        if parts and all(text_of(part) is not None or _is_function(part, facts) for part in parts):
+            words = ", ".join(text_of(part) or facts.module.code(part) for part in parts)
             message = (
-                f"the model has {count} outputs: Keras 2 computed {', '.join(map(repr, words))} of each, and Keras 3 "
+                f"the model has {count} outputs: Keras 2 computed {words} of each, and Keras 3 "
                 "wants a list for each output"
             )
             yield CallChange(
@@ -51,6 +52,12 @@ def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
                 message,
                 Replace(metrics.value, ("[", *listed([(metrics.value,)] * count), "]")),
             )
+
+
+def _is_function(node: cst.BaseExpression, facts: Facts) -> bool:
+    """Whether an expression names a function of the program; an object that counts cannot serve two outputs."""
+    found = facts.options(node) if isinstance(node, cst.Name | cst.Attribute) else frozenset()
+    return bool(found) and all(isinstance(option, FunctionValue) for option in found)
 
 
 def lists_of_one(facts: Facts) -> Iterator[CallChange]:
