@@ -64,3 +64,41 @@ def test_habits_of_its_time(keras: int, tmp_path: Path, runtime_for: Callable[[s
     assert rates == pytest.approx([0.005] * 4 + [0.0025] * 4)
     (settings,) = (compiled.config for compiled in run.trace.compiles if compiled.optimizer.lower() == "rmsprop")
     assert settings["epsilon"] == pytest.approx(1e-8), "its square, under the root"
+
+
+ADVERSARIES = """
+import keras
+import numpy as np
+from keras.layers import Dense, Input
+from keras.models import Model, Sequential
+from keras.utils import multi_gpu_model
+
+activation = keras.layers.advanced_activations.LeakyReLU(0.2)
+judge = multi_gpu_model(Sequential([Dense(3, input_shape=(4,)), activation, Dense(1)]), gpus=2)
+judge.compile("sgd", "mse")
+judge.trainable = False
+noise = Input((2,))
+both = Model(noise, judge(Dense(4)(noise)))
+both.compile("sgd", "mse")
+for _ in range(2):
+    before = judge.get_weights()
+    judge.train_on_batch(np.ones((4, 4)), np.ones((4, 1)))
+    between = judge.get_weights()
+    both.train_on_batch(np.ones((4, 2)), np.zeros((4, 1)))
+    assert any((a != b).any() for a, b in zip(before, between)), "it was compiled while it was trained"
+    assert all((a == b).all() for a, b in zip(between, judge.get_weights())), "it is still in what is compiled later"
+    assert judge.trainable is False
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_compile_decides_what_is_trained(
+    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    (tmp_path / "old.py").write_text(ADVERSARIES)
+    world = World(
+        "old", "restored", runtime_for(f"keras {keras}"), tmp_path, "old.py", replicas=2, legacy_keras=keras == 2
+    )
+    run = experiment.run(world, Limits(seconds=200), tmp_path / "run", launch=launch)
+    assert run.ok, run.message

@@ -18,6 +18,7 @@ from . import calls, flavours, remainder
 from .genuine import REPLICAS
 from .restored_names import HOMES, restore_modules, restore_names
 from .restored_optimizers import bring_old_optimizers, restore_optimizers, restore_rates
+from .restored_toggles import restore_toggles
 
 EXTRA_MODULES = ("multi_gpu_utils", "training_utils")
 PARALLEL = "_tfmigrate_parallel"
@@ -42,6 +43,7 @@ def install(tf, found, machine, config, evenly=False):
         restore_embedding_gradients(flavour)
     if flavour.is_keras3:
         restore_embedding_shapes(flavour)
+        restore_toggles(flavour)
         restore_words(flavour, config.get("words") or {})
     restore_callbacks(flavour)
     restore_weight_files(flavour)

@@ -107,6 +107,9 @@ def restore_modules(flavour, moved):
         borrow(flavour.root, importlib.import_module(home))
     restore_private_paths(flavour, home)
     sys.meta_path.append(Moved(home, moved))
+    for path in sorted(moved):  # `keras.layers.advanced_activations.PReLU`, where nothing imports that module
+        for namespace in flavour.namespaces:
+            put(namespace, path, importlib.import_module("keras." + path))
     for place in HOMES[:-1]:  # keras/models.py imported Input, and scripts took it from there
         module = flavours.optional(place.replace("utils", "models"))
         if module is not None:
