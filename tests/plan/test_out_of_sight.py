@@ -62,3 +62,19 @@ def test_a_model_loss_or_generator_out_of_sight(lines: str, expected: set[tuple[
 @pytest.mark.parametrize("loss", ["keras.losses.mse", "tf.keras.losses.MeanSquaredError()"])
 def test_the_losses_of_keras_are_known(loss: str) -> None:
     assert found(f"import keras\nimport tensorflow as tf\nparallel.compile('sgd', {loss})") == set()
+
+
+def test_a_model_that_an_unknown_object_holds_is_trained_by_fit() -> None:
+    """What an object is that a class keeps for all its callers is not known: `fit_generator` is Keras's all the same."""
+    holder = (
+        "import keras\nfrom keras.utils import multi_gpu_model\n\n\nclass Holder:\n    one = None\n\n"
+        "    def __init__(self, gpus):\n        self.model = keras.Sequential([keras.layers.Dense(1, input_shape=(4,))])\n"
+        "        self.parallel = multi_gpu_model(self.model, gpus)\n        self.parallel.compile('sgd', 'mse')\n\n"
+        "    @staticmethod\n    def get(config):\n        if Holder.one is None:\n"
+        "            Holder.one = Holder(**config)\n        return Holder.one\n"
+    )
+    train = (
+        "from keras.callbacks import EarlyStopping\nfrom holder import Holder\nfrom data import batches\n\n"
+        "held = Holder.get({'gpus': 2})\nheld.parallel.fit_generator(batches, epochs=3)\n"
+    )
+    assert "held.parallel.fit(batches, epochs=3)" in migrate(train, holder=holder).after

@@ -32,6 +32,8 @@ from tfmigrate.understand.values import (
 
 _PLAIN = frozenset({"shape", "ndim", "size", "dtype"})
 """Attributes that are plain data, whatever they belong to."""
+_OF_MODELS_ALONE = frozenset({"fit_generator", "evaluate_generator", "predict_generator"})
+"""Methods that nothing but a model of Keras has."""
 
 
 def attribute(walker: Walker, value: Value, name: str) -> Value:
@@ -61,6 +63,8 @@ def attribute(walker: Walker, value: Value, name: str) -> Value:
         return Opaque(f"the {name} of data") if name in _PLAIN else Method(value, name)
     if isinstance(value, Items | Mapping | Literal | Dataset | StrategyObject | EstimatorPart | ScopeOf):
         return Method(value, name)
+    if isinstance(value, Method) and value.function is None and name in _OF_MODELS_ALONE:
+        return Method(Opaque(f"the attribute {value.name}"), name)  # `holder.model.fit()` of an unknown holder
     return Opaque(f"the attribute {name}")
 
 
