@@ -65,10 +65,11 @@ def test_the_losses_of_keras_are_known(loss: str) -> None:
 
 
 def test_a_model_that_an_unknown_object_holds_is_trained_by_fit() -> None:
-    """What an object is that a class keeps for all its callers is not known: `fit_generator` is Keras's all the same."""
+    """What a class keeps for all its callers is not known: `fit_generator` is Keras's all the same."""
     holder = (
         "import keras\nfrom keras.utils import multi_gpu_model\n\n\nclass Holder:\n    one = None\n\n"
-        "    def __init__(self, gpus):\n        self.model = keras.Sequential([keras.layers.Dense(1, input_shape=(4,))])\n"
+        "    def __init__(self, gpus):\n"
+        "        self.model = keras.Sequential([keras.layers.Dense(1, input_shape=(4,))])\n"
         "        self.parallel = multi_gpu_model(self.model, gpus)\n        self.parallel.compile('sgd', 'mse')\n\n"
         "    @staticmethod\n    def get(config):\n        if Holder.one is None:\n"
         "            Holder.one = Holder(**config)\n        return Holder.one\n"
