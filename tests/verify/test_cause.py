@@ -223,6 +223,30 @@ def test_batch_norm_over_whole_batches_has_a_name(tmp_path: Path) -> None:
     assert "TFM432" not in later.cause, "the first step shows it, or none"
 
 
+def test_a_frozen_batch_norm_has_a_name(tmp_path: Path) -> None:
+    def frozen(trace: Trace) -> Trace:
+        kept = [(name, shape, trainable) for name, shape, trainable in trace.models[0].weights if not trainable]
+        named = (("bn_1/gamma", kept[0][1], False), *(("bn_1/moving_mean", shape, False) for _, shape, _ in kept[1:]))
+        own = tuple(weight for weight in trace.models[0].weights if weight[2])
+        return replace(trace, models=(replace(trace.models[0], weights=(*own, *named)),))
+
+    asked = replace(OLD, moving_averages=True)
+    old = train(tmp_path / "old", asked)
+    new = train(tmp_path / "new", replace(migrated(asked), penalty=0.3))
+    found = find(frozen(old), frozen(new))
+    assert found is not None
+    assert found.kind == "batch norm"
+    assert "bn_1 is frozen" in found.cause
+    assert "TFM445" in found.cause
+    found = find(old, new)
+    assert found is not None
+    assert "TFM445" not in found.cause
+    today = replace(frozen(old), start=new.start)
+    found = find(today, frozen(new))
+    assert found is not None
+    assert "TFM445" not in found.cause, "both take the moving statistics"
+
+
 def test_a_plain_generator_under_keras_3_skips_batches(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
     steps = tuple(replace(s, fingerprint="other", sketch=None) if s.step >= 2 else s for s in new.steps)

@@ -74,6 +74,7 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     model.stood_still,
     predictions.rows,
     model.replicas,
+    model.frozen_batch_norm,
     loss.extra_losses,
     loss.mask,
     model.whole_batches,

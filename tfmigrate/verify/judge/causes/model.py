@@ -9,6 +9,7 @@ from tfmigrate.verify.judge.causes.evidence import (
     Divergence,
     Evidence,
     Kind,
+    apart_at_once,
     first_apart,
     first_loss,
     models_on_whole_batches,
@@ -16,7 +17,7 @@ from tfmigrate.verify.judge.causes.evidence import (
 )
 from tfmigrate.verify.judge.contract import BATCH_NORM, updates_explain
 from tfmigrate.verify.judge.optimizers import number
-from tfmigrate.verify.run.trace import Model
+from tfmigrate.verify.run.trace import Model, Start, minor
 
 
 def models(e: Evidence) -> Divergence | None:
@@ -156,6 +157,35 @@ def whole_batches(e: Evidence) -> Divergence | None:
         "all samples, where it took them from each replica's part (TFM432)"
     )
     return of_first_loss("batch norm", first, why)
+
+
+def frozen_batch_norm(e: Evidence) -> Divergence | None:
+    """A frozen BatchNormalization normalizes by its moving statistics in TensorFlow 2, in training as well; before, and
+    in standalone Keras, by those of the batch."""
+    first = apart_at_once(e)
+    starts = e.old.start, e.new.start
+    if first is None or None in starts or not (_by_the_batch(starts[0]) and not _by_the_batch(starts[1])):
+        return None
+    frozen = [
+        name
+        for model in e.new.models
+        for name, _, trainable in model.weights
+        if not trainable and name.partition(":")[0].endswith(("/gamma", "/beta"))
+    ]
+    if not frozen or not any(weights.statistics(e.new, model.index) for model in e.new.models):
+        return None
+    layer = frozen[0].rpartition("/")[0]
+    why = (
+        f": {layer} is frozen, and a frozen BatchNormalization takes its moving mean and variance in TensorFlow 2, where "
+        "it took those of the batch (TFM445)"
+    )
+    return of_first_loss("batch norm", first, why)
+
+
+def _by_the_batch(start: Start | None) -> bool:
+    if start is None:
+        return False
+    return minor(start.tensorflow) < (2,) or (start.flavour == "keras" and minor(start.keras) < (3,))
 
 
 def batch_norm(e: Evidence) -> Divergence | None:
