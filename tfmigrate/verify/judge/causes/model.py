@@ -176,8 +176,8 @@ def frozen_batch_norm(e: Evidence) -> Divergence | None:
         return None
     layer = frozen[0].rpartition("/")[0]
     why = (
-        f": {layer} is frozen, and a frozen BatchNormalization takes its moving mean and variance in TensorFlow 2, where "
-        "it took those of the batch (TFM445)"
+        f": {layer} is frozen, and a frozen BatchNormalization takes its moving mean and variance in TensorFlow 2, "
+        "where it took those of the batch (TFM445)"
     )
     return of_first_loss("batch norm", first, why)
 
