@@ -98,7 +98,8 @@ def test_what_is_passed_on_beside_model_and_gpus_says_where_the_model_stands(giv
     (file,) = migrate_sources({"train.py": source}, Settings())
     assert file.status == "migrated", file.findings
     assert "multi_gpu_model" not in file.after
-    assert "def spread(model, gpus, **more):" in file.after
+    assert "    net = Sequential([Dense(1, input_shape=(4,))])\n    net.compile('sgd', 'mse')\n" in file.after
+    assert "spread" not in file.after, "it would only give back what it is given"
 
 
 @pytest.mark.parametrize("given", ["model, **more", "model, *more, gpus=gpus", "*more, gpus=gpus", "gpus=gpus, **more"])
