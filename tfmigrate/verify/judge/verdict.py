@@ -204,7 +204,7 @@ def _smoke(lab: Lab, reference: Run) -> Report:
     if old.world.kind == "genuine" and any(of_data(pair) or _kind(pair) in DRIFTING for pair in pairs):
         pairs = _first_steps_of_today(lab, old, pairs, band)
     pairs = but_for_whole_batches(lab, reference, old, pairs, band, through_first_step)
-    apart = [pair for pair in pairs if not pair.equivalent]
+    apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
     doubt = _doubt(reference, None, math.inf)
     if doubt is None and has_remainder(reference.trace) and not crashed:
         doubt = (
