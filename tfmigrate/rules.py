@@ -141,8 +141,10 @@ def old_defaults() -> tuple[Default, ...]:
 
 @cache
 def moved_names() -> dict[str, str]:
-    """Names of Keras and TensorFlow, dotted, that have another name today. Raises RuleError."""
-    return {row.old: row.new for rule in all_rules() for row in rule.renames if row.kind == "name"}
+    """Names of Keras, TensorFlow and NumPy, dotted, that have another name today; NumPy's may be a builtin of Python.
+    Raises RuleError."""
+    kinds = ("name", "python name", "builtin")
+    return {row.old: row.new for rule in all_rules() for row in rule.renames if row.kind in kinds}
 
 
 def by_code() -> dict[str, Rule]:

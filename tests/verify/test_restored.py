@@ -45,6 +45,7 @@ assert slowing["momentum"] == 0.9 and slowing["nesterov"] is True and not slowin
 assert slowing["learning_rate"] != 0.01, "a schedule"
 template.compile("sgd", "logcosh", metrics=["kullback_leibler_divergence"])
 assert len(template.evaluate(rows, rows[:, :1], verbose=0)) == 2
+assert np.array([1], dtype=np.object)[0] == np.int(1) and np.float_ is np.float64
 assert keras.initializers.normal is tf.keras.initializers.RandomNormal
 keras.utils.print_summary(template, line_length=60)
 assert K.control_flow_ops.cond is tf.cond

@@ -1,10 +1,13 @@
 """Old modules and names of Keras, put back where scripts look for them."""
 
+import builtins
 import importlib
 import importlib.abc
 import importlib.machinery
 import sys
 import types
+
+import numpy as np
 
 from . import flavours
 from .restored_optimizers import OPTIMIZERS
@@ -25,6 +28,11 @@ def restore_names(tf, flavour, names):
         package, _, path = old.partition(".")
         if path.startswith("keras."):
             package, path = "keras", path[len("keras.") :]
+        if package == "numpy":
+            value = getattr(builtins, new, None) or at_path(np, new.partition(".")[2])
+            if value is not None and "." not in path:
+                vars(np).setdefault(path, value)
+            continue
         value = at_path(tf, new.partition(".")[2])
         if value is None or "CuDNN" in path:
             continue
