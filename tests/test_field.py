@@ -284,3 +284,5 @@ def test_whose_fault_it_is(field: ModuleType) -> None:
     )
     assert outcome.died("migrated on Keras 2") is None
     assert outcome.fault == "tfmigrate"
+    told = Outcome("a", "", "left", ("TFM445 a.py:3",), 1.0, "DIFFERENT", "it is frozen (TFM445)", found, 3.0)
+    assert told.fault == "reported by fix"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 Fix = Literal["migrated", "left", "refused", "untouched", "error"]
 """left: migrated, but something is named that stays to be done by hand. untouched: nothing was found to migrate."""
-Fault = Literal["", "tfmigrate", "today's Keras", "the program", "the stand-in", "not known"]
+Fault = Literal["", "tfmigrate", "reported by fix", "today's Keras", "the program", "the stand-in", "not known"]
 
 
 _OLD_SIDE = ("genuine", "restored")
@@ -86,6 +86,8 @@ class Outcome:
             return "the stand-in"
         if "today's Keras is the cause" in self.reason:
             return "today's Keras"
+        if any(f"({finding.split()[0]})" in self.reason for finding in self.left):
+            return "reported by fix"
         return "tfmigrate" if self.verdict in ("DIFFERENT", "DOES NOT RUN") else "not known"
 
     def write(self, path: Path) -> None:
