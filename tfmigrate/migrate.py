@@ -219,11 +219,11 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     groups = [*filter(None, groups), *([file.path] for file in alone if file.path in read)]
     skipped = () if settings.from_version is not None else _odd_pins(read)
     files = (
-        *_migrated(read, groups, _file_settingsfor(read, settings), settings.jobs, tell),
+        *_migrated(read, groups, _settings_for(read, settings), settings.jobs, tell),
         *unreadable,
         *scanned.errors,
     )
-    files = (*files, *(odd for odd in skipped if all(odd.path != file.path for file in files)))
+    files = (*files, *(pins_file for pins_file in skipped if all(pins_file.path != file.path for file in files)))
     if any(file.changed for file in files):
         from tfmigrate import readers  # Late: most runs change nothing.
 
@@ -408,7 +408,7 @@ def _cells(text: source.Source) -> Notebook:
     return notebook.read(text.text)
 
 
-def _file_settingsfor(paths: Iterable[str], settings: Settings) -> dict[str, Settings]:
+def _settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Settings]:
     """Each file's settings: `from_version` is filled in from the pins of the file's own project when not given."""
     own = {path: settings.for_file(path) for path in paths}
     if settings.from_version is not None:

@@ -10,7 +10,7 @@ import pytest
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
-from tfmigrate.verify.run.world import Limits, World
+from tfmigrate.verify.run.world import Limits, Run, World
 
 HABITS = """
 import keras
@@ -53,14 +53,21 @@ assert tf.to_float(1).dtype == tf.float32 == tf.log(1.0).dtype
 """
 
 
+def restored(text: str, keras: int, folder: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> Run:
+    """What became of a script in the restored world; it must come to its end."""
+    (folder / "old.py").write_text(text)
+    world = World(
+        "old", "restored", runtime_for(f"keras {keras}"), folder, "old.py", replicas=2, legacy_keras=keras == 2
+    )
+    run = experiment.run(world, Limits(seconds=200), folder / "run", launch=launch)
+    assert run.ok, run.message
+    return run
+
+
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
 def test_habits_of_its_time(keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> None:
-    (tmp_path / "old.py").write_text(HABITS)
-    modern = runtime_for(f"keras {keras}")
-    world = World("old", "restored", modern, tmp_path, "old.py", replicas=2, legacy_keras=keras == 2)
-    run = experiment.run(world, Limits(seconds=200), tmp_path / "run", launch=launch)
-    assert run.ok, run.message
+    run = restored(HABITS, keras, tmp_path, runtime_for, launch)
     rates = [step.learning_rate for step in run.trace.steps]
     assert rates == pytest.approx([0.005] * 4 + [0.0025] * 4)
     (settings,) = (compiled.config for compiled in run.trace.compiles if compiled.optimizer.lower() == "rmsprop")
@@ -97,9 +104,4 @@ for _ in range(2):
 def test_compile_decides_what_is_trained(
     keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
 ) -> None:
-    (tmp_path / "old.py").write_text(ADVERSARIES)
-    world = World(
-        "old", "restored", runtime_for(f"keras {keras}"), tmp_path, "old.py", replicas=2, legacy_keras=keras == 2
-    )
-    run = experiment.run(world, Limits(seconds=200), tmp_path / "run", launch=launch)
-    assert run.ok, run.message
+    restored(ADVERSARIES, keras, tmp_path, runtime_for, launch)

@@ -72,7 +72,7 @@ class _Editor(cst.CSTTransformer):
         root: cst.CSTNode | None = None,
         holes: Mapping[cst.BaseExpression, cst.BaseExpression] = MappingProxyType({}),
     ) -> None:
-        """`root`: what is edited, if not the whole tree; `holes`: what stands for some of its parts."""
+        """`root`: what is edited, if not the whole tree; `holes`: replacements for some of its parts."""
         super().__init__()
         self._tree = tree
         self._edits = edits

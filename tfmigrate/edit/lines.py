@@ -63,7 +63,7 @@ def without_trailing_space(statement: _Node) -> _Node:
 
 
 def comment_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
-    """The lines from the first comment on: blank lines above it belong to what stands before."""
+    """The lines from the first comment on: blank lines above it belong to the previous statement."""
     first = next((number for number, line in enumerate(lines) if line.comment is not None), len(lines))
     return list(lines[first:])
 

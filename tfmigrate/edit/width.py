@@ -127,7 +127,7 @@ class _Fitting:
             return None  # A comment makes it wide.
         pairs = _pairs(tokens)
         inside = [pair for pair in pairs if pair.opening in here and pair.closing in here]
-        outer = [inner for inner in inside if not any(two.opening < inner.opening < two.closing for two in inside)]
+        outer = [inner for inner in inside if not any(pair.opening < inner.opening < pair.closing for pair in inside)]
         return (
             self._filled(line, tokens, code, pairs)
             or self._opened(line, tokens, outer)
@@ -169,7 +169,7 @@ class _Fitting:
         if _columns(deeper + body[0]) > self.width:
             commas = [tokens[comma].end[1] for comma in _commas(tokens, pair)]
             ends = [head, *(commas or _clauses(tokens, pair)), tail]
-            body = [part for first, two in pairwise(ends) if (part := line[first:two].strip())]
+            body = [part for start, end in pairwise(ends) if (part := line[start:end].strip())]
             if commas:
                 body[-1] = body[-1].rstrip(",") + ","
         if len(body) == 1 and head <= len(deeper):

@@ -58,8 +58,8 @@ def unreadable(folder: Path) -> Iterator[tuple[Path, str]]:
 def folders_up(folder: Path) -> list[Path]:
     """`folder` and those above it up to the repository's root; without a repository, the folder only."""
     chain = [folder, *folder.parents]
-    for number, line in enumerate(chain):
-        if os.path.exists(line / ".git"):
+    for number, parent in enumerate(chain):
+        if os.path.exists(parent / ".git"):
             return chain[: number + 1]
     return chain[:1]
 

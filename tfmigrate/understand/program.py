@@ -237,6 +237,12 @@ def imports_of(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[cst.Imp
             yield alias, bound, f"{head}.{name}" if not head.endswith(".") else head + name
 
 
+def packages_of(statement: cst.Import | cst.ImportFrom) -> set[str]:
+    """The packages that an import takes something from, a star import too: the first words of its names."""
+    source = [dotted(statement.module)] if isinstance(statement, cst.ImportFrom) else []
+    return {full.split(".")[0] for full in (*source, *(full for _, _, full in imports_of(statement)))}
+
+
 class Program:
     """Modules that belong together, and which of them an import means."""
 

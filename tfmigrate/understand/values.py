@@ -613,6 +613,11 @@ def holds_model(value: Value) -> bool:
     )
 
 
+def is_layer(value: Value | None) -> bool:
+    """Whether a value is a layer of Keras or of a class of the program; a model is one too."""
+    return isinstance(value, ModelObject) or (isinstance(value, Made) and value.kind == "layer")
+
+
 def is_keras(value: Value) -> bool:
     """Whether a value is, or contains, a model or a part of one; what a generator yields is data."""
     return any(

@@ -98,7 +98,7 @@ def _kept(method: object, creation: cst.Call) -> Iterator[tuple[str, cst.BaseExp
             target = small.targets[0].target
             pairs: list[tuple[cst.BaseExpression, cst.BaseExpression]] = [(target, small.value)]
             if isinstance(target, cst.Tuple) and isinstance(small.value, cst.Tuple):
-                pairs = [(target_.value, two.value) for target_, two in zip(target.elements, small.value.elements)]
+                pairs = [(place.value, item.value) for place, item in zip(target.elements, small.value.elements)]
             for place, what in pairs:
                 attribute = next(iter(_attributes(place, receiver)), None)
                 if (

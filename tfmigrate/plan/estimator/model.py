@@ -55,7 +55,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
-from tfmigrate.understand.values import FunctionValue, Made, ModelObject
+from tfmigrate.understand.values import FunctionValue, is_layer
 from tfmigrate.walk import walk
 
 _PARAMETERS: Mapping[str, Thing] = {
@@ -685,7 +685,7 @@ class _Reader(Reader):
         things = [self._passed(arg.value) for arg in node.args]
         if all(isinstance(thing, Plain) for thing in things):
             return PLAIN
-        if isinstance(value, ModelObject) or (isinstance(value, Made) and value.kind == "layer"):
+        if is_layer(value):
             return self._keras_call(node, things)
         if isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.owner is None:
             return self._own_function(node, value, things)

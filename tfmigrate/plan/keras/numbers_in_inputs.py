@@ -10,7 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.values import Made, ModelObject, unbound
+from tfmigrate.understand.values import is_layer, unbound
 from tfmigrate.walk import walk
 
 _MESSAGE = (
@@ -24,18 +24,11 @@ def check(context: Context) -> Iterator[CallChange]:
     facts = context.facts
     counted = dict(_counted(facts))
     for call in facts.module.calls:
-        if len(call.args) == 1 and isinstance(call.args[0].value, cst.List | cst.Tuple) and _is_layer(call, facts):
+        if len(call.args) == 1 and isinstance(call.args[0].value, cst.List | cst.Tuple):
             elements = [element.value for element in call.args[0].value.elements]
-            if any(isinstance(e, cst.Integer) or _name(e) == counted.get(call, "") for e in elements):
+            numbers = any(isinstance(e, cst.Integer) or _name(e) == counted.get(call, "") for e in elements)
+            if numbers and any(map(is_layer, facts.options(call.func))):
                 yield CallChange(codes.NUMBERS_IN_INPUTS, call, _MESSAGE, action="warn")
-
-
-def _is_layer(call: cst.Call, facts: Facts) -> bool:
-    """Whether a layer or a model is called, which may be a class of the program's own."""
-    return any(
-        isinstance(option, ModelObject) or (isinstance(option, Made) and option.kind == "layer")
-        for option in facts.options(call.func)
-    )
 
 
 def _counted(facts: Facts) -> Iterator[tuple[cst.Call, str]]:

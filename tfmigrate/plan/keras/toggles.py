@@ -161,7 +161,7 @@ class _Ways:
         return isinstance(place.owner, cst.If | cst.With) and self.lead_to(place.owner)
 
     def _through(self, units: Sequence[Unit]) -> bool | None:
-        """Whether the last of some lines leaves it so; None if none of them sets it."""
+        """Whether some lines leave it so, by the last one that sets it; None if they do not set it."""
         for unit in reversed(units):
             inside = {unit, *self.draft.module.inside(unit)}
             nodes = set(walk(unit))

@@ -11,12 +11,12 @@ from tfmigrate.plan.edits import ImportNames, Insert, Rank, Unwrap
 from tfmigrate.plan.names.imports import in_try
 from tfmigrate.understand.program import (
     Unit,
-    dotted,
     import_statements,
     imports_of,
     is_docstring,
     is_seam,
     only_statement,
+    packages_of,
     units_of,
 )
 from tfmigrate.understand.purity import is_pure
@@ -63,8 +63,7 @@ def _place_for_import(draft: Draft) -> Unit | None:
     for unit in units_of(draft.module.tree):
         smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
         imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
-        roots = [full.split(".")[0] for small in imports for _, _, full in imports_of(small)]
-        roots += [dotted(small.module).split(".")[0] for small in imports if isinstance(small, cst.ImportFrom)]
+        roots = {root for small in imports for root in packages_of(small)}
         if "__future__" in roots or is_docstring(only_statement(unit)) or is_seam(unit):
             continue
         if _is_magic(unit, draft):  # It may install TensorFlow.

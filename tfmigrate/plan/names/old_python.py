@@ -12,7 +12,7 @@ from tfmigrate.plan.edits import Edit, Insert, Rank, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.understand.guarded import guarded
-from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, root_name
+from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, packages_of, root_name
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -91,13 +91,8 @@ def _modules_through_numpy(context: Context) -> Iterator[CallChange]:
 
 
 def _imports_pandas(module: Module) -> bool:
-    if "pandas" not in module.text:
-        return False
-    for statement, _ in import_statements(module):
-        source = [dotted(statement.module)] if isinstance(statement, cst.ImportFrom) else []
-        if any(full.split(".")[0] == "pandas" for full in (*source, *(full for _, _, full in imports_of(statement)))):
-            return True
-    return False
+    imports = import_statements(module) if "pandas" in module.text else ()
+    return any("pandas" in packages_of(statement) for statement, _ in imports)
 
 
 def _advice(name: str, tables: Tables) -> str | None:

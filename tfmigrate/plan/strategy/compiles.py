@@ -61,17 +61,17 @@ def _is_surely_of(use: Use, wrap: Wrap) -> bool:
 
 
 def _is_repeated(first: Use, second: Use, group: Group, draft: Draft) -> bool:
-    """Whether the second of two calls always comes after the first, with nothing between that makes it tell."""
-    module, one, two = draft.module, first.site.unit, second.site.unit
+    """Whether the second of two calls always comes after the first, with nothing between them that makes it matter."""
+    module, before, after = draft.module, first.site.unit, second.site.unit
     if first.site.frame.function is not second.site.frame.function or first.site.frame.module is not module:
         return False
-    if module.order[one] >= module.order[two] or not {*module.ancestors(one)} <= {*module.ancestors(two)}:
+    if module.order[before] >= module.order[after] or not {*module.ancestors(before)} <= {*module.ancestors(after)}:
         return False
     if [_normal(arg, module) for arg in first.call.args] != [_normal(arg, module) for arg in second.call.args]:
         return False
 
     def is_between(unit: cst.CSTNode) -> bool:
-        return unit in module.order and module.order[one] < module.order[unit] < module.order[two]
+        return unit in module.order and module.order[before] < module.order[unit] < module.order[after]
 
     if any(use.site.frame.module is module and is_between(use.site.unit) for use in group.trainings):
         return False
@@ -89,11 +89,13 @@ def _normal(arg: cst.Arg, module: Module) -> str:
 
 def _follows(use: Use, other: Use) -> bool:
     """Whether a call comes after another one of the same file, and not in the other arm of a common `if`."""
-    module, first, two = use.site.frame.module, use.site.unit, other.site.unit
+    module, after, before = use.site.frame.module, use.site.unit, other.site.unit
     if module is not other.site.frame.module:
         return False
     return (
-        module.order[first] > module.order[two] and not module.exclusive(first, two) and not _left(module, two, first)
+        module.order[after] > module.order[before]
+        and not module.exclusive(after, before)
+        and not _left(module, before, after)
     )
 
 

@@ -43,9 +43,9 @@ class Strategy:
         if self.devices != other.devices:
             return None
         ways = dict.fromkeys((*self.conditions, *other.conditions))
-        for first, two in combinations(tuple(ways), 2):
-            apart = [place for place, pair in enumerate(zip(first, two, strict=False)) if pair[0] != pair[1]]
-            if len(first) == len(two) and len(apart) == 1 and negated(first[apart[0]]) == two[apart[0]]:
+        for first, second in combinations(tuple(ways), 2):
+            apart = [place for place, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]]
+            if len(first) == len(second) and len(apart) == 1 and negated(first[apart[0]]) == second[apart[0]]:
                 ways[first[: apart[0]] + first[apart[0] + 1 :]] = None  # both arms of an `if`
         # A way that asks for more than another one adds nothing to it.
         return Strategy(self.devices, tuple(way for way in ways if not any(set(less) < set(way) for less in ways)))

@@ -242,8 +242,8 @@ def why_alone(lab: Lab) -> str:
 
 
 def builds_otherwise(lab: Lab, reference: Run) -> str:
-    """How the models of today's Keras differ from those of the genuine run, whose weights fit neither the old script
-    restored there nor the new one; empty where they fit one of them."""
+    """Why the genuine run is no reference: its weights fit neither the restored old script nor the new one, because
+    current Keras builds another model. Empty if they fit one of the two."""
     if reference.world.kind != "genuine":
         return ""
     for keras in lab.plan.modern:

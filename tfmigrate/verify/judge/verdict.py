@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tfmigrate.verify.judge import adjustments, beside, crash, trials
 from tfmigrate.verify.judge.align import noise, steady_steps, tolerance
-from tfmigrate.verify.judge.compare import through_first_step
+from tfmigrate.verify.judge.compare import through_first_step, through_steps
 from tfmigrate.verify.judge.contract import BATCH_NORM
 from tfmigrate.verify.judge.known import (
     DATA,
@@ -43,7 +43,7 @@ from tfmigrate.verify.judge.report import ALONE, ControlResult, Pair, Report, Ve
 from tfmigrate.verify.judge.touched import LeftOut
 from tfmigrate.verify.judge.whole_batches import WHOLE_BATCHES, but_for_whole_batches
 from tfmigrate.verify.run.side_by_side import run_all
-from tfmigrate.verify.run.trace import Place, Trace
+from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Execute, Run
 
 CAUSES = {
@@ -55,6 +55,8 @@ CAUSES = {
 
 FEWEST_STEPS = 3
 """What two optimizer updates make of the losses must be seen at least."""
+OTHER_THREADS = "two runs of the old script with different thread counts differ too much from each other"
+OTHER_KERAS = "the old script trains differently on Keras 2 than on Keras 3, with multi_gpu_model put back on both"
 
 
 def verify(
@@ -105,22 +107,22 @@ def _judge(lab: Lab) -> Report:
             f"the old script's own noise was not measured, so the floor stands for it: {repeated.message}"
         )
     elif own_noise > tolerance(own_noise, len(reference.trace.steps)):
-        reference, repeated = _while_steady(lab, reference, repeated)
-        own_noise = noise(reference.trace, repeated.trace)
+        steady = _cut_where_they_part(lab, reference, (reference.trace, repeated.trace), OTHER_THREADS)
+        if steady is not None:
+            reference, own_noise = lab.runs[reference.world.role], steady
     band = tolerance(own_noise or 0.0, len(reference.trace.steps))
     stopped = could_not_run(lab)
     if stopped is not None:
         return _report(lab, *stopped)
     start = reference
     reference, pairs = _compared(lab, start, band)
-    if any(_kind(pair) == "unknown" for pair in pairs) and (
-        places := _steady_between_kerases(lab, len(start.trace.steps))
-    ):
-        lab.judge_only(places)
-        start = lab.runs[start.world.role]
-        own_noise = max(own_noise or 0.0, *(noise(*runs) for runs in _restored_on_both(lab)))
-        band = tolerance(own_noise, len(places))
-        reference, pairs = _compared(lab, start, band)
+    both = _restored_on_both(lab)
+    if both is not None and any(_kind(pair) == "unknown" for pair in pairs):
+        steady = _cut_where_they_part(lab, start, both, OTHER_KERAS)
+        if steady is not None:
+            start, own_noise = lab.runs[start.world.role], max(own_noise or 0.0, steady)
+            band = tolerance(own_noise, len(start.trace.steps))
+            reference, pairs = _compared(lab, start, band)
     pairs, shared_crashes = _but_for_shared_crashes(lab, pairs)
     lost = beside.lost(lab)
     lab.remarks.extend(f"beside the training, not the same: {what}" for what in lost)
@@ -151,38 +153,26 @@ def _compared(lab: Lab, start: Run, band: float) -> tuple[Run, tuple[Pair, ...]]
     return reference, but_for_whole_batches(lab, start, reference, pairs, band)
 
 
-def _while_steady(lab: Lab, reference: Run, repeated: Run) -> tuple[Run, Run]:
-    """Two runs of the old script, cut before they differ too much themselves; so are all others then. Where hardly a
-    step is left nothing is cut."""
-    places = steady_steps(reference.trace, repeated.trace)
-    if len(places) < FEWEST_STEPS:
-        return reference, repeated
+def _cut_where_they_part(lab: Lab, start: Run, same: tuple[Trace, Trace], why: str) -> float | None:
+    """Compares, in all runs, only the steps before two runs that should be the same one part. Returns their noise in
+    those steps; None, and nothing changes, if that is every step or hardly one."""
+    places = steady_steps(*same)
+    if not FEWEST_STEPS <= len(places) < len(start.trace.steps):
+        return None
     lab.judge_only(places)
-    lab.remarks.append(
-        f"the first {len(places)} of {len(reference.trace.steps)} steps are compared: after them two runs of the old "
-        "script with different thread counts differ too much from each other"
-    )
-    return lab.runs[reference.world.role], lab.runs[repeated.world.role]
+    lab.remarks.append(f"the first {len(places)} of {len(start.trace.steps)} steps are compared: after them {why}")
+    first, second = (through_steps(trace, places) for trace in same)
+    return noise(first, second)
 
 
-def _steady_between_kerases(lab: Lab, steps: int) -> tuple[Place, ...]:
-    """The first steps, of so many, in which the old script trains alike on both Kerases of today; empty where that are
-    all, or hardly one."""
-    for first, second in _restored_on_both(lab):
-        places = steady_steps(first, second)
-        if FEWEST_STEPS <= len(places) < steps:
-            lab.remarks.append(
-                f"the first {len(places)} of {steps} steps are compared: after them the old script trains otherwise on "
-                "Keras 2 than on Keras 3, with multi_gpu_model put back on both"
-            )
-            return places
-    return ()
-
-
-def _restored_on_both(lab: Lab) -> list[tuple[Trace, Trace]]:
+def _restored_on_both(lab: Lab) -> tuple[Trace, Trace] | None:
+    """The old script restored on Keras 3 and on Keras 2; None if it did not run on both."""
     runs = [restored_run(lab, keras) for keras in lab.plan.modern]
     traces = {run.world.role: run.trace for run in runs if run is not None}
-    return [tuple(traces.values())] if len(traces) == 2 else []  # type: ignore[list-item]
+    if len(traces) != 2:
+        return None
+    first, second = traces.values()
+    return first, second
 
 
 def _smoke(lab: Lab, reference: Run) -> Report:
@@ -219,7 +209,7 @@ def _smoke(lab: Lab, reference: Run) -> Report:
 
 
 def _first_steps_of_today(lab: Lab, genuine: Run, pairs: tuple[Pair, ...], band: float) -> tuple[Pair, ...]:
-    """The pairs, with the old script restored where old libraries may have made other data, or round otherwise."""
+    """The pairs, with the old script restored where old libraries may have made other data or round differently."""
     lab.run(*(world for world in all_restored(lab.plan) if world.role not in lab.runs), start=genuine)
     judged: list[Pair] = []
     for pair, keras in zip(pairs, lab.plan.modern, strict=True):
@@ -229,10 +219,10 @@ def _first_steps_of_today(lab: Lab, genuine: Run, pairs: tuple[Pair, ...], band:
             continue
         today, new = (replace(run, trace=through_first_step(run.trace)) for run in (restored, lab.runs[pair.new]))
         same_version = paired(today, new, band, decides=False)
-        judged.append(but_for_data(pair, same_version, genuine, today, new, band))
+        pair = but_for_data(pair, same_version, genuine, today, new, band)
         if same_version.equivalent:
-            judged[-1] = but_for_drift(judged[-1], genuine, new)
-        judged.append(same_version)
+            pair = but_for_drift(pair, genuine, new)
+        judged += [pair, same_version]
     return tuple(sorted(judged, key=lambda pair: not pair.decides))
 
 

@@ -9,6 +9,7 @@ import importlib
 import itertools
 import os
 import random
+import threading
 
 import numpy as np
 
@@ -19,8 +20,14 @@ CONVOLUTIONAL = ("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 SHUFFLED = "_tfmigrate_shuffle"
 
 
+LOOKING = threading.local()
+"""`at_item` is true in a thread while it makes an item of a Sequence."""
+
+
 def install(tf, found, seed, recorder):
     seed_all(tf, seed)
+    for module in (random, np.random):
+        module.seed = unless_at_item(module.seed)
     settle_arithmetic(tf, recorder)
     silence_noise(tf, found)
     own_streams(found, seed)
@@ -89,6 +96,16 @@ def _never_unseeded(original, seeds):
         return original(next(seeds), *args[1:], **rest)
 
     return seeded
+
+
+def unless_at_item(original):
+    """Seeds, but not while an item of a Sequence is made: keras_preprocessing seeds by how many it has made."""
+
+    @functools.wraps(original)
+    def seed(*args, **kwargs):
+        return None if getattr(LOOKING, "at_item", False) else original(*args, **kwargs)
+
+    return seed
 
 
 def reseed(seed):

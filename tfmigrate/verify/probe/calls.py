@@ -4,7 +4,6 @@ import functools
 import inspect
 import random
 import sys
-import threading
 import time
 
 import numpy as np
@@ -15,13 +14,9 @@ from .graph import GraphKeras
 
 SEEDED = "_tfmigrate_seeded"
 EPOCHS = "_tfmigrate_epochs"
-LOOKING = threading.local()
-"""`at_item` is true in a thread while it makes an item of a Sequence."""
 
 
 def install(flavour, recorder):
-    for module in (random, np.random):
-        module.seed = unless_at_item(module.seed)
     for trainer, in_graph in flavour.trainers:
         adapter = (GraphKeras if in_graph else EagerKeras)(flavour, recorder)
         if not adapter.install(trainer):
@@ -250,16 +245,6 @@ def neutralise(arguments, signature, workers, config):
             arguments[argument] = iterators.numbered(source)
 
 
-def unless_at_item(original):
-    """Seeds, but not while an item of a Sequence is made: keras_preprocessing seeds by how many it has made."""
-
-    @functools.wraps(original)
-    def seed(*args, **kwargs):
-        return None if getattr(LOOKING, "at_item", False) else original(*args, **kwargs)
-
-    return seed
-
-
 def fix_sequence(sequence, seed):
     """Each item of a Sequence draws from a stream seeded by its index: Kerases differ in how often they look at one.
     The same for Sequences that it hands on."""
@@ -284,14 +269,14 @@ def fix_one_sequence(sequence, seed):
 
     @functools.wraps(original)
     def __getitem__(self, index):
-        kept, outer = (random.getstate(), np.random.get_state()), getattr(LOOKING, "at_item", False)
-        LOOKING.at_item = False
+        kept, outer = (random.getstate(), np.random.get_state()), getattr(aligned.LOOKING, "at_item", False)
+        aligned.LOOKING.at_item = False
         aligned.reseed(seed + (int(index) % (1 << 31)))
-        LOOKING.at_item = True
+        aligned.LOOKING.at_item = True
         try:
             return original(self, index)
         finally:
-            LOOKING.at_item = outer
+            aligned.LOOKING.at_item = outer
             random.setstate(kept[0])
             np.random.set_state(kept[1])
 

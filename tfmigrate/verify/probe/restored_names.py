@@ -130,8 +130,6 @@ def restore_modules(flavour, moved):
 
 
 PRIVATE = "tensorflow.python.keras"
-
-
 PRIVATE_PARTS = (
     "layers",
     "models",
@@ -174,7 +172,7 @@ def restore_private_paths(flavour, home):
 
 
 def first_of(today, rest):
-    """Asked anew each time: what is put in the place of today's functions later on is found too."""
+    """Looked up on each access, so that functions that are replaced later are found too."""
     return lambda name: getattr(today, name) if hasattr(today, name) else getattr(rest, name)
 
 

@@ -182,11 +182,11 @@ def _free_addresses(count: int) -> list[str]:
     """Loopback addresses that nobody listens on. They are let go before TensorFlow binds them: another process could
     take one in between, and the run then fails with TensorFlow's own words."""
     sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    addresses = ["{}:{}".format(*one.getsockname()) for one in sockets]
-    for one in sockets:
-        one.close()
+    for bound in sockets:
+        bound.bind(("127.0.0.1", 0))
+    addresses = ["{}:{}".format(*bound.getsockname()) for bound in sockets]
+    for bound in sockets:
+        bound.close()
     return addresses
 
 
