@@ -8,10 +8,10 @@ import libcst as cst
 import pytest
 
 from tests.kit import migrate
-from tfmigrate.plan.change.folding import constant
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
+from tfmigrate.understand.folding import constant
 
 NET = """
     from keras.layers import Dense

@@ -171,6 +171,35 @@ def test_what_may_be_passed(between: str) -> None:
     assert body.index("gpus") < body.index("MirroredStrategy") < body.index("net(1)")
 
 
+COUNTED = "gpus = 1\nlog.info('gpus: %d', gpus)\ngpus += 1"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "log = logging.getLogger('x')",
+        "log: logging.Logger = logging.getLogger('x')",
+        "flag, log = 1, logging.getLogger('x')",
+        "first = logging.getLogger('x')\nlog = first",
+    ],
+)
+def test_a_logger_may_be_spoken_to_under_any_name(named: str) -> None:
+    assert function(f"{named}\nmodel = net(1)", COUNTED).status == "migrated"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "log = data",
+        "log = data.log",
+        "first = ask()\nlog = first",
+        "log = logging.getLogger('x')\nif flag:\n    log = ask()",
+    ],
+)
+def test_what_may_be_no_logger_may_do_anything(named: str) -> None:
+    assert refused(function(f"{named}\nmodel = net(1)", COUNTED))
+
+
 @pytest.mark.parametrize(
     "between",
     [

@@ -159,3 +159,61 @@ Special(keras.Sequential([keras.layers.Dense(1, input_shape=(4,))]), 4)
 def test_a_method_is_given_its_object_in_either_way(call: str) -> None:
     after = migrated(HEAD + BASE.format(call=call)).after
     assert '"/gpu:3"]' in after or "range(count)" in after, after
+
+
+LATE = f"""\
+from mine import ids
+model = {NET}
+{{count}}
+parallel = multi_gpu_model(model, gpus=count)
+parallel.fit(x, y)
+"""
+"""The number of GPUs is bound below the model, above which it is written."""
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        "count: int = len(ids)",
+        "count, batch = len(ids), 32",
+        "[batch, count] = 32, len(ids)",
+        "size = len(ids)\nbatch, count = 32, size",
+    ],
+)
+def test_the_number_of_gpus_is_followed_through_every_form_of_assignment(count: str) -> None:
+    file = migrated(HEAD + LATE.format(count=count))
+    assert file.status == "migrated"
+    assert file.after.index("range(len(ids))") < file.after.index("model =")
+
+
+@pytest.mark.parametrize(
+    "count",
+    ["count: int", "count, *rest = ids", "count, *rest = len(ids), 2", "count, batch = ids", "count = ids()"],
+)
+def test_a_number_that_is_one_of_an_unknown_whole_is_not_followed(count: str) -> None:
+    assert migrated(HEAD + LATE.format(count=count)).status == "refused"
+
+
+CLOSURE = f"""\
+def train(gpus):
+    def spread(model):
+        return multi_gpu_model(model, gpus=gpus)
+
+{{between}}
+    return spread
+
+
+model = {NET}
+parallel = train(2)(model)
+parallel.fit(x, y)
+"""
+
+
+def test_the_number_of_gpus_is_followed_to_the_caller_of_an_outer_function() -> None:
+    file = migrated(HEAD + CLOSURE.format(between=""))
+    assert file.status == "migrated"
+    assert 'strategy = tf.distribute.MirroredStrategy(devices=["/gpu:0", "/gpu:1"])\n' in file.after
+
+
+def test_what_an_outer_function_binds_again_is_not_what_its_caller_passes() -> None:
+    assert migrated(HEAD + CLOSURE.format(between="    gpus = ask()")).status == "refused"

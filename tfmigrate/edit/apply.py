@@ -49,8 +49,8 @@ from tfmigrate.plan.edits import (
     Signature,
     Unwrap,
 )
-from tfmigrate.plan.written import Changed, Code, nodes_of
 from tfmigrate.walk import children, comments_of, walk
+from tfmigrate.written import Changed, Code, nodes_of
 
 _Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 

@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tfmigrate.brackets import filled
-from tfmigrate.plan.written import Changed, Code
+from tfmigrate.written import Changed, Code
 
 Edited = Mapping[cst.CSTNode | Changed, cst.CSTNode]
 """What the nodes of the program, and those with other parts, have become."""

@@ -11,9 +11,9 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Collapse, Edit, Forget, ImportNames, Insert, Remove, Replace, Unwrap
 from tfmigrate.plan.strategy.guards import is_cpu_device
-from tfmigrate.plan.written import nodes_of
 from tfmigrate.understand.program import units_of
 from tfmigrate.walk import comments_of, walk
+from tfmigrate.written import nodes_of
 
 _PARALLEL = re.compile(r"\b(?:multi[-_ ]?gpu|parallel)[-_ ]models?\b", re.IGNORECASE)
 """The old function, and what it made."""

@@ -23,7 +23,6 @@ from tfmigrate.plan.edits import (
     Unwrap,
     place_of,
 )
-from tfmigrate.plan.written import Code, nodes_of, text_of
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
 from tfmigrate.understand.lifecycle import Facts
@@ -32,6 +31,7 @@ from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.suppressions import Suppression
 from tfmigrate.understand.values import Frame
 from tfmigrate.walk import walk
+from tfmigrate.written import Code, nodes_of, text_of
 
 
 @dataclass

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import libcst as cst
 
-from tfmigrate.plan.written import Code, Written, nodes_of, text_of
 from tfmigrate.result import Finding
+from tfmigrate.written import Code, Written, nodes_of, text_of
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 

@@ -27,6 +27,24 @@ def assigned(binding: Occurrence) -> cst.BaseExpression | None:
     return None
 
 
+def value_of(binding: Occurrence) -> cst.BaseExpression | None:
+    """The expression a name is bound to: by `name = expression`, with a type, or as one of `name, other = one, two`."""
+    small = only_statement(binding.unit)
+    if isinstance(small, cst.AnnAssign):
+        return small.value if small.target is binding.node else None
+    values = unpacked(binding)
+    if values is None:
+        return assigned(binding)
+    names = next(target.target for target in small.targets if binding.node in walk(target.target))  # type: ignore[union-attr]
+    if not isinstance(names, cst.Tuple | cst.List) or not isinstance(values, cst.Tuple | cst.List):
+        return None
+    pairs = list(zip(names.elements, values.elements, strict=False))
+    starred = any(isinstance(element, cst.StarredElement) for element in (*names.elements, *values.elements))
+    if starred or len(names.elements) != len(values.elements):
+        return None
+    return next((value.value for name, value in pairs if name.value is binding.node), None)
+
+
 def added(binding: Occurrence) -> cst.BaseExpression | None:
     """The expression that `name += expression` adds to a name."""
     small = only_statement(binding.unit)
@@ -59,7 +77,7 @@ def bound_once(node: cst.Name, scopes: Scopes, reads: int | None = None) -> cst.
     bindings = reaching(node.value, scope, scopes)
     if len(bindings) != 1 or (reads is not None and len(scopes.of_variable(node.value, scope)) - 1 != reads):
         return None
-    return assigned(bindings[0])
+    return value_of(bindings[0])
 
 
 def settled(node: cst.BaseExpression, scopes: Scopes) -> cst.BaseExpression:
@@ -87,17 +105,55 @@ def values_of(
             continue
         seen.add((frame, node))
         yield frame, node
-        if isinstance(node, cst.Name):
-            own = scopes[frame.module]
-            scope = own.by_node[frame.function or frame.module.tree]
-            caller = passed(node.value, frame)
-            pending.extend([(caller[0].frame, caller[1])] if caller is not None else [])
-            for binding in reaching(node.value, scope, own):
-                value, holder = assigned(binding), _holding(binding, frame)
-                pending.extend([(holder, value)] if value is not None and holder is not None else [])
+        known = (origin for origin in origins(node, frame, scopes[frame.module]) if origin is not None)
+        pending.extend((site.frame, value) for site, value in known)
 
 
-def _holding(binding: Occurrence, frame: Frame) -> Frame | None:
+def final_values(
+    node: cst.BaseExpression, frame: Frame, scopes: Mapping[Module, Scopes]
+) -> list[cst.BaseExpression] | None:
+    """The expressions, no names themselves, that an expression of an activation may have its value from.
+
+    None where a name on the way is bound otherwise too, by an import or a loop, or by a caller that is unknown.
+    """
+    values: list[cst.BaseExpression] = []
+    for holder, value in values_of(node, frame, scopes):
+        sources = origins(value, holder, scopes[holder.module])
+        if isinstance(value, cst.Name) and (not sources or None in sources):
+            return None
+        values.extend([] if isinstance(value, cst.Name) else [value])
+    return values
+
+
+def origins(node: cst.BaseExpression, frame: Frame, scopes: Scopes) -> list[tuple[Site, cst.BaseExpression] | None]:
+    """For each place that binds a name of an activation: see origin(). Nothing for what is no name."""
+    if not isinstance(node, cst.Name):
+        return []
+    scope = scopes.by_node[frame.function or frame.module.tree]
+    return [origin(binding, frame) for binding in reaching(node.value, scope, scopes)]
+
+
+def origin(binding: Occurrence, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
+    """What gives a variable its value where it is bound, and where that stands; None where it is not an expression, or
+    that of an unknown caller.
+
+    `frame`: an activation that sees the variable.
+    """
+    holder = holder_of(binding, frame)
+    if holder is None:
+        return None
+    if is_parameter(binding):
+        return passed(binding.node.value, holder) if isinstance(binding.node, cst.Name) else None
+    value = value_of(binding)
+    return (Site(holder, binding.unit), value) if value is not None else None
+
+
+def is_parameter(binding: Occurrence) -> bool:
+    """Whether a name is bound by the call of its function."""
+    return binding.unit is binding.scope.node and not isinstance(binding.scope.node, cst.ClassDef)
+
+
+def holder_of(binding: Occurrence, frame: Frame) -> Frame | None:
     """The activation whose variable a binding makes, as it is seen from another one."""
     holder: Frame | None = frame
     while holder is not None and (holder.function or holder.module.tree) is not binding.scope.node:

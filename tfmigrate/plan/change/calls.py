@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate.plan.edits import Argument, Arguments, Edit
-from tfmigrate.plan.written import Code
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bound, explicit
+from tfmigrate.written import Code
 
 FIT = (
     "x", "y", "batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data", "shuffle",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tfmigrate.plan.written import Written
+from tfmigrate.written import Written
 
 _LISTED = 4
 """Devices that are listed one by one where their number is written out."""

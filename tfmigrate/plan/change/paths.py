@@ -11,7 +11,7 @@ import libcst as cst
 from tfmigrate.file_names import shape_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted
-from tfmigrate.understand.reaching import assigned, bound, parameters_of, reaching, settled
+from tfmigrate.understand.reaching import bound, parameters_of, reaching, settled, value_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method
 from tfmigrate.walk import walk
@@ -115,7 +115,7 @@ class Paths:
         if not bindings:
             yield None, module
         for binding in bindings:
-            value = assigned(binding)
+            value = value_of(binding)
             if value is None and isinstance(binding.scope.node, cst.FunctionDef):
                 yield from self._passed(node.value, binding.scope, module)
             else:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan.change.calls import named_arguments
-from tfmigrate.plan.change.expressions import names_in
-from tfmigrate.plan.written import Written
+from tfmigrate.understand.carrier import names_in
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import is_docstring, only_statement, units_of
@@ -18,6 +17,7 @@ from tfmigrate.understand.reaching import bound, bound_once, parameters_of, sett
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Instance
 from tfmigrate.walk import walk
+from tfmigrate.written import Written
 
 
 def is_length(steps: cst.BaseExpression, data: cst.BaseExpression, scopes: Scopes) -> bool:

@@ -11,10 +11,10 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.data.made_batches import batches_made, parts_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import listed
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import Items
+from tfmigrate.written import listed
 
 
 def check(context: Context) -> Iterator[CallChange]:

@@ -13,11 +13,11 @@ from tfmigrate.plan.data.sequences import LOADING, is_sequence
 from tfmigrate.plan.edits import Edit, Insert, Rank
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
-from tfmigrate.plan.written import Code, joined
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Opaque, Parameter, Symbol
+from tfmigrate.written import Code, joined
 
 _METHODS = {
     **{name: tuple(dict.fromkeys((*parameters, *LOADING))) for name, parameters in GENERATOR_METHODS.items()},

@@ -16,10 +16,10 @@ import libcst as cst
 from tfmigrate.plan.change.calls import FIT, is_false, is_flag, is_none, named_arguments
 from tfmigrate.plan.data.only_output import alone, has_one_output
 from tfmigrate.plan.edits import Argument, Arguments, Insert
-from tfmigrate.plan.written import Code, joined, listed, shown
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import NOTHING, Choice, Dataset, Items, Made, Mapping, Parameter, Value
+from tfmigrate.written import Code, joined, listed, shown
 
 _DEFAULT_BATCH = 32
 _WIDTH = 90

@@ -12,12 +12,12 @@ from tfmigrate.plan.edits import Argument, Arguments, Insert, Remove, Replace
 from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.plan.estimator.reader import Build
-from tfmigrate.plan.written import Written
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, dotted, only_statement
 from tfmigrate.understand.values import EstimatorPart, Frame
 from tfmigrate.walk import walk
+from tfmigrate.written import Written
 
 TRAIN = ("input_fn", "hooks", "steps", "max_steps", "saving_listeners")
 EVALUATE = ("input_fn", "steps", "hooks", "checkpoint_path", "name")

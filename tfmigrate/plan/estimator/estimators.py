@@ -24,7 +24,6 @@ from tfmigrate.plan.estimator.reader import Build, Unconvertible
 from tfmigrate.plan.estimator.strategy import name_where_made, strategy_of
 from tfmigrate.plan.names.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator
-from tfmigrate.plan.written import Code, Written, listed
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.values import (
@@ -35,6 +34,7 @@ from tfmigrate.understand.values import (
     options,
 )
 from tfmigrate.walk import walk
+from tfmigrate.written import Code, Written, listed
 
 TRAINS = frozenset({"train", "train_and_evaluate"})
 CANNED_ENDS = ("Classifier", "Regressor")

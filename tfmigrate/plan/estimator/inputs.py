@@ -14,17 +14,17 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments
-from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
 from tfmigrate.plan.estimator.reader import Unconvertible
-from tfmigrate.plan.written import Written
+from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.reaching import assigned, named, parameters_of, reaching, settled
+from tfmigrate.understand.reaching import named, parameters_of, reaching, settled, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, Opaque, Site, StrategyObject
 from tfmigrate.walk import walk
+from tfmigrate.written import Written
 
 DISTRIBUTED = frozenset({"train", "eval"})
 """Roles of a dataset under the strategy; "alone" (evaluated on one device) and "predict" are the others."""
@@ -154,10 +154,10 @@ class Inputs:
         module = source.frame.module
         node, source = self._unnamed(node, source)
         if isinstance(node, cst.Lambda):
-            return self._carrier.carried(node.body, source, target, unit)
+            return self._carrier.at(node.body, source, target, unit)
         partial = self._partial(node, module)
         if partial is not None and partial is node:
-            carried = [self._carrier.carried(arg.value, source, target, unit) for arg in partial.args]
+            carried = [self._carrier.at(arg.value, source, target, unit) for arg in partial.args]
             known = [value for value in carried if value is not None]
             if len(known) < len(carried):
                 return None
@@ -167,7 +167,7 @@ class Inputs:
             )
             named = [_passed_as(arg, value) for arg, value in zip(partial.args[1:], values, strict=True)]
             return Written.of(function, "(", Written.joined(named, ", "), ")")
-        function_code = self._carrier.carried(node, source, target, unit)
+        function_code = self._carrier.at(node, source, target, unit)
         if function_code is None:
             return None
         plain = isinstance(function_code.tree, cst.Name | cst.Attribute | cst.Call)
@@ -179,7 +179,7 @@ class Inputs:
             module = source.frame.module
             scopes = self._drafts[module].scopes
             bindings = reaching(node.value, scopes.by_node[source.frame.function or module.tree], scopes)
-            value = assigned(bindings[0]) if len(bindings) == 1 else None
+            value = value_of(bindings[0]) if len(bindings) == 1 else None
             function = (
                 value if isinstance(value, cst.Lambda) else self._partial(value, module) if value is not None else None
             )

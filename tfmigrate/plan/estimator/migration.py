@@ -13,11 +13,11 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Remove
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.plan.workers import OfEstimator
-from tfmigrate.plan.written import Written
 from tfmigrate.result import Action
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import EstimatorPart, Frame, Value, options
+from tfmigrate.written import Written
 
 ESTIMATOR = ("model_fn", "model_dir", "config", "params", "warm_start_from")
 

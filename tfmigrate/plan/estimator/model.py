@@ -50,13 +50,13 @@ from tfmigrate.plan.estimator.things import (
     Updates,
     within,
 )
-from tfmigrate.plan.written import Written
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
 from tfmigrate.understand.values import FunctionValue, is_layer
 from tfmigrate.walk import walk
+from tfmigrate.written import Written
 
 _PARAMETERS: Mapping[str, Thing] = {
     "features": Features(), "labels": Labels(), "mode": Mode(), "params": Params(), "config": Config(),

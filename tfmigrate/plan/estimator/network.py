@@ -36,7 +36,7 @@ from tfmigrate.plan.estimator.things import (
     Thing,
     Training,
 )
-from tfmigrate.plan.written import Code, Written, listed
+from tfmigrate.written import Code, Written, listed
 
 
 def _tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:

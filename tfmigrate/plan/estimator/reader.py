@@ -10,10 +10,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.edits import Edit, Remove
 from tfmigrate.plan.estimator.things import MODES, Plain, Spec, Tensor, Thing
-from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module
+from tfmigrate.written import Code
 
 
 class Unconvertible(Exception):

@@ -7,13 +7,13 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import has_stars, is_none, keywords, named_arguments
 from tfmigrate.plan.change.device_names import first_gpus
-from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Replace
 from tfmigrate.plan.estimator.migration import Migration
-from tfmigrate.plan.written import Written, shown
+from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.values import EstimatorPart, Literal, StrategyObject, options
 from tfmigrate.walk import walk
+from tfmigrate.written import Written, shown
 
 COUNTS = ("num_gpus", "num_gpus_per_worker")
 """How tf.contrib's MirroredStrategy was told to take the first so many GPUs."""
@@ -90,7 +90,7 @@ def name_where_made(migration: Migration, config: EstimatorPart, strategy: Strat
         carrier = Carrier(migration.drafts)
         if frame is migration.frame:
             return node.value
-        carried = carrier.carried(node, config.site, migration.frame, migration.unit)
+        carried = carrier.at(node, config.site, migration.frame, migration.unit)
         if carried is not None and carried.text.isidentifier():
             return carried.text
     if strategy.node in _arms_of(node) and frame is migration.frame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.written import Written
+from tfmigrate.written import Written
 
 TRAIN, EVAL, PREDICT = "TRAIN", "EVAL", "PREDICT"
 MODES = frozenset({TRAIN, EVAL, PREDICT})

@@ -38,7 +38,7 @@ from tfmigrate.plan.estimator.things import (
     TrainOp,
     outputs_of,
 )
-from tfmigrate.plan.written import Written
+from tfmigrate.written import Written
 
 SPEC = (
     "mode", "predictions", "loss", "train_op", "eval_metric_ops", "export_outputs", "training_chief_hooks",

@@ -13,7 +13,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.reaching import assigned, reaching
+from tfmigrate.understand.reaching import reaching, value_of
 
 _DATA = ("x", "y", "batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data")
 _MAKERS = {
@@ -38,7 +38,7 @@ def check(context: Context) -> Iterator[CallChange]:
         for name in (part for node in data for part in _arrays(node)):
             scope = scopes.holding(name)
             bindings = reaching(name.value, scope, scopes) if scope is not None else []
-            array = assigned(bindings[0]) if len(bindings) == 1 else None
+            array = value_of(bindings[0]) if len(bindings) == 1 else None
             dtype = _boolean(array, context) if isinstance(array, cst.Call) and array not in seen else None
             if scope is None or array is None or dtype is None:
                 continue

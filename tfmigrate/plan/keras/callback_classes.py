@@ -13,12 +13,12 @@ from tfmigrate.plan.edits import Insert, Rank, Remove
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, passed_on
 from tfmigrate.plan.keras.monitors import WATCHERS
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import joined
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Unit, dotted, only_statement
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, options
 from tfmigrate.walk import walk
+from tfmigrate.written import joined
 
 _KEEP_THE_MODEL = frozenset(
     f"keras.callbacks.{name}"

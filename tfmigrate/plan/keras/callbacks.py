@@ -13,7 +13,6 @@ from tfmigrate.plan.change.paths import ending_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.purity import is_pure
@@ -21,6 +20,7 @@ from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, Items, Literal, Value, options
 from tfmigrate.walk import walk
+from tfmigrate.written import Code
 
 _LOGGED = {
     "acc": "accuracy",

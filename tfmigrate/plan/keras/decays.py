@@ -11,18 +11,18 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, has_stars, is_none, keywords, named_arguments
-from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Append, Replace
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.rates import SETTERS, rates_set
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.plan.written import Code, Written
 from tfmigrate.understand import names
+from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Instance, Items, Literal, Opaque, Site, Value, options
+from tfmigrate.written import Code, Written
 
 _PARAMETERS: Mapping[str, tuple[str, ...]] = {"fit": FIT, "fit_generator": FIT_GENERATOR}
 _HELPER = "LearningRateDecay"
@@ -352,7 +352,7 @@ def _codes_at_trainings(
         if use.method not in _PARAMETERS or stars or use.site.frame.module not in moved:
             return None
         for site in training.made(call):
-            code = carrier.carried(decay, site, use.site.frame, use.site.unit)
+            code = carrier.at(decay, site, use.site.frame, use.site.unit)
             if code is None or codes_.setdefault(use.call, code) != code:
                 return None
     return codes_

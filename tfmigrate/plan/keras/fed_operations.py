@@ -12,10 +12,10 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import Written
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.walk import walk
+from tfmigrate.written import Written
 
 _PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "keras.backend.placeholder": ("shape", "ndim", "dtype"),

@@ -14,10 +14,10 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, keywords, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import Code, listed
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import Literal, Made, Value, options
+from tfmigrate.written import Code, listed
 
 _FORMATS = {"tf": '"channels_last"', "th": '"channels_first"', "default": "None"}
 _CONVOLUTIONS = {

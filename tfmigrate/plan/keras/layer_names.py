@@ -12,14 +12,14 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.reaching import assigned, reaching
+from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
 from tfmigrate.walk import walk
+from tfmigrate.written import Code
 
 _MODELS = frozenset({"keras.models.Model", "keras.models.Sequential", "keras.Model", "keras.Sequential", "keras.Input"})
 
@@ -156,7 +156,7 @@ class _Slashes:
         for part in walk(binding.unit):
             if isinstance(part, cst.For | cst.CompFor) and part.target is binding.node:
                 return isinstance(part.iter, cst.Call) and dotted(part.iter.func) == "range"
-        value = assigned(binding)
+        value = value_of(binding)
         return value is not None and self.are_not_in(value, seen)
 
     def may_be_none(self, node: cst.CSTNode, seen: Set[cst.CSTNode] = frozenset()) -> bool:

@@ -14,10 +14,10 @@ from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.walk import walk
+from tfmigrate.written import Code
 
 _HELPER = "add_variable"
 _MESSAGE = "trainable_weights of a layer cannot be set in TensorFlow 2: Keras lists there what add_weight() created"

@@ -14,13 +14,13 @@ from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import only_statement, units_of
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
+from tfmigrate.written import Code
 
 _VARIABLE = frozenset({"tensorflow.Variable", "tensorflow.compat.v1.Variable"})
 _MAKERS = _VARIABLE | {"keras.backend.variable"}

@@ -11,8 +11,8 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import listed
 from tfmigrate.understand import names
+from tfmigrate.written import listed
 
 _PARAMETERS = ("model", "line_length", "positions", "print_fn")
 """Of print_summary in Keras 2; those behind the model are the method's too, in this order."""

@@ -15,13 +15,13 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, hands_on_rest, passed_on
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import Code, joined, shown
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.values import ClassValue, FunctionValue, Items, Literal, Symbol, in_order
 from tfmigrate.walk import walk
+from tfmigrate.written import Code, joined, shown
 
 EARLY_STOPPING = "keras.callbacks.EarlyStopping"
 PLATEAU = "keras.callbacks.ReduceLROnPlateau"

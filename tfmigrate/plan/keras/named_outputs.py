@@ -21,12 +21,12 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import Code, listed
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.reaching import assigned, reaching, settled
+from tfmigrate.understand.reaching import reaching, settled, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Instance, Literal, Made, ModelObject
+from tfmigrate.written import Code, listed
 
 _PARAMETERS: Mapping[str, Sequence[str]] = {
     "fit": FIT,
@@ -304,7 +304,7 @@ def _all_values(node: cst.BaseExpression, scopes: Scopes) -> list[cst.BaseExpres
     scope = scopes.holding(node) if isinstance(node, cst.Name) else None
     if not isinstance(node, cst.Name) or scope is None:
         return [node]
-    return [assigned(binding) for binding in reaching(node.value, scope, scopes)]
+    return [value_of(binding) for binding in reaching(node.value, scope, scopes)]
 
 
 def _name_given(output: cst.BaseExpression | None, facts: Facts, items: Collection[str]) -> bool | None:

@@ -26,13 +26,13 @@ from tfmigrate.plan.keras.decays import decays_of
 from tfmigrate.plan.keras.gradient_clipping import CLIPS, bounds_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
-from tfmigrate.plan.written import Code
 from tfmigrate.rules import Default
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted, import_statements, imports_of
 from tfmigrate.understand.values import Literal, Mapping, Opaque, Parallel, Symbol, in_order, options, unbound
+from tfmigrate.written import Code
 
 
 def check(context: Context) -> Iterator[CallChange]:

@@ -13,11 +13,11 @@ from tfmigrate.plan.change.model_outputs import MODEL, outputs_given
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import listed
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.values import FunctionValue, Items, Made, ModelObject, Parallel, Value
+from tfmigrate.written import listed
 
 
 def check(context: Context) -> Iterator[CallChange]:

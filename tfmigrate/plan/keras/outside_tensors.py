@@ -14,7 +14,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
-from tfmigrate.understand.reaching import assigned, reaching
+from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Made, Value
 from tfmigrate.walk import walk
@@ -87,7 +87,7 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
 def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
     """Whether a name is bound to what layers give, and nothing else: the shape of a tensor may be read anywhere."""
     scope = scopes.holding(node)
-    values = [assigned(binding) for binding in reaching(node.value, scope, scopes)] if scope is not None else []
+    values = [value_of(binding) for binding in reaching(node.value, scope, scopes)] if scope is not None else []
     return bool(values) and all(
         isinstance(call, cst.Call)
         and (isinstance(call.func, cst.Call) or names.canonical(facts.symbols.get(call.func, "")) == _INPUT)

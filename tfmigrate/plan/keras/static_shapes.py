@@ -10,11 +10,11 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import Code
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Made, Opaque, Parameter
+from tfmigrate.written import Code
 
 _OLD = ("_keras_shape", "_shape_tuple")
 _COUNTS = ("ndims", "rank")

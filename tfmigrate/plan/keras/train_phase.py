@@ -11,10 +11,10 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Edit, Replace, Signature
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.written import Code
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.walk import walk
+from tfmigrate.written import Code
 
 _PARAMETERS = ("x", "alt", "training")
 _TRAINING = "training"

@@ -21,7 +21,7 @@ from tfmigrate.plan.keras.sample_shapes import MEANS
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping, is_plain_sgd
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.reaching import added, assigned, reaching
+from tfmigrate.understand.reaching import added, reaching, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import OF_DATASET, FunctionValue, Made, Method, Opaque, StrategyObject, Value
 from tfmigrate.walk import calls_in, walk
@@ -146,7 +146,7 @@ class _Body:
         scope = scopes.holding(node) if isinstance(node, cst.Name) and node.value not in self.following else None
         if not isinstance(node, cst.Name) or scope is None:
             return ()
-        values = [assigned(binding) or added(binding) for binding in reaching(node.value, scope, scopes)]
+        values = [value_of(binding) or added(binding) for binding in reaching(node.value, scope, scopes)]
         known = [value for value in values if value is not None]
         return known if len(known) == len(values) else ()
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.change.calls import is_none
-from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Remove, Scope, Unwrap
 from tfmigrate.plan.on_strategy.idle import left_idle
 from tfmigrate.plan.on_strategy.outside import Outside, Strategies, things_outside
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
+from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
 from tfmigrate.understand.program import Module, Unit, dotted, only_statement, suites_of, units_of
 from tfmigrate.understand.purity import is_pure
-from tfmigrate.understand.reaching import assigned, reaching
+from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Frame, Literal, ModelObject, Site
 
@@ -169,7 +169,7 @@ class _Scopes:
     @staticmethod
     def _may_be_none(binding: Occurrence, draft: Draft) -> bool:
         """Whether a name is bound to None, which has no scope, or to what may be that."""
-        value = assigned(binding)
+        value = value_of(binding)
         arms = [value.body, value.orelse] if isinstance(value, cst.IfExp) else [value]
         return any(arm is not None and (is_none(arm) or Literal(None) in draft.facts.options(arm)) for arm in arms)
 
@@ -187,7 +187,7 @@ class _Scopes:
         if early is None or not all(is_pure(argument.value) for argument in strategy.node.args):
             return None
         carrier = Carrier(self._drafts)
-        if carrier.carried(strategy.node, strategy.site, site.frame, early) is None:
+        if carrier.at(strategy.node, strategy.site, site.frame, early) is None:
             return None
         between = units_of(block)[module.places[early].index : module.places[late].index]
         return None if any(_SETUP.search(module.code(unit)) for unit in between) else (late, assignment)

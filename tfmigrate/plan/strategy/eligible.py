@@ -9,14 +9,14 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import text_of
-from tfmigrate.plan.change.expressions import Carrier
-from tfmigrate.plan.change.folding import constant
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.taken import Links
 from tfmigrate.plan.strategy.backends import other_backend
 from tfmigrate.plan.strategy.kept import keeper_of
 from tfmigrate.plan.strategy.model_group import Refusal, made_apart, owner_of, template_problem
 from tfmigrate.understand import names
+from tfmigrate.understand.carrier import Carrier
+from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
 from tfmigrate.understand.signatures import misfit
@@ -104,7 +104,7 @@ def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
         if _holds_for(guard.node.test, wrap) not in (None, guard.arm == "body"):
             return True
         *_, outermost = guard.site.chain()
-        test = carrier.carried(guard.node.test, guard.site, outermost.frame, outermost.unit)
+        test = carrier.at(guard.node.test, guard.site, outermost.frame, outermost.unit)
         holds = constant(test.tree) if test is not None else None
         if holds is not None and bool(holds.value) is not (guard.arm == "body"):
             return True

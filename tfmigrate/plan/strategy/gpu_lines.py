@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
-from tfmigrate.plan.change.expressions import Carrier, names_in
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Move
 from tfmigrate.plan.strategy.owner import Owner
-from tfmigrate.plan.written import Written
+from tfmigrate.understand.carrier import Carrier, names_in
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching, sole_assignment
 from tfmigrate.understand.values import Site
+from tfmigrate.written import Written
 
 
 def lines_to_raise(owner: Owner, before: Unit, needed: Set[cst.CSTNode], drafts: Mapping[Module, Draft]) -> Move | None:
@@ -63,4 +63,4 @@ def _may_go(unit: Unit, owner: Owner, before: Unit, carrier: Carrier) -> bool:
     (small,) = unit.body
     assert isinstance(small, cst.Assign)
     frame = owner.groups[0].owner
-    return carrier.carried(small.value, Site(frame, unit), frame, before) == Written.at(small.value)
+    return carrier.at(small.value, Site(frame, unit), frame, before) == Written.at(small.value)

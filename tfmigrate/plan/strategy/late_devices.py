@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Rank, Remove
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.owner import Owner
-from tfmigrate.plan.written import Written
+from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import DeviceChoice, ProgramFacts
 from tfmigrate.understand.program import Module, Unit, dotted, only_statement, root_name
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.values import Site
+from tfmigrate.written import Written
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ def _variable_set_at(choice: DeviceChoice, strategy_unit: Unit, at: Site, carrie
     ):
         return None
     root = root_name(choice.node.value) if isinstance(choice.node, cst.Subscript) else None
-    known = root is not None and carrier.carried(root, choice.site, at.frame, strategy_unit) == Written.of(root.value)
-    value = carrier.carried(small.value, choice.site, at.frame, strategy_unit)
+    known = root is not None and carrier.at(root, choice.site, at.frame, strategy_unit) == Written.of(root.value)
+    value = carrier.at(small.value, choice.site, at.frame, strategy_unit)
     if not known or value is None or not is_pure(small.value):
         return None
     return Insert(strategy_unit, (f"{module.code(choice.node)} = ", *value.code), (unit,), rank=Rank.DEVICES), Remove(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.expressions import Carrier
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Move, Scope
 from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strategy
@@ -25,6 +24,7 @@ from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy.sink import WayDown, is_before_choice_of_devices, ways_down
 from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy, strategy_for
+from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import Module, Unit, dotted, only_statement

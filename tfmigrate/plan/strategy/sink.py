@@ -29,7 +29,7 @@ from tfmigrate.plan.strategy.scope import loops_round
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, is_docstring, suites_of, units_of
 from tfmigrate.understand.purity import is_pure
-from tfmigrate.understand.reaching import assigned, reaching
+from tfmigrate.understand.reaching import final_values, reaching, value_of
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Value
 from tfmigrate.walk import children, walk
@@ -156,6 +156,8 @@ class _Proof:
         self._exported = exported
         self._scopes = draft.scopes
         self._scope = draft.scopes.by_node[owner.function]
+        self._frames = {group.owner for group in owner.groups}
+        self._all_scopes = {other.module: other.scopes for other in drafts}
 
     # ---- what may go down ----
 
@@ -313,7 +315,7 @@ class _Proof:
     def _is_seen_by_none(self, name: str, owner: LexicalScope, passed: Sequence[Unit]) -> bool:
         """Whether a variable is a number or a word, or nothing else had it that could change what it holds."""
         mentions = self._scopes.of_variable(name, owner)
-        values = [assigned(mention) for mention in mentions if mention.binds]
+        values = [value_of(mention) for mention in mentions if mention.binds]
         if all(value is not None and _is_literal(value) for value in values):
             return True
         inside = {inner for unit in passed for inner in (unit, *self._module.inside(unit))}
@@ -427,7 +429,7 @@ class _Proof:
         """By which function of a library, always the same, the variable `node` is made; "" for none."""
         if not isinstance(node, cst.Name):
             return ""
-        values = [assigned(mention) for mention in reaching(node.value, self._scope, self._scopes)]
+        values = [value for frame in self._frames for value in final_values(node, frame, self._all_scopes) or (node,)]
         symbols = {self._symbol(value.func) if isinstance(value, cst.Call) else "" for value in values}
         return symbols.pop() if len(symbols) == 1 else ""
 

@@ -10,16 +10,16 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.device_names import first_gpus, gpus_of
-from tfmigrate.plan.change.expressions import Carrier, names_in
-from tfmigrate.plan.change.folding import constant
 from tfmigrate.plan.strategy.gpus import Kind, kinds
 from tfmigrate.plan.strategy.guards import negated
 from tfmigrate.plan.strategy.model_group import Refusal, shares_object
-from tfmigrate.plan.written import Code, Written
+from tfmigrate.understand.carrier import Carrier, names_in
+from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.program import Module, Unit, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
 from tfmigrate.walk import walk
+from tfmigrate.written import Code, Written
 
 _LINE = 100
 _REPEATABLE = (cst.Name, cst.Attribute, cst.Subscript)
@@ -137,7 +137,7 @@ def strategy_for(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: s
 
 def _count(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit) -> Written | Refusal:
     assert wrap.gpus is not None
-    count = carrier.carried(wrap.gpus, wrap.site, owner, before)
+    count = carrier.at(wrap.gpus, wrap.site, owner, before)
     if count is None:
         return _too_late(f"gpus={wrap.site.frame.module.code(wrap.gpus)}", "its definition", wrap, owner, before)
     return count
@@ -203,7 +203,7 @@ def _condition(
         return None  # MirroredStrategy() on one GPU is what the other arm did
     if isinstance(node, cst.Try):
         return _enough_devices(carrier, wrap, owner, before, tf, guard, quote)
-    test = carrier.carried(node.test, guard.site, owner, before)
+    test = carrier.at(node.test, guard.site, owner, before)
     if test is None:
         condition = f"the condition `{guard.frame.module.code(node.test)}`"
         return _too_late(condition, "what it needs", wrap, owner, before)

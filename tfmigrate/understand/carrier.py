@@ -1,16 +1,20 @@
-"""Carrying an expression to another place of the program, where its names must mean the same."""
+"""An expression written for another place of the program, where its names must mean the same.
+
+Where a name comes from is asked of `reaching`. This module decides whether it may be written there: which of several
+bindings is run by then, and whether the name still has that value.
+"""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import libcst as cst
 
-from tfmigrate.plan.change.folding import constant, folded
-from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.written import Written
+from tfmigrate.understand.folding import constant, folded
+from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import (
     beginning,
     calls_one_of,
@@ -23,30 +27,41 @@ from tfmigrate.understand.objects import (
 )
 from tfmigrate.understand.program import Module, Unit, dotted, is_star_import, only_statement, units_of
 from tfmigrate.understand.purity import is_pure
-from tfmigrate.understand.reaching import assigned, passed, reaching
-from tfmigrate.understand.scopes import Occurrence
+from tfmigrate.understand.reaching import holder_of, is_parameter, origin, reaching
+from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import ClassValue, Frame, Instance, ModelObject, Site
 from tfmigrate.walk import children, walk
+from tfmigrate.written import Written
 
 _LONGEST = 400
 """Characters: a longer expression is too hard to read in the place of a name."""
+
+
+class Known(Protocol):
+    """A module as it has been read."""
+
+    @property
+    def facts(self) -> Facts: ...
+
+    @property
+    def scopes(self) -> Scopes: ...
 
 
 class Carrier:
     """Expresses what an expression means, at another place of the program."""
 
     def __init__(
-        self, drafts: Mapping[Module, Draft], raised: Set[cst.CSTNode] = frozenset(), *, to_origins: bool = False
+        self, program: Mapping[Module, Known], raised: Set[cst.CSTNode] = frozenset(), *, to_origins: bool = False
     ) -> None:
         """`raised`: assignments that will stand above every place that something is carried to; `to_origins`: an
         object's attribute is written as what the object was given for it, even where the object has a name, so that two
         objects which were given the same are seen to agree."""
         self.to_origins = to_origins
-        self.scopes = {module: draft.scopes for module, draft in drafts.items()}
-        self._facts = [draft.facts for draft in drafts.values()]
+        self.scopes = {module: known.scopes for module, known in program.items()}
+        self._facts = [known.facts for known in program.values()]
         self._raised = raised
 
-    def carried(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> Written | None:
+    def at(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> Written | None:
         """What gives the same value as `node` (standing at `source`) just before the unit `before` of `target`.
 
         None where that cannot be shown: a name is bound in between, or in a loop, or its caller is unknown.
@@ -57,7 +72,7 @@ class Carrier:
             return None
 
     def _meaning(self, node: cst.BaseExpression, source: Site, way: _Way) -> Written:
-        """As carried. Raises _Unavailable."""
+        """As at(). Raises _Unavailable."""
         step = (source, node)
         if step in way.steps:
             raise _Unavailable  # it is made of itself
@@ -146,23 +161,18 @@ class Carrier:
 
     def _written(self, name: str, binding: Occurrence, frame: Frame, way: _Way) -> Written:
         """What to write for the value that a binding gives. Raises _Unavailable."""
-        if binding.unit is binding.scope.node is frame.function:
-            if frame is way.target:
-                if not self._is_parameter_still(name, binding, way):
-                    raise _Unavailable
-                return Written.of(name)
-            parameter = passed(name, frame)
-            # What one caller passes is not known in a function beside it, which others may call.
-            if parameter is None or frame.call is None or way.target not in frame.call.frame.chain():
+        if is_parameter(binding) and binding.scope.node is way.target.function:
+            if frame is not way.target or not self._is_parameter_still(name, binding, way):
                 raise _Unavailable
-            site, argument = parameter
-            if not is_pure(argument):
-                raise _Unavailable  # the caller makes it once
-            return self._meaning(argument, site, way)
-        value = assigned(binding)
-        if value is None or not is_pure(value):
+            return Written.of(name)
+        source = origin(binding, frame)
+        if source is None or not is_pure(source[1]):
+            raise _Unavailable  # it is made once, there
+        # What one caller passes is not known in a function beside it, which others may call.
+        holder = holder_of(binding, frame)
+        if is_parameter(binding) and holder is not None and way.target not in _callers(holder):
             raise _Unavailable
-        return self._meaning(value, Site(frame, binding.unit), way)
+        return self._meaning(source[1], source[0], way)
 
     def _is_parameter_still(self, name: str, parameter: Occurrence, way: _Way) -> bool:
         """Whether a name of the target is bound to nothing but what was passed for it, up to `before`."""
@@ -451,6 +461,11 @@ def _own_names(node: cst.Lambda | cst.BaseComp) -> frozenset[str]:
     if own & names_in(node.for_in.iter):
         raise _Unavailable  # `[i for i in i]`
     return own
+
+
+def _callers(frame: Frame) -> Iterator[Frame]:
+    """The activations that a call runs in, the nearest first."""
+    yield from frame.call.frame.chain() if frame.call is not None else ()
 
 
 def _arms(binding: Occurrence, frame: Frame) -> Sequence[tuple[cst.CSTNode, cst.CSTNode]]:

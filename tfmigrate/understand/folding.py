@@ -11,7 +11,7 @@ from typing import Any
 
 import libcst as cst
 
-from tfmigrate.plan.written import Written
+from tfmigrate.written import Written
 
 _COMPARED: Mapping[type[cst.BaseCompOp], Callable[[Any, Any], object]] = {
     cst.Is: operator.is_,
