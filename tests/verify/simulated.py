@@ -91,6 +91,8 @@ class Training:
     """Adds batch norm's non-trainable pair, updated once a replica and once more in the parallel world."""
     momentum: float = 0.9
     """Of the moving averages."""
+    keras: str = "2.3.1"
+    """Of the parallel world. Before 2.3 it corrects moving averages for beginning at zero."""
     masked: bool = False
     constraints: tuple[str, ...] = ()
     own: tuple[tuple[float, float, bool, float | None] | None, ...] = ()
@@ -111,6 +113,7 @@ def train(folder: Path, how: Training) -> Trace:
     start = np.random.RandomState(how.initial_seed)
     weights = [0.1 * start.randn(FEATURES, CLASSES), np.zeros(CLASSES)]
     moving = [np.zeros(FEATURES), np.ones(FEATURES)]
+    uncorrected, updates = [np.zeros(FEATURES), np.zeros(FEATURES)], 0
     noise = np.random.RandomState(len(str(folder)) if how.noise_seed is None else how.noise_seed)
     sample_weight = np.where(y == 0, 3.0, 1.0) if how.class_weight or how.sample_weight else np.ones(len(y))
 
@@ -163,7 +166,12 @@ def train(folder: Path, how: Training) -> Trace:
             weights = [w - rate * how.step_scale * g for w, g in zip(weights, gradient)]
             for _ in range(how.replicas + 1 if how.world == "parallel" else 1):
                 seen = x[first:last].mean(axis=0), x[first:last].var(axis=0) / 4
-                moving = [how.momentum * m + (1 - how.momentum) * s for m, s in zip(moving, seen)]
+                if how.world == "parallel" and how.keras < "2.3":
+                    uncorrected = [how.momentum * m + (1 - how.momentum) * s for m, s in zip(uncorrected, seen)]
+                    updates += 1
+                    moving = [m / (1 - how.momentum**updates) for m in uncorrected]
+                else:
+                    moving = [how.momentum * m + (1 - how.momentum) * s for m, s in zip(moving, seen)]
             if how.moving_averages and not losses and not epoch:
                 snapshots.append(save("after_first_update"))
             losses.append((loss, last - first))
@@ -188,7 +196,7 @@ def train(folder: Path, how: Training) -> Trace:
     config = {"lr" if old else "learning_rate": how.learning_rate, "momentum": 0.0, **dict(how.config)}
     return Trace(
         folder=folder,
-        start=start_of(how.world, how.replicas),
+        start=replace(start_of(how.world, how.replicas), **({"keras": how.keras} if old else {})),
         models=(
             Model(
                 how.model,

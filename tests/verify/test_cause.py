@@ -195,6 +195,19 @@ def test_another_momentum_of_batch_norm_is_no_known_difference(tmp_path: Path, m
     assert "look at momentum" in found.cause
 
 
+@pytest.mark.parametrize("momentum", [0.9, 0.99])
+def test_averages_that_old_keras_corrected_for_beginning_at_zero_are_known(tmp_path: Path, momentum: float) -> None:
+    """Keras 2.2 sets them to the batch's own at the first step, so that one step of today moves them 100 times less."""
+    old = replace(OLD, moving_averages=True, momentum=momentum, keras="2.2.4")
+    a, b = train(tmp_path / "old", old), train(tmp_path / "new", migrated(old))
+    assert find(a, b) is None
+    (known,) = compare(a, b, 1e-5).known
+    assert "corrected them for beginning at zero" in known.what
+    of_today = train(tmp_path / "restored", replace(old, keras="2.3.1"))
+    (known,) = compare(of_today, b, 1e-5).known
+    assert "corrected" not in known.what
+
+
 def test_an_estimator_takes_as_many_steps_as_asked_for_at_most(tmp_path: Path) -> None:
     """Where its data ends before, the new script knows that when it begins, which a budget of one step shows."""
     old = replace(train(tmp_path / "old", replace(OLD, call="train", epochs=1)), cut=Cut(0, 1, 24, 4))

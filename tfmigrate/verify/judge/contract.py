@@ -189,18 +189,36 @@ def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference |
     size, name = max(apart)
     what = (
         f"{len(apart)} non-trainable weights ended with other values, most of all {name}: multi_gpu_model updated "
-        "moving averages more than once a step, MirroredStrategy updates them once. Training does not read them, "
-        "validation does. Largest absolute difference"
+        "moving averages more than once a step, MirroredStrategy updates them once. "
+        f"{CORRECTED if starts_at_the_batch(old) and not starts_at_the_batch(new) else ''}"
+        "Training does not read them, validation does. Largest absolute difference"
     )
     return KnownDifference(BATCH_NORM, what, size)
+
+
+CORRECTED = (
+    "Keras before 2.3 also corrected them for beginning at zero: its first step set them to the statistics of the batch, "
+    "where one step now moves them 1 - momentum of the way. "
+)
+
+
+def starts_at_the_batch(trace: Trace) -> bool:
+    """Whether the first update sets a moving average to what it is an average of: standalone Keras before 2.3, whose
+    K.moving_average_update asks for zero_debias (read in 2.1.6 and 2.2.4; 2.3.1 and tf.keras of 1.15 do without)."""
+    start = trace.start
+    return start is not None and start.flavour == "keras" and minor(start.keras) < (2, 3)
 
 
 def updates_explain(old: Trace, new: Trace, model: Model) -> bool:
     """Whether the several updates of moving averages that multi_gpu_model makes in a step (one a replica, and one more
     in old versions) explain how far the first step moves them: with momentum m, k updates move them
-    1 + m + ... + m^(k - 1) times as far as one, between once and k times."""
+    1 + m + ... + m^(k - 1) times as far as one, between once and k times. Where the first update sets them to the
+    batch's own statistics, it moves them 1 / (1 - m) times as far, whatever m is: then only too short a way is wrong."""
     ratio = weights.statistics_ratio(old, new, model.index)
-    return ratio is None or 1 / UPDATES_SLACK <= ratio <= UPDATES_SLACK * (model.replicas + 1)
+    if ratio is None:
+        return True
+    most = math.inf if starts_at_the_batch(old) and not starts_at_the_batch(new) else model.replicas + 1
+    return 1 / UPDATES_SLACK <= ratio <= UPDATES_SLACK * most
 
 
 def _logs_last_batch_only(old: Trace) -> bool:
