@@ -197,8 +197,8 @@ def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference |
 
 
 CORRECTED = (
-    "Keras before 2.3 also corrected them for beginning at zero: its first step set them to the statistics of the batch, "
-    "where one step now moves them 1 - momentum of the way. "
+    "Keras before 2.3 also corrected them for beginning at zero: its first step set them to the statistics of the "
+    "batch, where one step now moves them 1 - momentum of the way. "
 )
 
 
@@ -213,7 +213,8 @@ def updates_explain(old: Trace, new: Trace, model: Model) -> bool:
     """Whether the several updates of moving averages that multi_gpu_model makes in a step (one a replica, and one more
     in old versions) explain how far the first step moves them: with momentum m, k updates move them
     1 + m + ... + m^(k - 1) times as far as one, between once and k times. Where the first update sets them to the
-    batch's own statistics, it moves them 1 / (1 - m) times as far, whatever m is: then only too short a way is wrong."""
+    batch's own statistics, it moves them 1 / (1 - m) times as far, whatever m is: only too short a way is wrong then.
+    """
     ratio = weights.statistics_ratio(old, new, model.index)
     if ratio is None:
         return True
