@@ -235,8 +235,9 @@ def but_for_drift(pair: Pair, genuine: Run, new: Run, own: Mapping[Place, float]
     """The pair with what its versions' arithmetic makes of it known by name. Only for a new script that agrees, within
     the narrow band, with the old one restored on the same TensorFlow: then the migration itself is exact.
 
-    `own`: how far two genuine runs with different thread counts part, by step. Where that is much, as where an optimizer
-    makes whole steps of the last digits of a gradient, two versions may part ten times as far, but no earlier.
+    `own`: how far two genuine runs with different thread counts part, by step. Where that is much, as where an
+    optimizer makes whole steps of the last digits of a gradient, two versions may part ten times as far, but no
+    earlier.
     """
     if pair.divergence is None or pair.divergence.kind not in DRIFTING:
         return pair
