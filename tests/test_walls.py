@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "tfmigrate"
 DIVIDED = ("plan", "verify")
 """Folders whose own folders and modules are rooms in turn."""
-RULES = ("plan/change", "plan/codes", "plan/draft", "plan/edits", "written", "understand", "walk")
+RULES = ("plan/change", "plan/codes", "plan/draft", "plan/edits", "plan/selection", "written", "understand", "walk")
 """What every decision stands on."""
 MAY_IMPORT: dict[str, Sequence[str]] = {
     # The outside.
@@ -27,11 +27,11 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
         "budget", "errors", "files", "incomplete", "late", "limits", "needles", "numbering", "project", "readers",
         "result", "rewrite", "settings", "skips",
     ),
-    "readers": ("file_names", "files", "plan/codes", "result", "settings", "understand"),
+    "readers": ("file_names", "files", "plan/codes", "plan/selection", "result", "settings", "understand"),
     "project": ("files", "plan/packages", "result", "rules", "settings"),
     "rewrite": (
         "edit", "files", "guard", "limits", "numbering", "plan/codes", "plan/draft", "plan/edits", "plan/planner",
-        "result", "rules", "settings", "understand",
+        "plan/selection", "result", "rules", "settings", "understand",
     ),
     "files": ("errors", "importing", "numbering", "patterns", "result"),
     "report": ("__init__", "junit", "printable", "result", "rules", "settings"),
@@ -54,9 +54,10 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "plan/strategy": (*RULES, "importing", "plan/helpers", "plan/names"),
     "plan/names": (*RULES, "importing", "rules", "settings"),
     "plan/change": ("file_names", "plan/draft", "plan/edits", "written", "result", "understand", "walk"),
-    "plan/draft": ("plan/codes", "plan/edits", "written", "result", "settings", "understand", "walk"),
+    "plan/draft": ("plan/codes", "plan/edits", "plan/selection", "written", "result", "settings", "understand", "walk"),
     "plan/helpers": (),
-    "plan/packages": ("plan/codes", "result", "rules", "settings", "toml", "understand"),
+    "plan/packages": ("plan/codes", "plan/selection", "result", "rules", "settings", "toml", "understand"),
+    "plan/selection": ("result", "settings", "understand"),
     "plan/codes": ("needles",),
     "plan/edits": ("written", "result"),
     "written": ("brackets", "walk"),

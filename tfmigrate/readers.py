@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, shape_of
 from tfmigrate.files import scan, source
 from tfmigrate.plan import codes
+from tfmigrate.plan.selection import Selection
 from tfmigrate.result import FileResult, Finding
 from tfmigrate.settings import Settings
 from tfmigrate.understand.suppressions import read_suppressions
@@ -41,12 +42,10 @@ def of_renamed_files(
         except source.SourceError:
             continue
         if _READS.search(text.text) and not _WRITES.search(text.text):
-            left = [
-                suppression.line
-                for suppression in read_suppressions(text.text)
-                if suppression.covers(suppression.line, codes.WEIGHT_FILES)
-            ]
-            findings = tuple(finding for finding in _findings(text.text, renamed) if finding.line not in left)
+            selection = Selection(own, read_suppressions(text.text))
+            findings = tuple(
+                finding for finding in _findings(text.text, renamed) if selection.allows(finding.code, finding.line)
+            )
             if findings:
                 reported.append(FileResult(file.path, "unchanged", findings, before=text.text, after=text.text))
     return reported

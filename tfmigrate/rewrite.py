@@ -17,6 +17,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan
 from tfmigrate.plan.planner import plan_program
+from tfmigrate.plan.selection import Selection
 from tfmigrate.result import FileResult, Finding, Status
 from tfmigrate.settings import Settings
 from tfmigrate.understand.indentation import shift, spaced
@@ -102,7 +103,7 @@ def _migrated(read: Mapping[Module, Source]) -> dict[Module, FileResult]:
 
 def _planned(facts: ProgramFacts, settings: Mapping[Module, Settings]) -> dict[Module, Plan]:
     drafts = {
-        module: Draft(facts.modules[module], Scopes(module), own, read_suppressions(module.text))
+        module: Draft(facts.modules[module], Scopes(module), Selection(own, read_suppressions(module.text)))
         for module, own in settings.items()
     }
     return plan_program(facts, drafts, rules.all_rules())

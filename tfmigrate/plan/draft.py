@@ -11,27 +11,26 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.edits import (
-    Append,
     Arguments,
-    Branch,
     Edit,
-    Insert,
     Plan,
     Remove,
     Replace,
-    Scope,
     Unwrap,
+    codes_of,
     place_of,
 )
+from tfmigrate.plan.selection import LEFT_ALONE, Selection
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
-from tfmigrate.understand.suppressions import Suppression
 from tfmigrate.understand.values import Frame
 from tfmigrate.walk import walk
-from tfmigrate.written import Code, nodes_of, text_of
+from tfmigrate.written import nodes_of, text_of
+
+_UNUSED = "this `tfmigrate: skip` suppresses nothing"
 
 
 @dataclass
@@ -40,10 +39,10 @@ class Draft:
 
     facts: Facts
     scopes: Scopes
-    settings: Settings
-    suppressions: tuple[Suppression, ...]
+    selection: Selection
     edits: list[Edit] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    noted: list[Finding] = field(default_factory=list)
+    """What is reported as far as it is selected and not suppressed."""
     tf: str = field(init=False)
     """The name that TensorFlow has in this module, or the one it will get."""
 
@@ -63,20 +62,31 @@ class Draft:
 
     def plan(self) -> Plan:
         """The finished plan."""
-        self._unused_suppressions()
-        return Plan(tuple(self.edits), tuple(sorted(set(self.findings))))
+        reported = self.findings
+        unused = (
+            Finding(comment.line, comment.column, codes.UNUSED_SUPPRESSION, _UNUSED, "warn")
+            for comment in self.selection.unused(reported)
+        )
+        return Plan(tuple(self.edits), tuple(sorted({*reported, *unused})))
 
     # ---- what is reported ----
 
+    @property
+    def settings(self) -> Settings:
+        return self.selection.settings
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is reported of all that was noted so far."""
+        return list(self.selection.applied(self.noted))
+
     def allows(self, code: str, node: cst.CSTNode) -> bool:
         """Whether a code is selected, and not suppressed at this place."""
-        return self.settings.wants(code) and not self._suppressed(code, self.module.position(node)[0])
+        return self.selection.allows(code, self.module.position(node)[0])
 
     def leave(self, code: str, node: cst.CSTNode) -> None:
         """Report that a `tfmigrate: skip` comment leaves this place alone, where one does."""
-        line, column = self.module.position(node)
-        if self.settings.wants(code) and self._suppressed(code, line):
-            self.findings.append(Finding(line, column, code, "left alone by a `tfmigrate: skip` comment", "suppressed"))
+        self.noted.append(Finding(*self.module.position(node), code, LEFT_ALONE, "suppressed"))
 
     def change(self, code: str, node: cst.CSTNode, message: str, *edits: Edit, action: Action = "rewrite") -> bool:
         """Make edits and report them, if this place allows the code. Returns whether it does."""
@@ -89,23 +99,7 @@ class Draft:
 
     def say(self, code: str, node: cst.CSTNode, message: str, action: Action, trail: tuple[str, ...] = ()) -> None:
         """Report something at a place; what is not a rewrite can be suppressed there."""
-        if self.settings.wants(code) or action == "refuse":
-            line, column = self.module.position(node)
-            if action != "rewrite" and self._suppressed(code, line):
-                action = "suppressed"
-            self.findings.append(Finding(line, column, code, message, action, trail=trail))
-
-    def _suppressed(self, code: str, line: int) -> bool:
-        return any(suppression.covers(line, code) for suppression in self.suppressions)
-
-    def _unused_suppressions(self) -> None:
-        used = {finding.line for finding in self.findings if finding.action == "suppressed"}
-        for suppression in self.suppressions:
-            if suppression.line not in used:
-                message = "this `tfmigrate: skip` suppresses nothing"
-                self.findings.append(
-                    Finding(suppression.line, suppression.column, codes.UNUSED_SUPPRESSION, message, "warn")
-                )
+        self.noted.append(Finding(*self.module.position(node), code, message, action, trail=trail))
 
     # ---- what stands where ----
 
@@ -126,7 +120,7 @@ class Draft:
 
     def vanishing(self) -> frozenset[cst.CSTNode]:
         """Every Name that stands in what the edits so far take out."""
-        carried = {part for edit in self.edits for code in _codes_of(edit) for part in nodes_of(code)}
+        carried = {part for edit in self.edits for code in codes_of(edit) for part in nodes_of(code)}
         return frozenset(name for edit in self.edits for name in _taken_out(edit) - _carried_off(edit, carried))
 
     def reaches_into(self, name: str, round_: cst.CSTNode | None = None) -> bool:
@@ -142,7 +136,7 @@ class Draft:
     def written(self) -> Iterator[tuple[cst.CSTNode, str]]:
         """The code that the edits so far write, each with a node of the place it goes to."""
         for edit in self.edits:
-            yield from ((place_of(edit), text_of(code)) for code in _codes_of(edit))
+            yield from ((place_of(edit), text_of(code)) for code in codes_of(edit))
 
     def _tensorflow(self) -> str:
         for statement, unit in import_statements(self.module):
@@ -155,18 +149,6 @@ class Draft:
         if all(isinstance(m.node, cst.ImportAlias) and dotted(m.node.name) == "tensorflow" for m in bindings):
             return "tf"
         return self.scopes.fresh("tf", self.scopes.module)
-
-
-def _codes_of(edit: Edit) -> Iterator[str | Code]:
-    """What one edit writes."""
-    if isinstance(edit, Scope):
-        yield edit.context if isinstance(edit.context, str) else edit.context.code
-    if isinstance(edit, Insert | Replace | Append):
-        yield edit.code
-    elif isinstance(edit, Branch):
-        yield edit.test
-    elif isinstance(edit, Arguments):
-        yield from ((argument.value, *argument.code) for argument in edit.arguments)
 
 
 def _carried_off(edit: Edit, carried: Set[cst.CSTNode]) -> set[cst.Name]:

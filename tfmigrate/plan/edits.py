@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeVar
@@ -231,6 +231,18 @@ def place_of(edit: Edit) -> cst.CSTNode:
     if isinstance(edit, Arguments):
         return edit.call
     return edit.function if isinstance(edit, Signature) else edit.node
+
+
+def codes_of(edit: Edit) -> Iterator[str | Code]:
+    """The pieces of code that an edit writes."""
+    if isinstance(edit, Scope):
+        yield edit.context if isinstance(edit.context, str) else edit.context.code
+    if isinstance(edit, Insert | Replace | Append):
+        yield edit.code
+    elif isinstance(edit, Branch):
+        yield edit.test
+    elif isinstance(edit, Arguments):
+        yield from ((argument.value, *argument.code) for argument in edit.arguments)
 
 
 @dataclass(frozen=True)

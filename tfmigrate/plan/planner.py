@@ -283,7 +283,7 @@ def _say_what_changes_under_refused_uses(facts: ProgramFacts, drafts: Mapping[Mo
         if draft.edits or not imported or not standalone:
             continue
         note = f"; {imported[0]}, which this file imports, leaves standalone Keras: migrate this use before you run it"
-        draft.findings[:] = [
+        draft.noted[:] = [
             replace(finding, message=finding.message + note) if finding.action == "refuse" else finding
             for finding in draft.findings
         ]

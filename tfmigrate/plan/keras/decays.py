@@ -53,9 +53,9 @@ def decays_of(migration: Migration) -> Decays:
     calls = [
         (module, call)
         for module, draft in drafts.items()
-        if module in migration.leaving and draft.settings.wants(codes.OPTIMIZER_DECAY)
+        if module in migration.leaving
         for call in module.calls
-        if decays(call, draft.facts) and not _is_suppressed(call, draft)
+        if decays(call, draft.facts) and draft.allows(codes.OPTIMIZER_DECAY, call)
     ]
     if not calls:
         return Decays()
@@ -118,11 +118,6 @@ def decays(call: cst.Call, facts: Facts) -> bool:
     if decay is None or is_none(decay.value):
         return False
     return not (isinstance(decay.value, cst.Float | cst.Integer) and decay.value.evaluated_value == 0)
-
-
-def _is_suppressed(call: cst.Call, draft: Draft) -> bool:
-    line, _ = draft.module.position(call)
-    return any(suppression.covers(line, codes.OPTIMIZER_DECAY) for suppression in draft.suppressions)
 
 
 def check(context: Context) -> Iterator[CallChange]:

@@ -15,6 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.packages.files import CONDA, DOCKER
+from tfmigrate.plan.selection import LEFT_ALONE, Selection
 from tfmigrate.result import Action, FileResult, Finding
 from tfmigrate.rules import Rule
 from tfmigrate.settings import OLDEST_TARGET, Settings
@@ -98,7 +99,7 @@ def mended(path: str, text: str, project: Project) -> FileResult:
     `path` tells the form: a requirements file, pyproject.toml, setup.py, setup.cfg, Pipfile, conda environment or
     Dockerfile.
     """
-    suppressions = in_lines(text)
+    selection = Selection(project.settings, in_lines(text))
     findings: list[Finding] = []
     edits: list[tuple[int, int, str]] = []
     seen: dict[_Key, int] = {}
@@ -113,8 +114,8 @@ def mended(path: str, text: str, project: Project) -> FileResult:
         left = project.stays or pin.left
         action: Action = "warn" if left is not None or verdict.new is None else "rewrite"
         message = verdict.message
-        if any(suppression.covers(line, verdict.code) for suppression in suppressions):
-            action, message = "suppressed", _SKIPPED
+        if selection.suppresses(verdict.code, line):
+            action, message = "suppressed", LEFT_ALONE
         elif action == "rewrite":
             edits.append((*pin.whole, "") if not verdict.new else _replacement(pin, verdict.new))
         elif left is not None and verdict.new is not None:
@@ -126,13 +127,12 @@ def mended(path: str, text: str, project: Project) -> FileResult:
     if board is not None:
         line, column = _position(text, board.start)
         reason = project.stays or board.left or (None if _is_plain(path) else _NOT_HERE)
-        suppressed = any(suppression.covers(line, codes.TENSORBOARD) for suppression in suppressions)
         message = (
             f"{project.writes_for_tensorboard} uses the callback TensorBoard, and TensorFlow 2.21 no longer brings the "
             "package tensorboard along"
         )
-        if suppressed:
-            findings.append(_left_alone(line, column, codes.TENSORBOARD))
+        if selection.suppresses(codes.TENSORBOARD, line):
+            findings.append(Finding(line, column, codes.TENSORBOARD, LEFT_ALONE, "suppressed"))
         elif reason is None:
             end = board.whole[1]
             newline = "\r\n" if "\r\n" in text else "\n"
@@ -146,13 +146,6 @@ def mended(path: str, text: str, project: Project) -> FileResult:
     return FileResult(
         path, "migrated" if after != text else "unchanged", tuple(sorted(findings)), before=text, after=after
     )
-
-
-_SKIPPED = "left alone by a `tfmigrate: skip` comment"
-
-
-def _left_alone(line: int, column: int, code: str) -> Finding:
-    return Finding(line, column, code, _SKIPPED, "suppressed")
 
 
 def _is_plain(path: str) -> bool:
