@@ -6,30 +6,28 @@ edit lets go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 
 import libcst as cst
 
 from tfmigrate.brackets import filled
-from tfmigrate.edit.align import dedented, indented, realigned
+from tfmigrate.edit.align import dedented, realigned
 from tfmigrate.edit.arguments import commas_of_dropped, in_column, narrowed_signature
+from tfmigrate.edit.blocks import Block, BlockInTheMaking, empty
 from tfmigrate.edit.compose import Edited, composed, composed_lines
 from tfmigrate.edit.lines import (
     Pieces,
     blank_lines,
     comment_lines,
-    comments_about,
-    defines,
-    definitions_apart,
     either_lines,
     keep_comments,
     led,
     lines_above,
     statements_of,
-    without_trailing_space,
 )
+from tfmigrate.edit.reach import carried, edited, reached
 from tfmigrate.plan.edits import (
     Append,
     Argument,
@@ -49,11 +47,8 @@ from tfmigrate.plan.edits import (
     Signature,
     Unwrap,
 )
-from tfmigrate.walk import children, comments_of, walk
+from tfmigrate.walk import comments_of, walk
 from tfmigrate.written import Changed, Code, nodes_of
-
-_Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
-
 
 _WIDTH = 90
 """A line with a comment behind it, without its indentation, is not made longer than this."""
@@ -97,8 +92,8 @@ class _Editor(cst.CSTTransformer):
         self._moves = [edit for edit in edits if isinstance(edit, Move)]
         self.moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
         others = (edit for edit in edits if isinstance(edit, Insert | Branch | Append))
-        self._parts = set(_carried((*self._replaced.values(), *self._calls.values(), *others)))
-        self._touched = _reached(root or tree, set(_edited(edits)) | self._parts | holes.keys())
+        self._parts = set(carried((*self._replaced.values(), *self._calls.values(), *others)))
+        self._touched = reached(root or tree, set(edited(edits)) | self._parts | holes.keys())
         self._new_parts: dict[cst.CSTNode | Changed, cst.CSTNode] = {}
         self.pieces: dict[cst.CSTNode, Pieces] = {}
         self._suites: dict[cst.CSTNode, tuple[Pieces, list[cst.EmptyLine]]] = {}
@@ -398,18 +393,18 @@ class _Editor(cst.CSTTransformer):
 
     def _block_of(self, suite: cst.BaseSuite) -> cst.IndentedBlock:
         pieces, footer = self._suites[suite]
-        return cst.IndentedBlock(pieces or [_pass()], footer=footer)
+        return cst.IndentedBlock(pieces or [empty()], footer=footer)
 
     # ---- blocks ----
 
-    def _leave_block(self, original: _Block, updated: cst.CSTNode) -> cst.CSTNode:
+    def _leave_block(self, original: Block, updated: cst.CSTNode) -> cst.CSTNode:
         if isinstance(original, cst.SimpleStatementSuite):
             return self._leave_suite(original, updated)  # type: ignore[arg-type]
         pieces, footer = self._rebuilt(original)
         tail = list(updated.footer)  # type: ignore[attr-defined]
         if isinstance(original, cst.IndentedBlock):
             self._suites[original] = (pieces, [*footer, *tail])
-            pieces = pieces or [_pass()]
+            pieces = pieces or [empty()]
         elif not pieces and not any(line.comment for line in (*original.header, *footer, *tail)):
             return updated.with_changes(header=[], body=[], footer=[], has_trailing_newline=False)
         return updated.with_changes(body=pieces, footer=[*footer, *tail])
@@ -425,12 +420,12 @@ class _Editor(cst.CSTTransformer):
         self.pieces[original] = [cst.SimpleStatementLine(body)] if body else []
         pieces, footer = self._rebuilt(original)
         self._suites[original] = (pieces, footer)
-        return cst.IndentedBlock(pieces or [_pass()], header=updated.trailing_whitespace, footer=footer)
+        return cst.IndentedBlock(pieces or [empty()], header=updated.trailing_whitespace, footer=footer)
 
-    def _rebuilt(self, block: _Block) -> tuple[Pieces, list[cst.EmptyLine]]:
+    def _rebuilt(self, block: Block) -> tuple[Pieces, list[cst.EmptyLine]]:
         """The block's new statements, and comment lines left over at its end."""
         units: Sequence[cst.CSTNode] = (block,) if isinstance(block, cst.SimpleStatementSuite) else block.body
-        rebuilding = _Rebuilding(self, block, self._blank_above(units))
+        rebuilding = BlockInTheMaking(self, block, self._blank_above(units))
         for move in self._moves:
             units = move.applied(units)
         for unit in units:
@@ -471,7 +466,7 @@ class _Editor(cst.CSTTransformer):
         """How much deeper a block stands than the statement that it belongs to."""
         return getattr(block, "indent", None) or self._tree.default_indent
 
-    def in_scope(self, scope: Scope, inner: Pieces, block: _Block) -> cst.With:
+    def in_scope(self, scope: Scope, inner: Pieces, block: Block) -> cst.With:
         remarked = {f"# {text}" for text in self._remarks.values()}
         lines = inner[0].leading_lines  # type: ignore[attr-defined]
         leading = [line for line in lines if line.comment is None or line.comment.value not in remarked]
@@ -484,164 +479,6 @@ class _Editor(cst.CSTTransformer):
             body=cst.IndentedBlock([led(inner[0], remarks), *inner[1:]], indent=getattr(block, "indent", None)),
             leading_lines=leading,
         )
-
-
-class _Rebuilding:
-    """A block while its new statements are put together, unit by unit."""
-
-    def __init__(self, editor: _Editor, block: _Block, blank: Mapping[cst.CSTNode, list[cst.EmptyLine]]) -> None:
-        """`blank`: the blank lines above units that a move gives other ones."""
-        self._editor = editor
-        self._block = block
-        self._blank = blank
-        self.out: Pieces = []
-        self.orphans: list[cst.EmptyLine] = []
-        """Comments of removed code, which go above the next statement."""
-        self._scope: Scope | None = None
-        self._inner: Pieces = []
-        """The statements of the scope so far."""
-        self._fresh: Pieces = []
-        """The lines inserted last."""
-        self._apart: list[cst.EmptyLine] = []
-        """Blank lines above the last statement that was removed."""
-        self._removed = False
-        """Whether anything has been removed so far."""
-
-    def take(self, unit: cst.CSTNode) -> None:
-        """Add what becomes of the next unit, and what is inserted before it."""
-        editor = self._editor
-        pieces, inserted = list(editor.pieces[unit]), editor.inserts.get(unit, [])
-        leading = self._paragraph(editor.leading(unit), pieces, inserted)
-        if pieces and editor.forgotten:
-            pieces[0] = led(pieces[0], editor.leading(pieces[0]))
-        if unit in editor.scopes:
-            self._scope, self._inner = editor.scopes[unit], []
-        own = comment_lines(leading)
-        if unit in self._blank:
-            leading = [*self._blank[unit], *own]
-            if pieces:
-                pieces[0] = led(pieces[0], [*self._blank[unit], *comment_lines(pieces[0].leading_lines)])  # type: ignore[attr-defined]
-        if inserted:
-            self._insert(unit, inserted, leading, pieces)
-        elif pieces and self.out and self.out[-1] in self._fresh and self._scope is None:
-            *_, pieces[0] = definitions_apart([self.out[-1], pieces[0]])
-        if pieces and self._removed and not self.out and self._scope is None:
-            pieces[0] = led(pieces[0], comment_lines(getattr(pieces[0], "leading_lines", ())))
-        self._removed = self._removed or not pieces
-        if pieces:
-            self._add(pieces)
-        elif unit not in editor.moved_comments:
-            self.orphans.extend(editor.orphaned(unit))
-        if self._scope is not None and unit is self._scope.units[-1]:
-            self._end(self._scope)
-
-    def _paragraph(
-        self, leading: list[cst.EmptyLine], pieces: Pieces, inserted: Sequence[Insert]
-    ) -> list[cst.EmptyLine]:
-        """The lines above a unit: what follows the removed beginning of a paragraph begins it; in a scope, which is one
-        paragraph, where a comment does."""
-        begun = self.out if self._scope is None else self._inner and self.orphans
-        if self._apart and (pieces or inserted) and begun and not blank_lines(leading):
-            leading = [*self._apart, *leading]
-            if pieces:
-                pieces[0] = led(pieces[0], [*self._apart, *getattr(pieces[0], "leading_lines", ())])
-        self._apart = [] if pieces or inserted else self._apart or blank_lines(leading)
-        return leading
-
-    def _insert(
-        self, unit: cst.CSTNode, inserted: Sequence[Insert], leading: list[cst.EmptyLine], pieces: Pieces
-    ) -> None:
-        """Add the lines that are inserted before a unit, definitions first."""
-        editor, own = self._editor, comment_lines(leading)
-        moved = dict.fromkeys(gone for edit in inserted for gone in edit.comments_of)
-        for gone in moved:
-            self.orphans.extend(own if gone is unit and pieces else editor.orphaned(gone))
-        lines = [line for edit in inserted for line in editor.parsed(edit)]
-        lines.sort(key=lambda line: not defines(line))
-        own, whole = comments_about(leading, () if unit in moved else lines, unit), own
-        # A comment of removed code is not about a helper, which comes first.
-        place = next((n for n, line in enumerate(lines) if not defines(line)), None)
-        over = self.orphans if place is None and pieces else []
-        lines[0] = led(lines[0], leading[: len(leading) - len(own)])
-        if self.orphans and not over:
-            line = lines[place or 0]
-            lines[place or 0] = led(line, [*getattr(line, "leading_lines", ()), *self.orphans])
-        self.orphans = []
-        if pieces:
-            staying = comment_lines(pieces[0].leading_lines)[len(whole) - len(own) :]  # type: ignore[attr-defined]
-            pieces[0] = led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
-            *lines, pieces[0] = definitions_apart([*lines, pieces[0]])
-        else:
-            *lines, _ = definitions_apart([*lines, _pass()])
-        scoped = self._scope is not None and all(edit.scoped for edit in inserted)
-        (self._inner if scoped else self.out).extend(lines)
-        self._fresh = lines
-
-    def _add(self, pieces: Pieces) -> None:
-        if self.orphans:
-            above = getattr(pieces[0], "leading_lines", ())
-            pieces[0] = led(pieces[0], [*blank_lines(above), *self.orphans, *comment_lines(above)])
-            self.orphans = []
-        (self._inner if self._scope is not None else self.out).extend(pieces)
-
-    def _end(self, scope: Scope) -> None:
-        if self._inner:
-            indent = self._editor.indent(self._block)
-            inner = [indented(without_trailing_space(piece), indent) for piece in self._inner]
-            self.out.append(self._editor.in_scope(scope, inner, self._block))
-        self._scope = None
-
-
-def _carried(edits: Iterable[Edit]) -> Iterator[cst.BaseExpression]:
-    """The nodes of the program that stand in what edits write."""
-    for edit in edits:
-        if isinstance(edit, Replace | Insert | Append):
-            yield from nodes_of(edit.code)
-        elif isinstance(edit, Branch):
-            yield from nodes_of(edit.test)
-        elif isinstance(edit, Arguments):
-            for argument in edit.arguments:
-                yield from nodes_of(argument.code)
-                if not isinstance(argument.value, str):
-                    yield argument.value
-
-
-def _edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:
-    """The nodes that the edits speak of."""
-    for edit in edits:
-        if isinstance(edit, Scope):
-            yield from edit.units
-        elif isinstance(edit, Insert):
-            yield from (edit.before, *edit.comments_of)
-        elif isinstance(edit, Move):
-            yield from (*edit.units, edit.before)
-        elif isinstance(edit, Unwrap | Branch):
-            yield edit.unit
-        elif isinstance(edit, Signature):
-            yield edit.function
-        else:
-            yield edit.call if isinstance(edit, Arguments) else edit.node
-
-
-def _reached(tree: cst.CSTNode, edited: set[cst.CSTNode]) -> set[cst.CSTNode]:
-    """All nodes on the way from the module to an edited one, and all below it: the rest stays as it is."""
-    touched: set[cst.CSTNode] = set()
-
-    def mark(node: cst.CSTNode) -> bool:
-        if node in edited:
-            touched.update(walk(node))
-            return True
-        below = [mark(child) for child in children(node)]
-        if any(below):
-            touched.add(node)
-        return any(below)
-
-    mark(tree)
-    return touched
-
-
-def _pass() -> cst.SimpleStatementLine:
-    return cst.SimpleStatementLine([cst.Pass()])
 
 
 def _old_names(part: ImportPart) -> bool:

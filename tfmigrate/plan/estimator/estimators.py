@@ -1,7 +1,7 @@
 """tf.estimator under MirroredStrategy -> Keras under its scope.
 
 Each Estimator is migrated whole or not at all: its model function becomes one that returns a compiled model
-(estimator_model), its input functions return the global batch (estimator_inputs), and its calls become fit, evaluate
+(`model`), its input functions return the global batch (`inputs`), and its calls become fit, evaluate
 and predict.
 """
 

@@ -13,57 +13,30 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments
+from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
+from tfmigrate.plan.estimator.batches import (
+    DISTRIBUTED,
+    MOST_REPLICAS,
+    TENSORS,
+    Batch,
+    is_endless,
+    of_numpy,
+    passed_as,
+    product,
+    remainder_of,
+    repeated,
+    rows_of,
+)
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.reaching import named, parameters_of, reaching, settled, value_of
-from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.reaching import named, parameters_of, reaching, value_of
 from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, Opaque, Site, StrategyObject
 from tfmigrate.walk import walk
 from tfmigrate.written import Written
-
-DISTRIBUTED = frozenset({"train", "eval"})
-"""Roles of a dataset under the strategy; "alone" (evaluated on one device) and "predict" are the others."""
-NUMPY = ("x", "y", "batch_size", "num_epochs", "shuffle", "queue_capacity", "num_threads")
-"""Methods of a dataset that do the same to a batch of any size."""
-ON_BATCHES = frozenset(
-    {
-        "repeat", "map", "shuffle", "filter", "unbatch", "flat_map", "interleave", "apply", "batch", "window", "skip",
-        "take", "shard", "concatenate", "padded_batch", "enumerate", "zip", "scan", "reduce",
-    }
-)  # fmt: skip
-RESIZES = frozenset(
-    {"repeat", "concatenate", "interleave", "flat_map", "filter", "shard", "take", "skip", "window", "unbatch", "zip"}
-)
-"""Methods of a dataset after which it has another number of rows."""
-MOST_REPLICAS = 16
-"""As many GPUs as one machine has at most."""
-TENSORS = frozenset({"make_one_shot_iterator", "make_initializable_iterator", "get_next", "map_and_batch"})
-
-
-@dataclass
-class _Batch:
-    """One `.batch(...)` of an input function, and all that reads it."""
-
-    module: Module
-    place: cst.FunctionDef | cst.Lambda
-    call: cst.Call
-    size: cst.Arg
-    repeated: cst.Call | None
-    """`.batch(b).repeat(k)`: the repeat."""
-    endless: bool = False
-    """Whether it is fed by a `.repeat()` without end, so that there is no last round."""
-    counted: bool = False
-    """Whether its rows and its size are written out, so that it is known if they are fewer batches than replicas."""
-    in_place: bool = False
-    """Whether its size is multiplied here, and not by the callers."""
-    roles: set[str] = field(default_factory=set)
-    limited: set[str] = field(default_factory=set)
-    """The roles that read only so many batches."""
 
 
 @dataclass
@@ -98,7 +71,7 @@ class Inputs:
         self._scope = scope
         self._frame = frame
         self._optional = optional
-        self._batches: dict[cst.Call, _Batch] = {}
+        self._batches: dict[cst.Call, Batch] = {}
         self._sizes: dict[cst.BaseExpression, _Size] = {}
         self._scoped: set[cst.Call] = set()
         self._carrier = Carrier(drafts)
@@ -121,7 +94,7 @@ class Inputs:
             return self._called(partial, module, role, limited, use, count, partial=True)
         part = self._value(module, node)
         if isinstance(part, EstimatorPart) and part.name == "inputs.numpy_input_fn":
-            code = self._from_numpy(part, role, module)
+            code = of_numpy(part, role, self._drafts[part.site.frame.module].tf)
             if part.node is node:
                 return code
             self._numpy[part.node] = Replace(part.node, ("lambda: ", *code.code))
@@ -165,7 +138,7 @@ class Inputs:
             function, *values = (
                 v.apart() if arg.value in sizes else v for arg, v in zip(partial.args, known, strict=True)
             )
-            named = [_passed_as(arg, value) for arg, value in zip(partial.args[1:], values, strict=True)]
+            named = [passed_as(arg, value) for arg, value in zip(partial.args[1:], values, strict=True)]
             return Written.of(function, "(", Written.joined(named, ", "), ")")
         function_code = self._carrier.at(node, source, target, unit)
         if function_code is None:
@@ -202,7 +175,7 @@ class Inputs:
             yield next(m for m in self._facts.modules if call in self._facts.modules[m].values), edit
         for size in self._sizes.values():
             if self._scales(size.roles, size.limited, size.module, size.node):
-                yield size.module, Replace(size.node, _product(size.node, size.count).code)
+                yield size.module, Replace(size.node, product(size.node, size.count).code)
         for batch in self._batches.values():
             yield from self._batch_edits(batch)
 
@@ -213,7 +186,7 @@ class Inputs:
                 how = "the batch was that of one replica; it is the global batch now"
                 if not batch.endless and not batch.roles <= DISTRIBUTED:
                     how += "; an incomplete last round was dropped, and is trained on now"
-                elif not batch.counted and self._drops(batch):
+                elif not batch.counted and batch.drops:
                     how += (
                         "; if the data has fewer batches than there are replicas, Keras 3 ends with StopIteration, "
                         f"where the Estimator {'trained no step' if 'train' in batch.roles else 'evaluated nothing'}"
@@ -289,7 +262,7 @@ class Inputs:
         texts = []
         for name, arg in named(args, params):
             scaled = name in open_ and role in DISTRIBUTED
-            texts.append(_passed_as(arg, _product(arg.value, count) if scaled else Written.at(arg.value)))
+            texts.append(passed_as(arg, product(arg.value, count) if scaled else Written.at(arg.value)))
         return Written.of(func, "(", Written.joined(texts, ", "), ")")
 
     def _staying(
@@ -410,14 +383,14 @@ class Inputs:
         size = arguments["batch_size"]
         batch = self._batches.get(call)
         if batch is None:
-            repeated = self._after(function, call, calls)
+            repeat = repeated(function, call, calls)
             arms = {part for node in walk(function.node.body) if isinstance(node, cst.If) for part in walk(node)}
-            endless = any(_is_endless(other) and other not in arms for other in calls)
-            batch = self._batches[call] = _Batch(module, function.node, call, size, repeated, endless)
+            endless = any(is_endless(other) and other not in arms for other in calls)
+            batch = self._batches[call] = Batch(module, function.node, call, size, repeat, endless)
         batch.roles.add(role)
         if limited:
             batch.limited.add(role)
-        rows = _rows(self._drafts[module].scopes, calls)
+        rows = rows_of(self._drafts[module].scopes, calls)
         if role in DISTRIBUTED and isinstance(size.value, cst.Integer) and rows is not None:
             batch.counted = True
             if rows // max(size.value.evaluated_value, 1) < MOST_REPLICAS:
@@ -432,47 +405,18 @@ class Inputs:
             return {size.value.value}
         return set()
 
-    def _after(self, function: FunctionValue, batch: cst.Call, calls: list[cst.Call]) -> cst.Call | None:
-        """What is done to the batches; a repeat() at once is returned. Raises Unconvertible for what counts them."""
-        module = function.module
-        repeated = None
-        inside = set(walk(batch))
-        carriers = _carriers(function.node, batch)
-        for call in calls:
-            if call in inside or not isinstance(call.func, cst.Attribute):
-                continue
-            name = call.func.attr.value
-            around = batch in set(walk(call.func.value))
-            carried = any(isinstance(part, cst.Name) and part.value in carriers for part in walk(call.func.value))
-            later = around or (carried and module.position(call) > module.position(batch))
-            if not later or name not in ON_BATCHES:
-                continue
-            if not around and any(call in set(walk(arg)) for arg in batch.args):
-                continue
-            if name == "repeat" and call.func.value is batch and "drop_remainder" not in {
-                arg.keyword.value for arg in batch.args if arg.keyword
-            }:  # fmt: skip
-                repeated = call
-                continue
-            raise self._refuse(
-                module,
-                call,
-                f"{name}() works on the batches of each replica; put it before `.batch()` if the result is the same",
-            )
-        return repeated
-
-    def _batch_edits(self, batch: _Batch) -> Iterator[tuple[Module, Edit]]:
+    def _batch_edits(self, batch: Batch) -> Iterator[tuple[Module, Edit]]:
         module = batch.module
         scaled = batch.in_place and self._scales(batch.roles, batch.limited, module, batch.call)
-        dropped = self._drops(batch) and _remainder(batch.call) is None
+        dropped = batch.drops and remainder_of(batch.call) is None
         if not scaled and not (dropped and batch.roles & DISTRIBUTED):
             return
         count = self._count_in(module, batch.place, None)
         drops = Written.of(count, " > 1") if self._optional else Written.of("True")
-        size = _product(batch.size.value, count) if scaled else Written.at(batch.size.value)
+        size = product(batch.size.value, count) if scaled else Written.at(batch.size.value)
         if batch.repeated is not None:
             assert isinstance(batch.call.func, cst.Attribute)
-            times = Written.joined((_passed_as(arg, Written.at(arg.value)) for arg in batch.repeated.args), ", ")
+            times = Written.joined((passed_as(arg, Written.at(arg.value)) for arg in batch.repeated.args), ", ")
             rest = (", drop_remainder=", drops) if dropped else ()
             code = Written.of(batch.call.func.value, ".repeat(", times, ").batch(", size, *rest, ")")
             yield module, Replace(batch.repeated, code.code)
@@ -484,11 +428,6 @@ class Inputs:
         if dropped:
             arguments.append(Argument(drops.text, "drop_remainder"))
         yield module, Arguments(batch.call, tuple(arguments))
-
-    def _drops(self, batch: _Batch) -> bool:
-        """Whether a round in which not every replica gets a batch is left out of the dataset."""
-        remainder = _remainder(batch.call)
-        return not batch.endless and batch.roles <= DISTRIBUTED and (remainder is None or not is_false(remainder))
 
     def _scales(self, roles: set[str], limited: set[str], module: Module, node: cst.CSTNode) -> bool:
         if not roles & DISTRIBUTED:
@@ -535,96 +474,3 @@ class Inputs:
         if frame is self._frame:
             return Written.of(f"{self._scope}.num_replicas_in_sync")
         return Written.of(receiver, ".distribute_strategy.num_replicas_in_sync")
-
-    # ---- numpy_input_fn ----
-
-    def _from_numpy(self, part: EstimatorPart, role: str, at: Module) -> Written:
-        module = part.site.frame.module
-        arguments = named_arguments(part.node, NUMPY)
-        if arguments is None or "x" not in arguments or role in DISTRIBUTED:
-            message = "numpy_input_fn returns tensors, which an Estimator under a strategy does not take"
-            raise self._refuse(module, part.node, message)
-        data = Written.at(arguments["x"].value)
-        y = arguments.get("y")
-        if y is not None and not is_none(y.value):
-            data = Written.of("(", data, ", ", y.value, ")")
-        links = [Written.of(f"{self._drafts[module].tf}.data.Dataset.from_tensor_slices(", data, ")")]
-        shuffle = arguments.get("shuffle")
-        if shuffle is not None and is_true(shuffle.value):
-            capacity = arguments["queue_capacity"].value if "queue_capacity" in arguments else "1000"
-            links.append(Written.of(".shuffle(", capacity, ")"))
-        elif shuffle is not None and not is_false(shuffle.value):
-            raise self._refuse(module, shuffle.value, "`shuffle=` is neither True nor False")
-        epochs = arguments.get("num_epochs")
-        if epochs is not None and is_none(epochs.value):
-            if role == "predict":
-                raise self._refuse(module, epochs.value, "this dataset is infinite, so predict() would never end")
-            links.append(Written.of(".repeat()"))
-        elif epochs is not None and module.code(epochs.value) != "1":
-            links.append(Written.of(".repeat(", epochs.value, ")"))
-        size = arguments["batch_size"].value if "batch_size" in arguments else "128"
-        return Written.of(*links, ".batch(", size, ")")
-
-
-def _rows(scopes: Scopes, calls: Sequence[cst.Call]) -> int | None:
-    """How many rows a dataset has whose arrays are written out as lists; None where that is not known."""
-    slices = [call for call in calls if _method(call) == "from_tensor_slices" and len(call.args) == 1]
-    if len(slices) != 1 or any(_method(call) in RESIZES for call in calls):
-        return None
-    node = settled(slices[0].args[0].value, scopes)
-    seen = {node}
-    while isinstance(node, cst.Tuple) and node.elements:
-        node = settled(node.elements[0].value, scopes)
-        if node in seen:
-            return None
-        seen.add(node)
-    return len(node.elements) if isinstance(node, cst.List) else None
-
-
-def _remainder(call: cst.Call) -> cst.BaseExpression | None:
-    """What a `.batch(...)` is given as its `drop_remainder`, by keyword."""
-    return next((arg.value for arg in call.args if arg.keyword and arg.keyword.value == "drop_remainder"), None)
-
-
-def _method(call: cst.Call) -> str:
-    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
-
-
-def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[str]:
-    """The variables of a function that may hold the batches, or what is made of them."""
-    names: set[str] = set()
-    assigns = [node for node in walk(function.body) if isinstance(node, cst.Assign | cst.AugAssign | cst.AnnAssign)]
-    while True:
-        before = len(names)
-        for assign in assigns:
-            value = assign.value
-            parts = set(walk(value)) if value is not None else set()
-            if batch in parts or any(isinstance(part, cst.Name) and part.value in names for part in parts):
-                targets = (
-                    [written.target for written in assign.targets]
-                    if isinstance(assign, cst.Assign)
-                    else [assign.target]
-                )
-                names |= {name.value for target in targets for name in walk(target) if isinstance(name, cst.Name)}
-        if len(names) == before:
-            return names
-
-
-def _is_endless(call: cst.Call) -> bool:
-    """`.repeat()`"""
-    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "repeat":
-        return False
-    return not call.args or is_none(call.args[0].value) or call.args[0].value.deep_equals(cst.parse_expression("-1"))
-
-
-def _passed_as(arg: cst.Arg, value: Written) -> Written:
-    """A value as the argument that it was of a call."""
-    return Written.of(f"{arg.keyword.value}=" if arg.keyword else arg.star, value)
-
-
-def _product(size: cst.BaseExpression, count: Written) -> Written:
-    """The batch of all replicas."""
-    if isinstance(size, cst.Integer) and size.evaluated_value == 1:
-        return count
-    simple = isinstance(size, cst.Name | cst.Integer | cst.Call | cst.Attribute | cst.Subscript) or size.lpar
-    return Written.of(size, " * ", count) if simple else Written.of("(", size, ") * ", count)

@@ -1,60 +1,46 @@
-"""Reads a model function and plans the Keras model that it becomes.
+"""Plans the Keras model that a model function becomes.
 
-The function is read once, statement by statement, with what each name stands for and for which modes a statement runs.
-Layers stay where they are, as Keras layers (estimator_network); the loss, the optimizer, the metrics and the specs go,
-and become one compile() at the end (estimator_training).
+The function is read first (`model_function`). Training and evaluation become one compile() at its end, predictions a
+generator beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, quoted, text_of, unchanged
-from tfmigrate.plan.edits import Arguments, Insert, Signature, Unwrap
-from tfmigrate.plan.estimator import network, training
-from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, SCHEDULES
-from tfmigrate.plan.estimator.reader import Build, Reader, Unconvertible
+from tfmigrate.plan.change.calls import quoted
+from tfmigrate.plan.edits import Insert, Signature
+from tfmigrate.plan.estimator.model_function import ModelFunction
+from tfmigrate.plan.estimator.reader import Build, Unconvertible
 from tfmigrate.plan.estimator.things import (
     EVAL,
-    MODE_NAMES,
     MODES,
     PLAIN,
     PREDICT,
-    STAYS,
     TRAIN,
     Config,
     Each,
     Features,
     Items,
     Labels,
-    Layer,
     Loss,
     Metric,
     Mode,
     Optimizer,
     Params,
-    Plain,
     Rate,
     Reading,
-    Several,
     Spec,
-    Step,
     Tensor,
-    Tensors,
     Thing,
-    Training,
     TrainOp,
-    Updates,
-    within,
 )
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
-from tfmigrate.understand.values import FunctionValue, is_layer
 from tfmigrate.walk import walk
 from tfmigrate.written import Written
 
@@ -62,199 +48,199 @@ _PARAMETERS: Mapping[str, Thing] = {
     "features": Features(), "labels": Labels(), "mode": Mode(), "params": Params(), "config": Config(),
 }  # fmt: skip
 """Those that a model_fn may have."""
-_EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
 
 
 def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: str, quote: str, title: str) -> Build:
     """The plan; `title` is the name of the function of predictions. Raises Unconvertible."""
-    return _Reader(facts, Build(module, function), tf, quote).whole(title)
+    plan = Build(module, function)
+    plan.functions.add(function)
+    parameters = [p.name.value for p in (*function.params.params, *function.params.kwonly_params)]
+    if not parameters or parameters[0] != "features" or not set(parameters) <= _PARAMETERS.keys():
+        message = f"model_fn has the parameters {', '.join(parameters)}"
+        raise Unconvertible(codes.ESTIMATOR_NOT_FOLLOWED, module, function, message)
+    reading = ModelFunction(facts, plan, {name: _PARAMETERS[name] for name in parameters}, tf, quote)
+    left = reading.block(function.body, MODES)
+    if left or TRAIN not in reading.specs:
+        message = "model_fn returns no EstimatorSpec for training"
+        raise reading.refuse(codes.ESTIMATOR_NOT_FOLLOWED, function, message)
+    model = _Model(reading)
+    model.plan_compile(reading.specs[TRAIN])
+    kept = ("features", "params") if reading.used_params else ("features",)
+    plan.parameters = tuple(name for name in parameters if name in kept)
+    reading.edit(Signature(function, plan.parameters))
+    if PREDICT in reading.specs:
+        model.plan_predictions(reading.specs[PREDICT], parameters, title)
+    return plan
 
 
-class _Reader(Reader):
-    """Reads statements and expressions; what the calls of TensorFlow mean stands in `network` and `training`."""
+class _Model:
+    """What is written at the end of the function, and beside it."""
 
-    def __init__(self, facts: ProgramFacts, plan: Build, tf: str, quote: str) -> None:
-        super().__init__(facts, plan, tf, quote)
-        self._assigned: list[tuple[str, Thing, cst.Assign]] = []
-        self._keys: set[str] = set()
-        """The features that are chosen by name."""
-        self._whole_features = False
-        self._used_params = False
-        self._returned: Thing | None = None
-        self._updates_are_run = False
-        self._given: list[str] = []
-        self._read_functions: dict[cst.FunctionDef, tuple[type[Thing], ...]] = {}
-        """With what each function of the program is called."""
-        self._inside: list[cst.FunctionDef] = []
-        """The functions of the program that are entered below the model function."""
-        self._unwrapped: dict[cst.CSTNode, cst.BaseSuite | None] = {}
+    def __init__(self, reading: ModelFunction) -> None:
+        """Raises Unconvertible where the model has not one output with a name."""
+        self._reading = reading
+        self._function = reading.plan.function
+        self._output = _output_of(reading)
+        self._tf, self._indent = reading.tf, reading.module.tree.default_indent
 
-    # ---- the whole ----
+    # ---- compile() ----
 
-    def whole(self, title: str) -> Build:
-        plan, function = self.plan, self.plan.function
-        plan.functions.add(function)
-        parameters = [p.name.value for p in (*function.params.params, *function.params.kwonly_params)]
-        if not parameters or parameters[0] != "features" or not set(parameters) <= _PARAMETERS.keys():
-            raise self.refuse(
-                codes.ESTIMATOR_NOT_FOLLOWED, function, f"model_fn has the parameters {', '.join(parameters)}"
-            )
-        self._given = parameters
-        self.names = {name: _PARAMETERS[name] for name in parameters}
-        left = self._block(function.body, MODES)
-        if left or TRAIN not in self.specs:
-            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, function, "model_fn returns no EstimatorSpec for training")
-        train = self.specs[TRAIN]
-        output = self._output()
-        self._compile(train, output)
-        self._signature(function, self._kept_parameters(parameters))
-        if PREDICT in self.specs:
-            self._predictions(self.specs[PREDICT], output, title)
-        return plan
-
-    def _kept_parameters(self, parameters: Sequence[str]) -> tuple[str, ...]:
-        wanted = {"features", *(["params"] if self._used_params else [])}
-        self.plan.parameters = tuple(name for name in parameters if name in wanted)
-        return self.plan.parameters
-
-    def _signature(self, function: cst.FunctionDef, kept: tuple[str, ...]) -> None:
-        self.edit(Signature(function, kept))
-
-    def _output(self) -> Tensor:
-        tensors = list({id(thing.node): thing for thing in self.outputs}.values())
-        if len(tensors) != 1:
-            raise self.refuse(
-                codes.NO_KERAS_LAYER,
-                self.plan.function,
-                f"loss, predictions and metrics are computed from {len(tensors)} tensors: only one output is supported",
-            )
-        return tensors[0]
-
-    def _compile(self, train: Spec, output: Tensor) -> None:
-        function, tf = self.plan.function, self.tf
-        loss, step = train.loss, train.train_op
-        if not isinstance(loss, Loss):
-            raise self.refuse(codes.ESTIMATOR_LOSS, function, "the training spec's loss is not understood")
-        if not isinstance(step, TrainOp) or step.optimizer is None:
-            raise self.refuse(codes.ESTIMATOR_OPTIMIZER, function, "the training spec's train_op is not understood")
-        for mode, spec in self.specs.items():
-            if spec.loss is not None and mode != PREDICT and spec.loss != loss:
-                raise self.refuse(codes.ESTIMATOR_LOSS, function, "training and evaluation have different losses")
-        if step.loss is not None and step.loss != loss:
-            raise self.refuse(codes.ESTIMATOR_LOSS, function, "what is minimised is not the spec's loss")
-        if self.normalised is not None and not self._updates_are_run:
-            self.plan.notes.append(
-                (
-                    self.normalised,
-                    "the moving averages of this batch normalization were never updated, as UPDATE_OPS are not run; "
-                    "Keras updates them, so evaluation will differ (for the better)",
-                )
-            )
-        metrics = []
-        operations = self.specs[EVAL].metrics if EVAL in self.specs else None
-        if operations is not None:
-            if not isinstance(operations, Items):
-                raise self.refuse(codes.ESTIMATOR_METRIC, function, "eval_metric_ops is not a plain dict of metrics")
-            for name, metric in operations.entries:
-                if not isinstance(metric, Metric):
-                    place = metric.node if isinstance(metric, Tensor | Reading | Each) else function
-                    raise self.refuse(codes.ESTIMATOR_METRIC, place, f"the metric {name!r} is unknown")
-                metrics.append(f"{metric.keras.text}(name={quoted(name, self.quote)})")
-            self.plan.metrics = tuple(name for name, _ in operations.entries)
-        spec_line = self._inputs()
-        text = self._name_of(output)
-        model = self._fresh("model")
-        indent = self.module.tree.default_indent
-        lines = [Written.of(f"{model} = {tf}.keras.Model({self._inputs_name}, {text})")]
+    def plan_compile(self, train: Spec) -> None:
+        """Plan the lines that make and compile the model, and return it."""
+        loss, optimizer = self._trained_with(train)
+        self._note_moving_averages()
+        metrics = self._metrics()
+        inputs = self._inputs()
+        output, model = self._name_of_output, self._fresh("model")
+        lines = [Written.of(f"{model} = {self._tf}.keras.Model({self._inputs_name}, {output})")]
         settings: list[Written] = []
-        for key, value in step.optimizer.settings:
+        for key, value in optimizer.settings:
             if isinstance(value, Rate):
                 name = self._fresh("learning_rate")
-                lines.append(self._rate(name, value))
+                lines.append(self._schedule(name, value))
                 value = Written.of(name)
             settings.append(Written.of(f"{key}=", value))
         compiled = [
-            Written.of("optimizer=", step.optimizer.keras, "(", Written.joined(settings, ", "), ")"),
+            Written.of("optimizer=", optimizer.keras, "(", Written.joined(settings, ", "), ")"),
             Written.of("loss=", loss.code),
             *([Written.of(f"metrics=[{', '.join(metrics)}]")] if metrics else []),
         ]
-        arguments = Written.joined(compiled, f",\n{indent}")
-        lines.append(Written.of(f"{model}.compile(\n{indent}", arguments, ",\n)"))
+        arguments = Written.joined(compiled, f",\n{self._indent}")
+        lines.append(Written.of(f"{model}.compile(\n{self._indent}", arguments, ",\n)"))
         lines.append(Written.of(f"return {model}"))
-        units = [unit for unit in units_of(function.body) if not is_docstring(only_statement(unit))]
+        units = [unit for unit in units_of(self._function.body) if not is_docstring(only_statement(unit))]
         last = self._last(units[-1])
-        self.edit(Insert(units[0], spec_line))
-        self.edit(Insert(last, Written.joined(lines, "\n").code, (last,)))
+        self._reading.edit(Insert(units[0], inputs))
+        self._reading.edit(Insert(last, Written.joined(lines, "\n").code, (last,)))
 
-    def _rate(self, name: str, rate: Rate) -> Written:
+    def _trained_with(self, train: Spec) -> tuple[Loss, Optimizer]:
+        """The loss and the optimizer of the spec for training, which the others agree with."""
+        refuse, function = self._reading.refuse, self._function
+        loss, step = train.loss, train.train_op
+        if not isinstance(loss, Loss):
+            raise refuse(codes.ESTIMATOR_LOSS, function, "the training spec's loss is not understood")
+        if not isinstance(step, TrainOp) or step.optimizer is None:
+            raise refuse(codes.ESTIMATOR_OPTIMIZER, function, "the training spec's train_op is not understood")
+        for mode, spec in self._reading.specs.items():
+            if spec.loss is not None and mode != PREDICT and spec.loss != loss:
+                raise refuse(codes.ESTIMATOR_LOSS, function, "training and evaluation have different losses")
+        if step.loss is not None and step.loss != loss:
+            raise refuse(codes.ESTIMATOR_LOSS, function, "what is minimised is not the spec's loss")
+        return loss, step.optimizer
+
+    def _note_moving_averages(self) -> None:
+        if self._reading.normalised is not None and not self._reading.updates_are_run:
+            message = (
+                "the moving averages of this batch normalization were never updated, as UPDATE_OPS are not run; "
+                "Keras updates them, so evaluation will differ (for the better)"
+            )
+            self._reading.plan.notes.append((self._reading.normalised, message))
+
+    def _metrics(self) -> list[str]:
+        """The metrics of evaluation, as they are written."""
+        reading = self._reading
+        operations = reading.specs[EVAL].metrics if EVAL in reading.specs else None
+        if operations is None:
+            return []
+        if not isinstance(operations, Items):
+            message = "eval_metric_ops is not a plain dict of metrics"
+            raise reading.refuse(codes.ESTIMATOR_METRIC, self._function, message)
+        metrics = []
+        for name, metric in operations.entries:
+            if not isinstance(metric, Metric):
+                place = metric.node if isinstance(metric, Tensor | Reading | Each) else self._function
+                raise reading.refuse(codes.ESTIMATOR_METRIC, place, f"the metric {name!r} is unknown")
+            metrics.append(f"{metric.keras.text}(name={quoted(name, reading.quote)})")
+        reading.plan.metrics = tuple(name for name, _ in operations.entries)
+        return metrics
+
+    def _schedule(self, name: str, rate: Rate) -> Written:
         """The line that binds a schedule to a name."""
-        indent = self.module.tree.default_indent
         settings = (Written.of(f"{key}=", code) for key, code in rate.settings)
-        inside = Written.joined(settings, f",\n{indent}")
-        return Written.of(f"{name} = ", rate.keras, f"(\n{indent}", inside, ",\n)")
+        inside = Written.joined(settings, f",\n{self._indent}")
+        return Written.of(f"{name} = ", rate.keras, f"(\n{self._indent}", inside, ",\n)")
 
     def _last(self, unit: Unit) -> Unit:
         """Where the function ends: the last unit of what is left of its last one."""
-        suite = self._unwrapped.get(unit)
+        suite = self._reading.unwrapped.get(unit)
         return self._last(units_of(suite)[-1]) if suite is not None else unit
 
-    def _name_of(self, output: Tensor) -> str:
-        output_names = [
-            name for name, thing, _ in self._assigned if isinstance(thing, Tensor) and thing.node is output.node
-        ]
-        if not output_names:
-            raise self.refuse(
-                codes.NO_KERAS_LAYER,
-                output.node,
-                "the model's output has no name of its own",
-            )
-        return output_names[-1]
+    # ---- inputs and output ----
 
     def _inputs(self) -> str:
-        tf = self.tf
-        if self._keys and self._whole_features:
-            raise self.refuse(codes.NO_KERAS_LAYER, self.plan.function, "features is used whole and by key")
-        if self._keys:
-            input_code = f"{tf}.keras.Input(spec.shape[1:], name=key, dtype=spec.dtype)"
-            input_code = f"{{key: {input_code} for key, spec in features.items()}}"
+        """The lines that make the model's inputs of the specs of the features."""
+        reading, tf = self._reading, self._tf
+        if reading.keys and reading.whole_features:
+            raise reading.refuse(codes.NO_KERAS_LAYER, self._function, "features is used whole and by key")
+        if reading.keys:
+            code = f"{tf}.keras.Input(spec.shape[1:], name=key, dtype=spec.dtype)"
+            code = f"{{key: {code} for key, spec in features.items()}}"
         else:
-            input_code = f"{tf}.keras.Input(features.shape[1:], dtype=features.dtype)"
+            code = f"{tf}.keras.Input(features.shape[1:], dtype=features.dtype)"
         if self._inputs_name == "features":
-            return f"features = {input_code}"
-        return f"{self._inputs_name} = {input_code}\nfeatures = {self._inputs_name}"
+            return f"features = {code}"
+        return f"{self._inputs_name} = {code}\nfeatures = {self._inputs_name}"
 
     @property
     def _inputs_name(self) -> str:
         """`features`, unless the function gives that name to something else."""
-        assigned = {node.value for part in walk(self.plan.function.body) if isinstance(part, cst.AssignTarget)
-                    for node in walk(part) if isinstance(node, cst.Name)}  # fmt: skip
+        assigned = {name for part in walk(self._function.body) if isinstance(part, cst.AssignTarget)
+                    for name in _names_in(part)}  # fmt: skip
         return self._fresh("inputs") if "features" in assigned else "features"
 
-    def _fresh(self, wanted: str) -> str:
-        return numbered(wanted, _names_in(self.plan.function).__contains__)
+    @property
+    def _name_of_output(self) -> str:
+        names = [
+            name
+            for name, thing, _ in self._reading.assigned
+            if isinstance(thing, Tensor) and thing.node is self._output.node
+        ]
+        if not names:
+            message = "the model's output has no name of its own"
+            raise self._reading.refuse(codes.NO_KERAS_LAYER, self._output.node, message)
+        return names[-1]
 
-    def _predictions(self, spec: Spec, output: Tensor, title: str) -> None:
-        """Plan the generator that gives one sample's predictions after another, where they can be computed apart."""
+    def _fresh(self, wanted: str) -> str:
+        return numbered(wanted, _names_in(self._function).__contains__)
+
+    # ---- predictions ----
+
+    def plan_predictions(self, spec: Spec, parameters: Iterable[str], title: str) -> None:
+        """Plan the generator that gives one sample's predictions after another, where they can be computed apart.
+
+        `parameters`: those of the model function.
+        """
         if spec.predictions is None:
             return
         node, predicted = spec.predictions
-        wanted: list[cst.BaseExpression] = [node]
-        lines: list[Written] = []
-        for name, thing, statement in reversed(self._assigned):
-            mentioned = {node.value for part in wanted for node in walk(part) if isinstance(node, cst.Name)}
-            if name in mentioned and isinstance(thing, Reading | Items):
-                head = "".join(map(self.module.code, statement.targets))
-                lines.insert(0, Written.of(head, statement.value))
-                wanted.append(statement.value)
-        local: dict[str, Thing] = {name: thing for name, thing, _ in self._assigned}
-        local.update(dict.fromkeys(self._given, PLAIN))
-        free = {node.value for part in wanted for node in walk(part) if isinstance(node, cst.Name)} & local.keys()
-        tensor = self._name_of(output)
+        wanted, lines = self._computing(node)
+        local: dict[str, Thing] = {name: thing for name, thing, _ in self._reading.assigned}
+        local.update(dict.fromkeys(parameters, PLAIN))
+        free = set[str]().union(*map(_names_in, wanted)) & local.keys()
+        tensor = self._name_of_output
         if any(name != tensor and not isinstance(local[name], Reading | Items) for name in free) or tensor not in free:
             return
-        tf, indent = self.tf, self.module.tree.default_indent
-        whole = Written.at(node)
         used = {tensor}.union(*map(_names_in, wanted))
+        lines += self._yielding(node, predicted, used)
+        body = Written.joined(lines, "\n").code
+        indented = (part.replace("\n", f"\n{self._indent}") if isinstance(part, str) else part for part in body)
+        self._reading.plan.readings = (f"def {title}({tensor}):\n{self._indent}", *indented)
+
+    def _computing(self, node: cst.BaseExpression) -> tuple[list[cst.BaseExpression], list[Written]]:
+        """The predictions and what they are computed from, and the lines that bind the latter to names."""
+        wanted: list[cst.BaseExpression] = [node]
+        lines: list[Written] = []
+        for name, thing, statement in reversed(self._reading.assigned):
+            if isinstance(thing, Reading | Items) and any(name in _names_in(part) for part in wanted):
+                targets = "".join(map(self._reading.module.code, statement.targets))
+                lines.insert(0, Written.of(targets, statement.value))
+                wanted.append(statement.value)
+        return wanted, lines
+
+    def _yielding(self, node: cst.BaseExpression, predicted: Thing, used: set[str]) -> list[Written]:
+        """The lines that yield the predictions, a sample at a time."""
+        tf, whole = self._tf, Written.at(node)
+        lines: list[Written] = []
         if not isinstance(node, cst.Name):
             name = numbered("predictions", used.__contains__)
             lines.append(Written.of(f"{name} = ", whole))
@@ -263,517 +249,22 @@ class _Reader(Reader):
             row, rows = numbered("row", used.__contains__), numbered("rows", used.__contains__)
             values = Written.of(f"{tf}.convert_to_tensor(value).numpy() for value in ", whole, ".values()")
             lines.append(Written.of(f"{rows} = zip(*(", values, "))"))
-            lines.append(Written.of(f"for {row} in {rows}:\n{indent}yield dict(zip(", whole, f", {row}))"))
+            lines.append(Written.of(f"for {row} in {rows}:\n{self._indent}yield dict(zip(", whole, f", {row}))"))
         else:
             lines.append(Written.of(f"yield from {tf}.convert_to_tensor(", whole, ").numpy()"))
-        body = Written.joined(lines, "\n").code
-        indented = (part.replace("\n", f"\n{indent}") if isinstance(part, str) else part for part in body)
-        self.plan.readings = (f"def {title}({tensor}):\n{indent}", *indented)
+        return lines
 
-    # ---- statements ----
 
-    def _block(self, block: cst.BaseSuite, modes: frozenset[str]) -> frozenset[str]:
-        """Read a block that runs in `modes`; returns those whose run goes on behind it."""
-        outer = self.modes
-        for unit in units_of(block):
-            if not modes:
-                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, unit, "this statement of model_fn is never reached")
-            self.modes = modes
-            modes = self._statement(unit, modes)
-        self.modes = outer
-        return modes
-
-    def _statement(self, unit: Unit, modes: frozenset[str]) -> frozenset[str]:
-        if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-            for small in unit.body:
-                if not self._small(small):
-                    return frozenset()
-            return modes
-        if isinstance(unit, cst.If):
-            return self._if(unit, modes)
-        if isinstance(unit, cst.With):
-            return self._with(unit, modes)
-        if isinstance(unit, cst.For):
-            self.needs_plain(unit.iter)
-            for name in walk(unit.target):
-                if isinstance(name, cst.Name):
-                    self.names[name.value] = PLAIN
-            before = dict(self.names)
-            self._block(unit.body, modes)
-            if any(type(self.names.get(name, thing)) is not type(thing) for name, thing in before.items()
-                   if not isinstance(thing, Features | Plain)):  # fmt: skip
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, "a name is bound to something else in this loop")
-            return modes
-        if isinstance(unit, cst.FunctionDef):
-            self.names[unit.name.value] = PLAIN
-            return modes
-        raise self.refuse(codes.NO_KERAS_LAYER, unit, "this statement of model_fn is not understood")
-
-    def _if(self, unit: cst.If, modes: frozenset[str]) -> frozenset[str]:
-        test = self.read(unit.test)
-        if not isinstance(test, Training):
-            if not isinstance(test, Plain):
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, "this condition depends on the data")
-            before = dict(self.names)
-            left = self._block(unit.body, modes)
-            left_names, self.names = self.names, before
-            if isinstance(unit.orelse, cst.If):
-                left |= self._if(unit.orelse, modes)
-            elif unit.orelse is not None:
-                left |= self._block(unit.orelse.body, modes)
-            self._join(left_names, unit)
-            if left != modes:
-                raise self.refuse(
-                    codes.ESTIMATOR_NOT_FOLLOWED,
-                    unit,
-                    "model_fn returns under a condition that depends on more than the mode",
-                )
-            return modes
-        arms: list[tuple[cst.BaseSuite, frozenset[str]]] = []
-        left = self._modal(unit, test, modes, arms)
-        kept = [suite for suite, own in arms if TRAIN in own and not all(self._goes(u) for u in units_of(suite))]
-        self._unwrap(unit, kept[0] if kept else None)
-        return left
-
-    def _modal(
-        self, unit: cst.If, test: Training, modes: frozenset[str], arms: list[tuple[cst.BaseSuite, frozenset[str]]]
-    ) -> frozenset[str]:
-        """Read the arms of a test of the mode, each in its own modes, and collect them."""
-        body, orelse = modes & test.modes, modes - test.modes
-        before = dict(self.names)
-        left = self._block(unit.body, body) if body else frozenset()
-        arms.append((unit.body, body))
-        left_names, self.names = self.names, before
-        other = orelse
-        if isinstance(unit.orelse, cst.Else):
-            other = self._block(unit.orelse.body, orelse) if orelse else frozenset()
-            arms.append((unit.orelse.body, orelse))
-        elif unit.orelse is not None:
-            inner = self.read(unit.orelse.test)
-            if not isinstance(inner, Training):
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, "this condition mixes the mode with other things")
-            other = self._modal(unit.orelse, inner, orelse, arms)
-        self.names = _by_mode(left_names, left, self.names, other)
-        return left | other
-
-    def _unwrap(self, unit: cst.If | cst.With, suite: cst.BaseSuite | None) -> None:
-        self._unwrapped[unit] = suite
-        self.edit(Unwrap(unit, suite))
-
-    def _join(self, then_names: Mapping[str, Thing], unit: cst.CSTNode) -> None:
-        for name, thing in then_names.items():
-            other = self.names.setdefault(name, thing)
-            if type(other) is not type(thing):
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, f"{name} has different values after this condition")
-            if isinstance(thing, Loss | Rate | Optimizer | Metric) and other != thing:
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, f"{name} depends on this condition")
-
-    def _goes(self, unit: cst.CSTNode) -> bool:
-        """Whether nothing of a unit stays."""
-        if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-            return all(small in self.removed or isinstance(small, cst.Pass) for small in unit.body)
-        if unit not in self._unwrapped:
-            return False
-        suite = self._unwrapped[unit]
-        return suite is None or all(self._goes(inner) for inner in units_of(suite))
-
-    def _with(self, unit: cst.With, modes: frozenset[str]) -> frozenset[str]:
-        for item in unit.items:
-            call = item.item
-            name = self.symbol(call.func) if isinstance(call, cst.Call) else None
-            if name not in ("variable_scope", "name_scope", "device", "control_dependencies"):
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, "this `with` has no counterpart in a Keras model")
-            assert isinstance(call, cst.Call)
-            if name == "variable_scope" and keywords(call).keys() & {"reuse", "initializer", "regularizer"}:
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, "a variable scope that reuses variables or sets defaults")
-            if name == "control_dependencies":
-                thing = self.read(call.args[0].value)
-                if not isinstance(thing, Updates | Tensors | TrainOp):
-                    raise self.refuse(codes.NO_KERAS_LAYER, unit, "control dependencies between operations")
-                self._updates_are_run = self._updates_are_run or isinstance(thing, Updates)
-            if item.asname is not None:
-                raise self.refuse(codes.NO_KERAS_LAYER, unit, "this scope is bound to a name")
-        left = self._block(unit.body, modes)
-        gone = all(self._goes(inner) for inner in units_of(unit.body))
-        self._unwrap(unit, None if gone else unit.body)
-        return left
-
-    def _small(self, small: cst.BaseSmallStatement) -> bool:
-        if isinstance(small, cst.Return):
-            self._return(small)
-            return False
-        if isinstance(small, cst.Assign):
-            self._assign(small)
-        elif isinstance(small, cst.AugAssign):
-            if not all(isinstance(self.read(side), STAYS) for side in (small.target, small.value)):
-                raise self.refuse(codes.ESTIMATOR_LOSS, small, "a sum of losses is not understood")
-        elif isinstance(small, cst.Expr):
-            self._expression(small)
-        elif isinstance(small, cst.Assert):
-            test = self.read(small.test)
-            if isinstance(test, Training) and self.modes <= test.modes:
-                self.remove(small)
-            elif not isinstance(test, Plain):
-                raise self.refuse(codes.NO_KERAS_LAYER, small, "this assertion depends on the data or the mode")
-        elif isinstance(small, cst.Raise):
-            return False
-        elif not isinstance(small, cst.Pass):
-            raise self.refuse(codes.NO_KERAS_LAYER, small, "this statement of model_fn is not understood")
-        return True
-
-    def _return(self, small: cst.Return) -> None:
-        if self._inside:
-            self._returned = self.read(small.value) if small.value is not None else PLAIN
-            return
-        modes = self.modes
-        for mode in sorted(modes):
-            self.modes = frozenset({mode})
-            thing = self.read(small.value) if small.value is not None else PLAIN
-            if not isinstance(thing, Spec):
-                raise self.refuse(
-                    codes.ESTIMATOR_NOT_FOLLOWED, small, "model_fn returns something other than an EstimatorSpec"
-                )
-            self.specs[mode] = thing
-        self.modes = modes
-        self.remove(small)
-
-    def _assign(self, small: cst.Assign) -> None:
-        thing = self.read(small.value)
-        for target in small.targets:
-            if isinstance(target.target, cst.Name):
-                self.names[target.target.value] = thing
-                self._assigned.append((target.target.value, thing, small))
-            elif not isinstance(thing, Plain):
-                raise self.refuse(
-                    codes.NO_KERAS_LAYER, small, "a value is assigned to something other than a plain name"
-                )
-        if not isinstance(thing, STAYS):
-            self.remove(small)
-        elif self.modes != MODES and not isinstance(thing, Plain):
-            raise self.refuse(codes.NO_KERAS_LAYER, small, "this part of the model is built in one mode only")
-
-    def _expression(self, small: cst.Expr) -> None:
-        if isinstance(small.value, cst.SimpleString | cst.ConcatenatedString):
-            return
-        call = small.value
-        name = self.symbol(call.func) if isinstance(call, cst.Call) else None
-        if name is not None and name.startswith(("summary.", "contrib.summary.")):
-            self.plan.notes.append((small, "this summary is no longer written; the TensorBoard callback writes the "
-                                            "loss and the metrics"))  # fmt: skip
-            self.remove(small)
-        elif name in ("identity",):
-            self.remove(small)
-        elif isinstance(call, cst.Call) and self._talks(call):
-            if not all(map(self._stays, call.args)):
-                self.plan.notes.append((small, "this message is no longer written: it reports the mode or the data"))
-                self.remove(small)
-            elif self.modes != MODES:
-                self.remove(small)
-        elif isinstance(self.read(small.value), Plain):
-            if self.modes != MODES:
-                self.remove(small)
-        else:
-            raise self.refuse(codes.NO_KERAS_LAYER, small, "this statement of model_fn is not understood")
-
-    def _talks(self, call: cst.Call) -> bool:
-        """Whether a call writes a message: print, and the functions of loggers."""
-        if isinstance(call.func, cst.Name) and call.func.value == "print":
-            return "print" not in self.names
-        name = self.program.modules[self.module].symbols.get(call.func, "")
-        return names.plain(name).removeprefix("tensorflow.").startswith(("logging.", "absl.logging."))
-
-    def _stays(self, arg: cst.Arg) -> bool:
-        """Whether what is passed to a call is there in the function that builds the Keras model."""
-        try:
-            return isinstance(self.read(arg.value), STAYS)
-        except Unconvertible:
-            return False
-
-    # ---- expressions ----
-
-    def read(self, node: cst.BaseExpression) -> Thing:
-        if isinstance(node, cst.Name):
-            return self._name(node)
-        if isinstance(node, cst.Call):
-            return self._call(node)
-        if isinstance(node, cst.Subscript):
-            return self._subscript(node)
-        if isinstance(node, cst.Comparison):
-            return self._comparison(node)
-        if isinstance(node, cst.BooleanOperation):
-            return self._boolean(node)
-        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-            inner = self.read(node.expression)
-            return Training(MODES - inner.modes) if isinstance(inner, Training) else inner
-        if isinstance(node, cst.Dict):
-            return self._dict(node)
-        if isinstance(node, cst.Tuple | cst.List):
-            return self._list(node)
-        if isinstance(node, cst.Attribute):
-            inner = self.read(node.value)
-            if isinstance(inner, Params):
-                self._used_params = True
-                return PLAIN
-            if not isinstance(inner, Plain):
-                raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
-            return PLAIN
-        parts = [self.read(part) for part in _operands(node)]
-        if all(isinstance(part, Plain) for part in parts):
-            return PLAIN
-        if isinstance(node, cst.BinaryOperation | cst.UnaryOperation):
-            if all(isinstance(part, Plain | Tensor) for part in parts):
-                return Tensor(node)
-            if all(isinstance(part, Plain | Reading) for part in parts):
-                return Reading(node, next(part.of for part in parts if isinstance(part, Reading)))
-        raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
-
-    def _list(self, node: cst.Tuple | cst.List) -> Thing:
-        things = [self.read(element.value) for element in node.elements]
-        if all(isinstance(thing, Plain) for thing in things):
-            return PLAIN
-        if all(isinstance(thing, Updates) for thing in things):
-            return Updates()
-        if all(isinstance(thing, TrainOp | Updates) for thing in things):
-            return TrainOp(next(thing.optimizer for thing in things if isinstance(thing, TrainOp)))
-        if all(isinstance(thing, Tensor | Updates | TrainOp) for thing in things):
-            return Tensors()
-        raise self.refuse(codes.NO_KERAS_LAYER, node, "this list mixes things that are not tensors of layers")
-
-    def _name(self, node: cst.Name) -> Thing:
-        thing = within(self.names.get(node.value, PLAIN), self.modes)
-        if isinstance(thing, Features):
-            self._whole_features = True
-            return Tensor(node)
-        if isinstance(thing, Params):
-            self._used_params = True
-        if isinstance(thing, Config):
-            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "model_fn reads the RunConfig")
-        return thing
-
-    def _subscript(self, node: cst.Subscript) -> Thing:
-        index = node.slice[0].slice if len(node.slice) == 1 else None
-        key = text_of(index.value) if isinstance(index, cst.Index) else None
-        if isinstance(node.value, cst.Name) and isinstance(self.names.get(node.value.value), Features):
-            if key is None:
-                raise self.refuse(codes.NO_KERAS_LAYER, node, "a feature is chosen by something other than its name")
-            self._keys.add(key)
-            return Tensor(node)
-        whole = self.read(node.value)
-        if isinstance(whole, Params | Plain):
-            self._used_params = self._used_params or isinstance(whole, Params)
-            return PLAIN
-        if isinstance(whole, Items) and key is not None:
-            feature = whole.entry(key)
-            if feature is not None:
-                return feature
-        raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
-
-    def _comparison(self, node: cst.Comparison) -> Thing:
-        left = self.read(node.left)
-        if len(node.comparisons) == 1 and self._mode(node.left) is not None:
-            # MODE == mode
-            target = node.comparisons[0]
-            if isinstance(target.operator, _EQUALITIES) and isinstance(self.read(target.comparator), Mode):
-                node = node.with_changes(
-                    left=target.comparator, comparisons=[target.with_changes(comparator=node.left)]
-                )
-                left = self.read(node.left)
-        if isinstance(left, Mode) and len(node.comparisons) == 1:
-            target = node.comparisons[0]
-            nodes = (
-                [element.value for element in target.comparator.elements]
-                if isinstance(target.comparator, cst.Tuple | cst.List | cst.Set)
-                else [target.comparator]
-            )
-            modes = {mode for part in nodes if (mode := self._mode(part)) is not None}
-            if len(modes) == len(nodes):
-                negated = isinstance(target.operator, cst.NotEqual | cst.NotIn | cst.IsNot)
-                return Training(MODES - modes if negated else frozenset(modes))
-        sides = [left, *(self.read(part.comparator) for part in node.comparisons)]
-        if all(isinstance(side, Plain) for side in sides):
-            return PLAIN
-        if all(isinstance(side, Plain | Reading | Tensor) for side in sides) and isinstance(left, Reading | Tensor):
-            return Reading(node, left.of if isinstance(left, Reading) else left, "comparison")
-        if isinstance(left, Labels) and all(is_none(part.comparator) for part in node.comparisons):
-            return Training(frozenset({PREDICT}))
-        raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` is not understood")
-
-    def _mode(self, node: cst.BaseExpression) -> str | None:
-        name = self.symbol(node) or ""
-        if "ModeKeys." in name:
-            return MODE_NAMES.get(name.rsplit(".", 1)[-1])
-        text = text_of(node)
-        return {"train": TRAIN, "eval": EVAL, "infer": PREDICT}.get(text or "")
-
-    def _boolean(self, node: cst.BooleanOperation) -> Thing:
-        left, right = self.read(node.left), self.read(node.right)
-        if isinstance(left, Training) and isinstance(right, Training):
-            both = left.modes & right.modes if isinstance(node.operator, cst.And) else left.modes | right.modes
-            return Training(both)
-        if isinstance(left, Plain) and isinstance(right, Plain):
-            return PLAIN
-        raise self.refuse(codes.NO_KERAS_LAYER, node, "this condition mixes the mode with other things")
-
-    def _dict(self, node: cst.Dict) -> Thing:
-        entries = []
-        for element in node.elements:
-            thing = self.read(element.value)
-            key = text_of(element.key) if isinstance(element, cst.DictElement) else None
-            if key is None and not isinstance(thing, Plain):
-                raise self.refuse(codes.NO_KERAS_LAYER, node, "a key of this dict is not a plain string")
-            entries.append((key or "", thing))
-        return PLAIN if all(isinstance(thing, Plain) for _, thing in entries) else Items(tuple(entries))
-
-    # ---- calls ----
-
-    def _call(self, node: cst.Call) -> Thing:
-        name = self.symbol(node.func)
-        if name is None:
-            return self._other_call(node)
-        head, _, last = name.rpartition(".")
-        if head == "layers" and last in LAYERS:
-            return network.layer_function(self, node, LAYERS[last])
-        if head == "layers" and last in LAYER_CLASSES:
-            return network.layer_object(self, node, LAYER_CLASSES[last])
-        if head in ("estimator", "contrib.learn") and last == "EstimatorSpec":
-            return training.read_spec(self, node)
-        if head == "losses" or name.startswith("contrib.losses"):
-            return training.read_loss(self, node, last)
-        if head == "metrics":
-            return training.read_metric(self, node, last)
-        if head in ("train", "contrib.opt") and last.endswith("Optimizer"):
-            return training.read_optimizer(self, node, last)
-        if head == "train" and last in SCHEDULES:
-            return training.read_schedule(self, node, last)
-        if head == "train" and last in ("get_global_step", "get_or_create_global_step", "create_global_step"):
-            return Step()
-        if name == "get_collection":
-            collection = node.args[0].value if node.args else None
-            if collection is not None and (
-                self.symbol(collection) == "GraphKeys.UPDATE_OPS" or text_of(collection) == "update_ops"
-            ):
-                return Updates()
-            raise self.refuse(codes.NO_KERAS_LAYER, node, "a collection of the graph has no counterpart in Keras")
-        if name == "group":
-            things = [self.read(arg.value) for arg in node.args]
-            self._updates_are_run = self._updates_are_run or any(isinstance(thing, Updates) for thing in things)
-            steps = [thing for thing in things if isinstance(thing, TrainOp)]
-            if len(steps) == 1 and all(isinstance(thing, TrainOp | Updates) for thing in things):
-                return steps[0]
-        first = node.args[0].value if len(node.args) == 1 and not node.args[0].star else None
-        if name == "reduce_mean" and first is not None:
-            return training.read_mean(self, node, first)
-        return network.operation(self, node, name)
-
-    def _other_call(self, node: cst.Call) -> Thing:
-        """A call of something that is not TensorFlow's: an optimizer's method, a layer, a function of the program."""
-        func = node.func
-        if isinstance(func, cst.Call):
-            inner = self.symbol(func.func)
-            if inner is not None:
-                head, _, last = inner.rpartition(".")
-                if head == "layers" and last in LAYER_CLASSES:
-                    return network.layer_class(self, node, func, LAYER_CLASSES[last])
-        thing = self.names.get(func.value, PLAIN) if isinstance(func, cst.Name) else PLAIN
-        if isinstance(thing, Layer):
-            return network.layer_call(self, node, thing.made)
-        if isinstance(func, cst.Attribute) and func.attr.value == "minimize":
-            optimizer = self.read(func.value)
-            if isinstance(optimizer, Optimizer):
-                return training.read_minimize(self, node, optimizer)
-        value = self.program.modules[self.module].values.get(func)
-        things = [self._passed(arg.value) for arg in node.args]
-        if all(isinstance(thing, Plain) for thing in things):
-            return PLAIN
-        if is_layer(value):
-            return self._keras_call(node, things)
-        if isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.owner is None:
-            return self._own_function(node, value, things)
-        if isinstance(func, cst.Attribute) and isinstance(self.read(func.value), Params):
-            return PLAIN
-        raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(func)}` is not followed")
-
-    def _keras_call(self, node: cst.Call, passed: Sequence[Thing]) -> Thing:
-        """A layer or model of Keras, called on tensors: it stays, and Keras tells it when it is training."""
-        for arg, thing in zip(node.args, passed, strict=True):
-            named = arg.keyword.value if arg.keyword is not None else ""
-            if isinstance(thing, Training) and (named != "training" or thing.modes != {TRAIN}):
-                raise self.refuse(codes.NO_KERAS_LAYER, arg.value, "`training=` is something other than mode == TRAIN")
-            if not isinstance(thing, Plain | Tensor | Tensors | Features | Training):
-                raise self.refuse(codes.NO_KERAS_LAYER, arg.value, "this cannot be the input of a layer")
-        kept = [arg for arg, thing in zip(node.args, passed, strict=True) if not isinstance(thing, Training)]
-        if len(kept) != len(node.args):
-            self.edit(Arguments(node, unchanged(kept)))
-        return Tensor(node)
-
-    def _passed(self, node: cst.BaseExpression) -> Thing:
-        """What is passed on; all the features may be, and are then chosen from by key."""
-        thing = self.names.get(node.value, PLAIN) if isinstance(node, cst.Name) else PLAIN
-        return thing if isinstance(thing, Features) else self.read(node)
-
-    def _own_function(self, node: cst.Call, function: FunctionValue, passed: Sequence[Thing]) -> Thing:
-        """A function of the program that builds a part of the model: its layers are rewritten where they stand."""
-        definition = function.node
-        assert isinstance(definition, cst.FunctionDef)
-        params = [param.name.value for param in definition.params.params]
-        named = named_arguments(node, params)
-        if named is None or not set(named) <= set(params):
-            raise self.refuse(codes.NO_KERAS_LAYER, node, "its arguments cannot be matched with its parameters")
-        kinds = {id(arg): thing for arg, thing in zip(node.args, passed, strict=True)}
-        saved = self.names, self.module, self._returned
-        bound = {name: kinds[id(named[name])] if name in named else PLAIN for name in params}
-        if not all(isinstance(each, Plain | Features | Tensor | Mode | Training | Params) for each in bound.values()):
-            raise self.refuse(codes.NO_KERAS_LAYER, node, "it is passed more than tensors, the mode and settings")
-        form = tuple(type(bound[name]) for name in params)
-        if self._read_functions.setdefault(definition, form) != form or definition is self.plan.function:
-            raise self.refuse(codes.NO_KERAS_LAYER, node, f"{definition.name.value} is called in two ways")
-        self.plan.functions.add(definition)
-        self.names, self.module, self._returned = dict(bound), function.module, None
-        if definition in self._inside:
-            raise self.refuse(codes.NO_KERAS_LAYER, definition, f"{definition.name.value} calls itself")
-        self._inside.append(definition)
-        for unit in units_of(definition.body):
-            self._statement(unit, self.modes)
-        self._inside.pop()
-        returned = self._returned
-        self.names, self.module, self._returned = saved
-        if not isinstance(returned, Tensor):
-            raise self.refuse(
-                codes.NO_KERAS_LAYER, node, f"{definition.name.value} returns something other than a tensor"
-            )
-        dropped = {name for name, thing in bound.items() if isinstance(thing, Mode | Training)}
-        if dropped:
-            kept = tuple(name for name in params if name not in dropped)
-            self.plan.edits.append((function.module, Signature(definition, kept)))
-            staying = [arg for arg in node.args if not isinstance(kinds[id(arg)], Mode | Training)]
-            self.edit(Arguments(node, unchanged(staying)))
-        return Tensor(node)
+def _output_of(reading: ModelFunction) -> Tensor:
+    """The one tensor that loss, predictions and metrics are computed from. Raises Unconvertible."""
+    tensors = list({id(thing.node): thing for thing in reading.outputs}.values())
+    if len(tensors) != 1:
+        message = (
+            f"loss, predictions and metrics are computed from {len(tensors)} tensors: only one output is supported"
+        )
+        raise reading.refuse(codes.NO_KERAS_LAYER, reading.plan.function, message)
+    return tensors[0]
 
 
 def _names_in(node: cst.CSTNode) -> set[str]:
     return {name.value for name in walk(node) if isinstance(name, cst.Name)}
-
-
-def _by_mode(
-    then_names: Mapping[str, Thing], modes: frozenset[str], other: Mapping[str, Thing], others: frozenset[str]
-) -> dict[str, Thing]:
-    """The names where two ways meet that are gone in different modes."""
-    if not modes or not others:
-        return dict(then_names if modes else other)
-    joined = {**then_names, **other}
-    for name in then_names.keys() & other.keys():
-        if then_names[name] is not other[name]:
-            ways = [(mode, within(then_names[name], frozenset({mode}))) for mode in sorted(modes)]
-            ways += [(mode, within(other[name], frozenset({mode}))) for mode in sorted(others)]
-            same = all(isinstance(thing, Plain) for _, thing in ways)
-            joined[name] = PLAIN if same else Several(tuple(ways))
-    return joined
-
-
-def _operands(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if isinstance(node, cst.BinaryOperation):
-        yield from (node.left, node.right)
-    elif isinstance(node, cst.UnaryOperation):
-        yield node.expression
-    elif isinstance(node, cst.IfExp):
-        yield from (node.test, node.body, node.orelse)

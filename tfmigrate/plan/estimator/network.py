@@ -213,12 +213,8 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
         return Export()
     if name.startswith("feature_column."):
         raise reader.refuse(codes.CANNED_ESTIMATOR, node, "feature columns: use Keras preprocessing layers instead")
-    if name in ("identity",) and first is not None:
-        thing = reader.read(first)
-        if isinstance(thing, Tensor):
-            reader.edit(Replace(node, (first,)))
-            return Tensor(node)
-        return thing
+    if name == "identity" and first is not None:
+        return _identity(reader, node, first)
     read = [reader.read(arg.value) for arg in args]
     if all(isinstance(thing, Plain) for thing in read):
         if name in ("get_variable", "Variable", "placeholder", "add_to_collection", "get_default_graph"):
@@ -227,30 +223,51 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
     if first is None:
         raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras")
     subject = read[0]
-    of_labels = all(isinstance(thing, Labels | Plain) for thing in read)
-    if of_labels and name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze",
-                                                 "expand_dims"):  # fmt: skip
+    result: Thing | None = None
+    if all(isinstance(thing, Labels | Plain) for thing in read):
+        result = _of_labels(reader, node, name, subject)
+    if result is None and all(isinstance(thing, Tensor | Plain | Tensors) for thing in read):
+        result = _tensor_operation(reader, node, name, first, subject)
+    if result is None and all(isinstance(thing, Tensor | Reading | Plain) for thing in read):
+        result = _reading(reader, node, name, subject)
+    if result is not None:
+        return result
+    raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no known counterpart among Keras layers")
+
+
+def _identity(reader: Reader, node: cst.Call, argument: cst.BaseExpression) -> Thing:
+    """`tf.identity(x)`: what is passed on; the call goes where it is a tensor."""
+    thing = reader.read(argument)
+    if not isinstance(thing, Tensor):
+        return thing
+    reader.edit(Replace(node, (argument,)))
+    return Tensor(node)
+
+
+def _of_labels(reader: Reader, node: cst.Call, name: str, subject: Thing) -> Thing | None:
+    """An operation on the labels; None where it is not known what it makes of them."""
+    if name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze", "expand_dims"):
         return subject
-    if of_labels and name == "one_hot" and isinstance(subject, Labels):
+    if name == "one_hot" and isinstance(subject, Labels):
         named = named_arguments(node, ("indices", "depth"))
         if named is not None and set(named) <= {"indices", "depth", "dtype", "name"}:
             return Labels("onehot")
-    if of_labels and name == "argmax" and isinstance(subject, Labels):
+    if name == "argmax" and isinstance(subject, Labels):
         return Labels(f"{_argmax(reader, node)} of {subject.form}")
-    if all(isinstance(thing, Tensor | Plain | Tensors) for thing in read):
-        found_tensor = _tensor_operation(reader, node, name, first, subject)
-        if found_tensor is not None:
-            return found_tensor
-    of_output = all(isinstance(thing, Tensor | Reading | Plain) for thing in read)
-    if of_output and isinstance(subject, Tensor | Reading) and _is_reading(name):
-        flat = name == "reshape" and len(args) == 2 and reader.module.code(args[1].value) in ("[-1]", "(-1,)")
-        form = "squeezed" if name == "squeeze" or flat else name
-        if name.removeprefix("math.") == "argmax":
-            form = _argmax(reader, node)
-        if isinstance(subject, Tensor):
-            return Reading(node, subject, form)
-        return Reading(node, subject.of, form if subject.form in ("", "squeezed") else f"{name} of {subject.form}")
-    raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no known counterpart among Keras layers")
+    return None
+
+
+def _reading(reader: Reader, node: cst.Call, name: str, subject: Thing) -> Reading | None:
+    """What is computed from the model's output, in a form that NumPy computes too."""
+    if not isinstance(subject, Tensor | Reading) or not _is_reading(name):
+        return None
+    flat = name == "reshape" and len(node.args) == 2 and reader.module.code(node.args[1].value) in ("[-1]", "(-1,)")
+    form = "squeezed" if name == "squeeze" or flat else name
+    if name.removeprefix("math.") == "argmax":
+        form = _argmax(reader, node)
+    if isinstance(subject, Tensor):
+        return Reading(node, subject, form)
+    return Reading(node, subject.of, form if subject.form in ("", "squeezed") else f"{name} of {subject.form}")
 
 
 def _argmax(reader: Reader, node: cst.Call) -> str:
@@ -266,41 +283,52 @@ def _tensor_operation(
 ) -> Thing | None:
     """An operation between layers as a layer; None where it is none."""
     layers = f"{reader.tf}.keras.layers"
-    named = named_arguments(node, ("x", "y"))
     if name in ACTIVATIONS and name not in READINGS and isinstance(subject, Tensor):
         code = f"{layers}.Activation({reader.quote}{ACTIVATIONS[name]}{reader.quote})"
         reader.edit(Replace(node, (code, "(", first, ")")))
         return Tensor(node)
     if name == "reshape":
-        passed = named_arguments(node, ("tensor", "shape", "name")) or {}
-        shape = passed.get("shape")
-        sizes = [e.value for e in shape.value.elements] if shape is not None and isinstance(
-            shape.value, cst.List | cst.Tuple) else []  # fmt: skip
-        if len(sizes) >= 2 and _is_minus_one(sizes[0]) and "tensor" in passed:
-            inside = (*listed([(size,) for size in sizes[1:]]), "," if len(sizes) == 2 else "")
-            reader.edit(Replace(node, (f"{layers}.Reshape((", *inside, "))(", first, ")")))
-            return Tensor(node)
-        return None
+        return _reshape(reader, node, first)
     if name == "reduce_mean" and isinstance(subject, Tensor):
-        passed = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
-        axis = passed.get("axis", passed.get("reduction_indices"))
-        over = re.sub(r"\s", "", reader.module.code(axis.value)).strip("()[]") if axis is not None else ""
-        # Keras refuses a tensor of another rank, so that no image is taken for something else.
-        form = {"1,2": "", "2,3": f"data_format={reader.quote}channels_first{reader.quote}"}.get(over)
-        if form is not None and set(passed) <= {"input_tensor", "axis", "reduction_indices", "name"}:
-            reader.edit(Replace(node, (f"{layers}.GlobalAveragePooling2D({form})(", first, ")")))
-            return Tensor(node)
+        return _global_average(reader, node, first)
     if name == "concat" and isinstance(subject, Tensors):
         passed = named_arguments(node, ("values", "axis", "name")) or {}
         axis = passed.get("axis")
         if axis is not None and reader.module.code(axis.value) != "0":
             reader.edit(Replace(node, (f"{layers}.Concatenate(axis=", axis.value, ")(", first, ")")))
             return Tensor(node)
+    named = named_arguments(node, ("x", "y"))
     if name in ("add", "multiply", "subtract") and named is not None and set(named) == {"x", "y"}:
         operator = {"add": "+", "multiply": "*", "subtract": "-"}[name]
         reader.edit(Replace(node, ("(", named["x"].value, f" {operator} ", named["y"].value, ")")))
         return Tensor(node)
     return None
+
+
+def _reshape(reader: Reader, node: cst.Call, tensor: cst.BaseExpression) -> Tensor | None:
+    """`tf.reshape(x, [-1, ...])` as a layer; None for a shape that begins otherwise."""
+    passed = named_arguments(node, ("tensor", "shape", "name")) or {}
+    shape = passed.get("shape")
+    listing = shape.value if shape is not None else None
+    sizes = [element.value for element in listing.elements] if isinstance(listing, cst.List | cst.Tuple) else []
+    if len(sizes) < 2 or not _is_minus_one(sizes[0]) or "tensor" not in passed:
+        return None
+    inside = (*listed([(size,) for size in sizes[1:]]), "," if len(sizes) == 2 else "")
+    reader.edit(Replace(node, (f"{reader.tf}.keras.layers.Reshape((", *inside, "))(", tensor, ")")))
+    return Tensor(node)
+
+
+def _global_average(reader: Reader, node: cst.Call, tensor: cst.BaseExpression) -> Tensor | None:
+    """`tf.reduce_mean(x, [1, 2])` as a layer; None for other axes."""
+    passed = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
+    axis = passed.get("axis", passed.get("reduction_indices"))
+    over = re.sub(r"\s", "", reader.module.code(axis.value)).strip("()[]") if axis is not None else ""
+    # Keras refuses a tensor of another rank, so that no image is taken for something else.
+    form = {"1,2": "", "2,3": f"data_format={reader.quote}channels_first{reader.quote}"}.get(over)
+    if form is None or not set(passed) <= {"input_tensor", "axis", "reduction_indices", "name"}:
+        return None
+    reader.edit(Replace(node, (f"{reader.tf}.keras.layers.GlobalAveragePooling2D({form})(", tensor, ")")))
+    return Tensor(node)
 
 
 def _is_reading(name: str) -> bool:

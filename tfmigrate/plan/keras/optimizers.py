@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence, Set
 from dataclasses import replace
 
 import libcst as cst
@@ -144,29 +144,17 @@ def _one_of_several(call: cst.Call, tables: Tables) -> Iterator[CallChange]:
 def _optimizer_call(
     facts: Facts, call: cst.Call, real: str, settings: Settings, tables: Tables, tf: str, divided: bool
 ) -> Iterator[CallChange]:
+    """What one optimizer is given now. Each step changes the arguments, and the next sees what the others left."""
     known, flavour = names.canonical(tables.moves.moved(real)), names.flavour(real)
     arguments = list(unchanged(call.args))
-    renamed = tables.of_optimizers
-    changes: list[CallChange] = []
-    for position, argument in enumerate(arguments):
-        if argument.keyword in renamed:
-            new = renamed[argument.keyword]
-            arguments[position] = replace(argument, keyword=new)
-            changes.append(
-                CallChange(codes.RENAMED_ARGUMENTS, call, f"the argument `{argument.keyword}` is `{new}` now")
-            )
+    changes = list(_renamed(call, arguments, tables))
     taken = positions.meanings(
         known.rsplit(".", 1)[-1].lower(), flavour, settings.written_for(_PACKAGE.get(flavour, "")), arguments, facts
     )
     changes.extend(_moved_places(call, known, flavour, taken, arguments, tables))
-    for argument in list(arguments):
-        if argument.keyword == "epsilon" and not isinstance(argument.value, str) and is_none(argument.value):
-            if codes.EPSILON_NONE in tables.wanted:
-                arguments.remove(argument)
-                message = "`epsilon=None` meant Keras's epsilon, 1e-7, which is the default now; Keras 3 fails on None"
-                changes.append(CallChange(codes.EPSILON_NONE, call, message))
+    if codes.EPSILON_NONE in tables.wanted:
+        changes.extend(_without_epsilon_none(call, arguments))
     present = {argument.keyword for argument in arguments if argument.keyword is not None}.union(*taken)
-    rates = ("learning_rate", "lr")
     if arguments and arguments[0].keyword is None:
         present.add("learning_rate")
     if codes.OPTIMIZER_DECAY in tables.wanted:
@@ -177,18 +165,10 @@ def _optimizer_call(
         changes.extend(_squared_epsilon(facts, call, known, flavour, arguments))
     if codes.GRADIENT_CLIPPING in tables.wanted:
         changes.extend(_clipping(call, real, arguments, settings))
-    for default in tables.defaults:
-        missing = default.argument not in present and not (default.argument in rates and present & set(rates))
-        missing = missing and not (default.argument == "epsilon" and under_root)
-        if default.of == known and missing and _concerns(default, flavour, settings):
-            arguments.append(Argument(repr(default.old), default.argument))
-            why = (Remark(call, _WHY_SQUARED),) if default.argument == "epsilon" else ()
-            changes.append(CallChange(tables.codes[default], call, f"{_story(default)}: written out", more=why))
+    without = present | ({"epsilon"} if under_root else set())
+    changes.extend(_old_defaults(call, known, flavour, without, arguments, tables, settings))
     if known in ("keras.optimizers.Nadam", "keras.optimizers.nadam") and codes.NADAM_MOMENTUM in tables.wanted:
-        if "schedule_decay" in present:
-            arguments[:] = [argument for argument in arguments if argument.keyword != "schedule_decay"]
-            changes.append(CallChange(codes.NADAM_MOMENTUM, call, "the argument `schedule_decay` no longer exists"))
-        changes.append(CallChange(codes.NADAM_MOMENTUM, call, _NADAM, action="warn"))
+        changes.extend(_of_nadam(call, present, arguments))
     if any(default.of == known and default.argument not in present for default in tables.defaults):
         changes.extend(_unknown_version(call, known, flavour, present, tables, settings))
     if changes:
@@ -200,6 +180,48 @@ def _optimizer_call(
             yield from done[1:]
 
 
+def _renamed(call: cst.Call, arguments: list[Argument], tables: Tables) -> Iterator[CallChange]:
+    for position, argument in enumerate(arguments):
+        new = tables.of_optimizers.get(argument.keyword or "")
+        if new is not None:
+            arguments[position] = replace(argument, keyword=new)
+            yield CallChange(codes.RENAMED_ARGUMENTS, call, f"the argument `{argument.keyword}` is `{new}` now")
+
+
+def _without_epsilon_none(call: cst.Call, arguments: list[Argument]) -> Iterator[CallChange]:
+    for argument in list(arguments):
+        if argument.keyword == "epsilon" and not isinstance(argument.value, str) and is_none(argument.value):
+            arguments.remove(argument)
+            message = "`epsilon=None` meant Keras's epsilon, 1e-7, which is the default now; Keras 3 fails on None"
+            yield CallChange(codes.EPSILON_NONE, call, message)
+
+
+def _old_defaults(
+    call: cst.Call,
+    known: str,
+    flavour: str,
+    present: Set[str],
+    arguments: list[Argument],
+    tables: Tables,
+    settings: Settings,
+) -> Iterator[CallChange]:
+    """Defaults that are others today are written out as they were."""
+    for default in tables.defaults:
+        missing = default.argument not in present and not (default.argument in _RATES and present & _RATES)
+        if default.of == known and missing and _concerns(default, flavour, settings):
+            arguments.append(Argument(repr(default.old), default.argument))
+            why = (Remark(call, _WHY_SQUARED),) if default.argument == "epsilon" else ()
+            yield CallChange(tables.codes[default], call, f"{_story(default)}: written out", more=why)
+
+
+def _of_nadam(call: cst.Call, present: Set[str], arguments: list[Argument]) -> Iterator[CallChange]:
+    if "schedule_decay" in present:
+        arguments[:] = [argument for argument in arguments if argument.keyword != "schedule_decay"]
+        yield CallChange(codes.NADAM_MOMENTUM, call, "the argument `schedule_decay` no longer exists")
+    yield CallChange(codes.NADAM_MOMENTUM, call, _NADAM, action="warn")
+
+
+_RATES = frozenset({"learning_rate", "lr"})
 _UNDER_ROOT = "epsilon is now inside the square root"
 _WHY_SQUARED = f"1e-7 squared: {_UNDER_ROOT}"
 

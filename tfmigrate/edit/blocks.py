@@ -1,0 +1,168 @@
+"""A block while its new statements are put together, unit by unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Protocol
+
+import libcst as cst
+
+from tfmigrate.edit.align import indented
+from tfmigrate.edit.lines import (
+    Pieces,
+    blank_lines,
+    comment_lines,
+    comments_about,
+    defines,
+    definitions_apart,
+    led,
+    without_trailing_space,
+)
+from tfmigrate.plan.edits import Insert, Scope
+
+Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
+
+
+class Editor(Protocol):
+    """What becomes of single statements, and which edits concern them."""
+
+    @property
+    def scopes(self) -> Mapping[cst.CSTNode, Scope]: ...
+
+    @property
+    def inserts(self) -> Mapping[cst.CSTNode, Sequence[Insert]]: ...
+
+    @property
+    def pieces(self) -> Mapping[cst.CSTNode, Pieces]: ...
+
+    @property
+    def moved_comments(self) -> Set[cst.CSTNode]: ...
+
+    @property
+    def forgotten(self) -> Set[cst.CSTNode]: ...
+
+    def orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
+        """The comments of a unit that goes."""
+
+    def leading(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
+        """The lines above a unit, without the comments that go."""
+
+    def parsed(self, edit: Insert) -> Pieces:
+        """The lines that are inserted."""
+
+    def indent(self, block: cst.CSTNode) -> str:
+        """How much deeper a block stands than the statement that it belongs to."""
+
+    def in_scope(self, scope: Scope, inner: Pieces, block: Block) -> cst.With:
+        """Statements of a block, in a scope."""
+
+
+class BlockInTheMaking:
+    """The new statements of a block so far."""
+
+    def __init__(self, editor: Editor, block: Block, blank: Mapping[cst.CSTNode, list[cst.EmptyLine]]) -> None:
+        """`blank`: the blank lines above units that a move gives other ones."""
+        self._editor = editor
+        self._block = block
+        self._blank = blank
+        self.out: Pieces = []
+        self.orphans: list[cst.EmptyLine] = []
+        """Comments of removed code, which go above the next statement."""
+        self._scope: Scope | None = None
+        self._inner: Pieces = []
+        """The statements of the scope so far."""
+        self._fresh: Pieces = []
+        """The lines inserted last."""
+        self._apart: list[cst.EmptyLine] = []
+        """Blank lines above the last statement that was removed."""
+        self._removed = False
+        """Whether anything has been removed so far."""
+
+    def take(self, unit: cst.CSTNode) -> None:
+        """Add what becomes of the next unit, and what is inserted before it."""
+        editor = self._editor
+        pieces, inserted = list(editor.pieces[unit]), editor.inserts.get(unit, [])
+        leading = self._paragraph(editor.leading(unit), pieces, inserted)
+        if pieces and editor.forgotten:
+            pieces[0] = led(pieces[0], editor.leading(pieces[0]))
+        if unit in editor.scopes:
+            self._scope, self._inner = editor.scopes[unit], []
+        own = comment_lines(leading)
+        if unit in self._blank:
+            leading = [*self._blank[unit], *own]
+            if pieces:
+                pieces[0] = led(pieces[0], [*self._blank[unit], *comment_lines(pieces[0].leading_lines)])  # type: ignore[attr-defined]
+        if inserted:
+            self._insert(unit, inserted, leading, pieces)
+        elif pieces and self.out and self.out[-1] in self._fresh and self._scope is None:
+            *_, pieces[0] = definitions_apart([self.out[-1], pieces[0]])
+        if pieces and self._removed and not self.out and self._scope is None:
+            pieces[0] = led(pieces[0], comment_lines(getattr(pieces[0], "leading_lines", ())))
+        self._removed = self._removed or not pieces
+        if pieces:
+            self._add(pieces)
+        elif unit not in editor.moved_comments:
+            self.orphans.extend(editor.orphaned(unit))
+        if self._scope is not None and unit is self._scope.units[-1]:
+            self._end(self._scope)
+
+    def _paragraph(
+        self, leading: list[cst.EmptyLine], pieces: Pieces, inserted: Sequence[Insert]
+    ) -> list[cst.EmptyLine]:
+        """The lines above a unit: what follows the removed beginning of a paragraph begins it; in a scope, which is one
+        paragraph, where a comment does."""
+        begun = self.out if self._scope is None else self._inner and self.orphans
+        if self._apart and (pieces or inserted) and begun and not blank_lines(leading):
+            leading = [*self._apart, *leading]
+            if pieces:
+                pieces[0] = led(pieces[0], [*self._apart, *getattr(pieces[0], "leading_lines", ())])
+        self._apart = [] if pieces or inserted else self._apart or blank_lines(leading)
+        return leading
+
+    def _insert(
+        self, unit: cst.CSTNode, inserted: Sequence[Insert], leading: list[cst.EmptyLine], pieces: Pieces
+    ) -> None:
+        """Add the lines that are inserted before a unit, definitions first."""
+        editor, own = self._editor, comment_lines(leading)
+        moved = dict.fromkeys(gone for edit in inserted for gone in edit.comments_of)
+        for gone in moved:
+            self.orphans.extend(own if gone is unit and pieces else editor.orphaned(gone))
+        lines = [line for edit in inserted for line in editor.parsed(edit)]
+        lines.sort(key=lambda line: not defines(line))
+        own, whole = comments_about(leading, () if unit in moved else lines, unit), own
+        # A comment of removed code is not about a helper, which comes first.
+        place = next((n for n, line in enumerate(lines) if not defines(line)), None)
+        over = self.orphans if place is None and pieces else []
+        lines[0] = led(lines[0], leading[: len(leading) - len(own)])
+        if self.orphans and not over:
+            line = lines[place or 0]
+            lines[place or 0] = led(line, [*getattr(line, "leading_lines", ()), *self.orphans])
+        self.orphans = []
+        if pieces:
+            staying = comment_lines(pieces[0].leading_lines)[len(whole) - len(own) :]  # type: ignore[attr-defined]
+            pieces[0] = led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
+            *lines, pieces[0] = definitions_apart([*lines, pieces[0]])
+        else:
+            *lines, _ = definitions_apart([*lines, empty()])
+        scoped = self._scope is not None and all(edit.scoped for edit in inserted)
+        (self._inner if scoped else self.out).extend(lines)
+        self._fresh = lines
+
+    def _add(self, pieces: Pieces) -> None:
+        if self.orphans:
+            above = getattr(pieces[0], "leading_lines", ())
+            pieces[0] = led(pieces[0], [*blank_lines(above), *self.orphans, *comment_lines(above)])
+            self.orphans = []
+        (self._inner if self._scope is not None else self.out).extend(pieces)
+
+    def _end(self, scope: Scope) -> None:
+        if self._inner:
+            indent = self._editor.indent(self._block)
+            inner = [indented(without_trailing_space(piece), indent) for piece in self._inner]
+            self.out.append(self._editor.in_scope(scope, inner, self._block))
+        self._scope = None
+
+
+def empty() -> cst.SimpleStatementLine:
+    """What stands in a block that has nothing left."""
+    return cst.SimpleStatementLine([cst.Pass()])

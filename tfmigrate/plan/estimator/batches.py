@@ -1,0 +1,187 @@
+"""The batches of an input function: how many rows they are made of, and what is done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments
+from tfmigrate.plan.estimator.reader import Unconvertible
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import EstimatorPart, FunctionValue
+from tfmigrate.walk import walk
+from tfmigrate.written import Written
+
+DISTRIBUTED = frozenset({"train", "eval"})
+"""Roles of a dataset under the strategy; "alone" (evaluated on one device) and "predict" are the others."""
+_NUMPY = ("x", "y", "batch_size", "num_epochs", "shuffle", "queue_capacity", "num_threads")
+"""The parameters of numpy_input_fn."""
+_ON_BATCHES = frozenset(
+    {
+        "repeat", "map", "shuffle", "filter", "unbatch", "flat_map", "interleave", "apply", "batch", "window", "skip",
+        "take", "shard", "concatenate", "padded_batch", "enumerate", "zip", "scan", "reduce",
+    }
+)  # fmt: skip
+_RESIZES = frozenset(
+    {"repeat", "concatenate", "interleave", "flat_map", "filter", "shard", "take", "skip", "window", "unbatch", "zip"}
+)
+"""Methods of a dataset after which it has another number of rows."""
+MOST_REPLICAS = 16
+"""As many GPUs as one machine has at most."""
+TENSORS = frozenset({"make_one_shot_iterator", "make_initializable_iterator", "get_next", "map_and_batch"})
+
+
+@dataclass
+class Batch:
+    """One `.batch(...)` of an input function, and all that reads it."""
+
+    module: Module
+    place: cst.FunctionDef | cst.Lambda
+    call: cst.Call
+    size: cst.Arg
+    repeated: cst.Call | None
+    """`.batch(b).repeat(k)`: the repeat."""
+    endless: bool = False
+    """Whether it is fed by a `.repeat()` without end, so that there is no last round."""
+    counted: bool = False
+    """Whether its rows and its size are written out, so that it is known if they are fewer batches than replicas."""
+    in_place: bool = False
+    """Whether its size is multiplied here, and not by the callers."""
+    roles: set[str] = field(default_factory=set)
+    limited: set[str] = field(default_factory=set)
+    """The roles that read only so many batches."""
+
+    @property
+    def drops(self) -> bool:
+        """Whether a round in which not every replica gets a batch is left out of the dataset."""
+        remainder = remainder_of(self.call)
+        return not self.endless and self.roles <= DISTRIBUTED and (remainder is None or not is_false(remainder))
+
+
+def repeated(function: FunctionValue, batch: cst.Call, calls: Sequence[cst.Call]) -> cst.Call | None:
+    """What is done to the batches; a repeat() at once is returned. Raises Unconvertible for what counts them."""
+    module = function.module
+    repeat = None
+    inside = set(walk(batch))
+    carriers = _carriers(function.node, batch)
+    for call in calls:
+        if call in inside or not isinstance(call.func, cst.Attribute):
+            continue
+        name = call.func.attr.value
+        around = batch in set(walk(call.func.value))
+        carried = any(isinstance(part, cst.Name) and part.value in carriers for part in walk(call.func.value))
+        later = around or (carried and module.position(call) > module.position(batch))
+        if not later or name not in _ON_BATCHES:
+            continue
+        if not around and any(call in set(walk(arg)) for arg in batch.args):
+            continue
+        if name == "repeat" and call.func.value is batch and "drop_remainder" not in {
+            arg.keyword.value for arg in batch.args if arg.keyword
+        }:  # fmt: skip
+            repeat = call
+            continue
+        message = f"{name}() works on the batches of each replica; put it before `.batch()` if the result is the same"
+        raise Unconvertible(codes.ESTIMATOR_INPUT, module, call, message)
+    return repeat
+
+
+def rows_of(scopes: Scopes, calls: Sequence[cst.Call]) -> int | None:
+    """How many rows a dataset has whose arrays are written out as lists; None where that is not known."""
+    slices = [call for call in calls if _method(call) == "from_tensor_slices" and len(call.args) == 1]
+    if len(slices) != 1 or any(_method(call) in _RESIZES for call in calls):
+        return None
+    node = settled(slices[0].args[0].value, scopes)
+    seen = {node}
+    while isinstance(node, cst.Tuple) and node.elements:
+        node = settled(node.elements[0].value, scopes)
+        if node in seen:
+            return None
+        seen.add(node)
+    return len(node.elements) if isinstance(node, cst.List) else None
+
+
+def remainder_of(call: cst.Call) -> cst.BaseExpression | None:
+    """What a `.batch(...)` is given as its `drop_remainder`, by keyword."""
+    return next((arg.value for arg in call.args if arg.keyword and arg.keyword.value == "drop_remainder"), None)
+
+
+def _method(call: cst.Call) -> str:
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+
+
+def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[str]:
+    """The variables of a function that may hold the batches, or what is made of them."""
+    names: set[str] = set()
+    assigns = [node for node in walk(function.body) if isinstance(node, cst.Assign | cst.AugAssign | cst.AnnAssign)]
+    while True:
+        before = len(names)
+        for assign in assigns:
+            value = assign.value
+            parts = set(walk(value)) if value is not None else set()
+            if batch in parts or any(isinstance(part, cst.Name) and part.value in names for part in parts):
+                targets = (
+                    [written.target for written in assign.targets]
+                    if isinstance(assign, cst.Assign)
+                    else [assign.target]
+                )
+                names |= {name.value for target in targets for name in walk(target) if isinstance(name, cst.Name)}
+        if len(names) == before:
+            return names
+
+
+def is_endless(call: cst.Call) -> bool:
+    """`.repeat()`"""
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "repeat":
+        return False
+    return not call.args or is_none(call.args[0].value) or call.args[0].value.deep_equals(cst.parse_expression("-1"))
+
+
+def passed_as(arg: cst.Arg, value: Written) -> Written:
+    """A value as the argument that it was of a call."""
+    return Written.of(f"{arg.keyword.value}=" if arg.keyword else arg.star, value)
+
+
+def product(size: cst.BaseExpression, count: Written) -> Written:
+    """The batch of all replicas."""
+    if isinstance(size, cst.Integer) and size.evaluated_value == 1:
+        return count
+    simple = isinstance(size, cst.Name | cst.Integer | cst.Call | cst.Attribute | cst.Subscript) or size.lpar
+    return Written.of(size, " * ", count) if simple else Written.of("(", size, ") * ", count)
+
+
+def of_numpy(part: EstimatorPart, role: str, tf: str) -> Written:
+    """The dataset that gives what a numpy_input_fn does. Raises Unconvertible under a strategy.
+
+    `tf`: the name of TensorFlow in its module.
+    """
+    module = part.site.frame.module
+    arguments = named_arguments(part.node, _NUMPY)
+    if arguments is None or "x" not in arguments or role in DISTRIBUTED:
+        message = "numpy_input_fn returns tensors, which an Estimator under a strategy does not take"
+        raise Unconvertible(codes.ESTIMATOR_INPUT, module, part.node, message)
+    data = Written.at(arguments["x"].value)
+    y = arguments.get("y")
+    if y is not None and not is_none(y.value):
+        data = Written.of("(", data, ", ", y.value, ")")
+    links = [Written.of(f"{tf}.data.Dataset.from_tensor_slices(", data, ")")]
+    shuffle = arguments.get("shuffle")
+    if shuffle is not None and is_true(shuffle.value):
+        capacity = arguments["queue_capacity"].value if "queue_capacity" in arguments else "1000"
+        links.append(Written.of(".shuffle(", capacity, ")"))
+    elif shuffle is not None and not is_false(shuffle.value):
+        raise Unconvertible(codes.ESTIMATOR_INPUT, module, shuffle.value, "`shuffle=` is neither True nor False")
+    epochs = arguments.get("num_epochs")
+    if epochs is not None and is_none(epochs.value):
+        if role == "predict":
+            message = "this dataset is infinite, so predict() would never end"
+            raise Unconvertible(codes.ESTIMATOR_INPUT, module, epochs.value, message)
+        links.append(Written.of(".repeat()"))
+    elif epochs is not None and module.code(epochs.value) != "1":
+        links.append(Written.of(".repeat(", epochs.value, ")"))
+    size = arguments["batch_size"].value if "batch_size" in arguments else "128"
+    return Written.of(*links, ".batch(", size, ")")
