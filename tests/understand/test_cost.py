@@ -14,6 +14,7 @@ from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 from tfmigrate.understand import store
 from tfmigrate.understand.interpreter import Interpreter
+from tfmigrate.understand.joins import join
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import (
     ClassValue,
@@ -26,7 +27,6 @@ from tfmigrate.understand.values import (
     Site,
     Symbol,
     Value,
-    join,
     options,
 )
 

@@ -6,10 +6,11 @@ from textwrap import dedent
 
 import pytest
 
+from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Program
-from tfmigrate.understand.values import Literal, ModelObject, Opaque, Parameter, opaque_sites, options
+from tfmigrate.understand.values import Literal, ModelObject, Opaque, Parameter, options
 
 HEAD = """
 from keras.layers import Dense, Input

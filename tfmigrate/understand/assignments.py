@@ -5,6 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.understand import containers, machine
+from tfmigrate.understand.contents import is_keras, sites_of
+from tfmigrate.understand.joins import grown, with_item
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import (
     Instance,
@@ -15,9 +17,7 @@ from tfmigrate.understand.values import (
     Opaque,
     Parameter,
     Value,
-    is_keras,
     options,
-    sites_of,
 )
 
 
@@ -62,7 +62,7 @@ def _set_item(walker: Walker, target: cst.Subscript, value: Value) -> None:
     if machine.is_device_variable(receiver, index):
         walker.state.chooses_devices(target)
     if isinstance(receiver, Items):
-        assign(walker, target.value, receiver.grown((value,)))
+        assign(walker, target.value, grown(receiver, (value,)))
     elif isinstance(receiver, Mapping) and isinstance(target.value, cst.Name | cst.Attribute):
         key = index.value if isinstance(index, Literal) and isinstance(index.value, str) else None
-        assign(walker, target.value, receiver.with_item(key, value))
+        assign(walker, target.value, with_item(receiver, key, value))

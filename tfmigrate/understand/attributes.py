@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfmigrate.understand.contents import models_of, sites_of
 from tfmigrate.understand.functions import call_function, decorators
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.state import Walker
@@ -26,8 +27,6 @@ from tfmigrate.understand.values import (
     Super,
     Symbol,
     Value,
-    models_of,
-    sites_of,
 )
 
 _PLAIN = frozenset({"shape", "ndim", "size", "dtype"})

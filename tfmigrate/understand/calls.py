@@ -8,8 +8,10 @@ import libcst as cst
 
 from tfmigrate.understand import containers, machine, names
 from tfmigrate.understand.classes import instantiate, seen_as_base
+from tfmigrate.understand.contents import is_keras, models_of
 from tfmigrate.understand.copies import is_copy, returns_plain_alone
 from tfmigrate.understand.functions import call_function, name_of, positional
+from tfmigrate.understand.joins import join
 from tfmigrate.understand.library import call_library
 from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Use
 from tfmigrate.understand.methods import call_method, grow
@@ -33,9 +35,6 @@ from tfmigrate.understand.values import (
     Value,
     Visible,
     in_order,
-    is_keras,
-    join,
-    models_of,
     options,
     unbound,
 )

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 import libcst as cst
 
 from tfmigrate.understand import names
+from tfmigrate.understand.contents import all_sites
 from tfmigrate.understand.functions import define, enter, name_of, unknown_arguments
 from tfmigrate.understand.program import dotted, units_of
 from tfmigrate.understand.state import State, Walker
@@ -22,7 +23,6 @@ from tfmigrate.understand.values import (
     Site,
     Super,
     Value,
-    all_sites,
 )
 from tfmigrate.understand.wrapper_classes import wrapper_parameters
 from tfmigrate.understand.wraps import wrap

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import libcst as cst
 
+from tfmigrate.understand.contents import sites_of
+from tfmigrate.understand.joins import join
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import (
     NOTHING,
@@ -20,9 +22,7 @@ from tfmigrate.understand.values import (
     Method,
     Opaque,
     Value,
-    join,
     options,
-    sites_of,
 )
 
 CONSTRUCTORS = frozenset({"list", "tuple", "dict", "enumerate"})

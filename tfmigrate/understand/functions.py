@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from tfmigrate.understand.contents import holds_model, is_keras
+from tfmigrate.understand.joins import join
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.summaries import renewed, summarised
 from tfmigrate.understand.values import (
@@ -21,10 +23,7 @@ from tfmigrate.understand.values import (
     Parameter,
     Site,
     Value,
-    holds_model,
     in_order,
-    is_keras,
-    join,
 )
 
 

@@ -21,6 +21,7 @@ from tfmigrate.understand.assignments import assign
 from tfmigrate.understand.attributes import attribute
 from tfmigrate.understand.calls import call
 from tfmigrate.understand.classes import define_class, walk_methods
+from tfmigrate.understand.contents import is_keras
 from tfmigrate.understand.functions import (
     annotation,
     define,
@@ -31,6 +32,7 @@ from tfmigrate.understand.functions import (
     walk_lambda,
 )
 from tfmigrate.understand.imports import import_modules, import_names, through_star
+from tfmigrate.understand.joins import join
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.numbers import calculated
 from tfmigrate.understand.program import Module, Program, Unit, units_of
@@ -51,8 +53,6 @@ from tfmigrate.understand.values import (
     Value,
     Visible,
     in_order,
-    is_keras,
-    join,
     options,
     unbound,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.understand import machine, names
+from tfmigrate.understand.contents import all_models, all_sites, is_keras
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.origins import may_be_model
 from tfmigrate.understand.state import State
@@ -19,9 +20,6 @@ from tfmigrate.understand.values import (
     Partial,
     StrategyObject,
     Value,
-    all_models,
-    all_sites,
-    is_keras,
 )
 from tfmigrate.understand.wraps import wrap
 

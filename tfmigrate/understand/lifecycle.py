@@ -8,6 +8,7 @@ from functools import cached_property
 
 import libcst as cst
 
+from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import (
     Arguments,
@@ -25,7 +26,6 @@ from tfmigrate.understand.values import (
     StrategyObject,
     Value,
     Visible,
-    models_of,
     options,
 )
 

@@ -7,7 +7,9 @@ import libcst as cst
 from tfmigrate.understand.assignments import assign
 from tfmigrate.understand.classes import note_walked
 from tfmigrate.understand.containers import item_of
+from tfmigrate.understand.contents import all_models, all_opaque_sites, is_keras, models_of, sites_of
 from tfmigrate.understand.functions import call_function
+from tfmigrate.understand.joins import grown, join
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.tensors import combined, layered
@@ -29,13 +31,7 @@ from tfmigrate.understand.values import (
     StrategyObject,
     Value,
     Visible,
-    all_models,
-    all_opaque_sites,
     in_order,
-    is_keras,
-    join,
-    models_of,
-    sites_of,
 )
 from tfmigrate.understand.wraps import template_by_name
 
@@ -90,8 +86,9 @@ def grow(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) ->
         return
     added = arguments[-1][1]
     more = (added,) if node.func.attr.value != "extend" else added.values if isinstance(added, Items) else ()
-    grown = (other.receiver.grown(more) if isinstance(other.receiver, Items) else other.receiver for other in methods)
-    assign(walker, node.func.value, join(*grown))
+    receivers = [method.receiver for method in methods]
+    lengthened = (grown(receiver, more) if isinstance(receiver, Items) else receiver for receiver in receivers)
+    assign(walker, node.func.value, join(*lengthened))
 
 
 def _call_of_model(

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import libcst as cst
 
-from tfmigrate.understand.values import Opaque, Value, is_keras, options
+from tfmigrate.understand.contents import is_keras
+from tfmigrate.understand.values import Opaque, Value, options
 
 _QUOTIENT = "a quotient"
 _OF_NUMPY = frozenset(

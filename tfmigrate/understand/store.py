@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tfmigrate.understand.values import NOTHING, Frame, Value, is_keras, join, options
+from tfmigrate.understand.contents import is_keras
+from tfmigrate.understand.joins import join
+from tfmigrate.understand.values import NOTHING, Frame, Value, options
 
 Key = tuple[object, str]
 """(activation, variable) or (object, attribute)."""

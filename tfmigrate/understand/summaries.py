@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from tfmigrate.understand.contents import all_models, all_opaque_sites, all_sites
+from tfmigrate.understand.joins import join
 from tfmigrate.understand.state import Reads, State, Summary
 from tfmigrate.understand.values import (
     Arguments,
@@ -21,10 +23,6 @@ from tfmigrate.understand.values import (
     Site,
     Sites,
     Value,
-    all_models,
-    all_opaque_sites,
-    all_sites,
-    join,
 )
 
 

@@ -6,19 +6,9 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from tfmigrate.understand.contents import all_models, all_opaque_sites, all_sites, is_keras, opaque_sites
 from tfmigrate.understand.state import State
-from tfmigrate.understand.values import (
-    Arguments,
-    Made,
-    Opaque,
-    Sites,
-    Value,
-    all_models,
-    all_opaque_sites,
-    all_sites,
-    is_keras,
-    opaque_sites,
-)
+from tfmigrate.understand.values import Arguments, Made, Opaque, Sites, Value
 
 _TENSORS = frozenset(
     {None, "*", "**", "inputs", "outputs", "input", "output", "layers", "input_tensor", "x", "mask", "initial_state"}

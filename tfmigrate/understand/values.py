@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Union
@@ -293,14 +293,6 @@ class Super:
     owner: ClassValue
 
 
-_LONG = 64
-"""Elements of a list that are kept separate."""
-_MANY = 8
-"""Lists, or dicts, that a name may be, kept separate."""
-_DATA = 64
-"""Numbers, strings and the like that a name may be, kept separate."""
-
-
 def _remembered(value: object) -> int:
     """The hash of a value, which costs as much as all that it holds, and is asked for at each join."""
     known: int | None = value.__dict__.get("_hash")
@@ -320,12 +312,6 @@ class Items:
 
     __hash__ = _remembered
 
-    def grown(self, more: Sequence[Value]) -> Items:
-        """A list with more at its end. Of a long one no places are known, only what may stand at any of them."""
-        values = (*self.values, *more)
-        short = self.counted and len(values) <= _LONG
-        return Items(values if short else (join(*values),), "list", short)
-
 
 @dataclass(frozen=True)
 class Mapping:
@@ -335,14 +321,6 @@ class Mapping:
     values: tuple[Value, ...]
 
     __hash__ = _remembered
-
-    def with_item(self, key: str | None, value: Value) -> Mapping:
-        """The dict after `mapping[key] = value`."""
-        pairs = list(zip(self.keys, self.values, strict=True))
-        if key is None:
-            value = join(value, *(old for known, old in pairs if known is None))
-        kept = [(known, old) for known, old in pairs if known != key]
-        return Mapping((*(known for known, _ in kept), key), (*(old for _, old in kept), value))
 
 
 @dataclass(frozen=True)
@@ -503,129 +481,6 @@ def _place(site: Site | None) -> tuple[str, ...]:
 def sites_in_order(sites: Iterable[Site]) -> list[Site]:
     """Places in an order that is the same in every run."""
     return sorted(sites, key=_place)
-
-
-def join(*values: Value) -> Value:
-    """The value of a name where several paths meet. Of many lists or dicts only what may be in any of them is kept, and
-    of many plain data only that it is data."""
-    first = values[0] if values else None
-    if first is not None and all(value is first for value in values):
-        return first
-    merged = frozenset().union(*(options(value) for value in values))
-    if len(merged) > _MANY:
-        merged = _fewer(merged)
-    return next(iter(merged)) if len(merged) == 1 else Choice(merged)
-
-
-def _fewer(merged: frozenset[Value]) -> frozenset[Value]:
-    lists = [option for option in merged if isinstance(option, Items)]
-    if len(lists) > _MANY:
-        merged = merged.difference(lists) | {Items(_together(lists), "list", counted=False)}
-    dicts = [option for option in merged if isinstance(option, Mapping)]
-    if len(dicts) > _MANY:
-        held = _together(dicts)
-        merged = merged.difference(dicts) | {Mapping((None,) * len(held), held)}
-    if len(merged) > _DATA:
-        data = [option for option in merged if _is_data(option)]
-        if len(data) > _DATA:
-            settings = all(isinstance(option, Literal) or getattr(option, "settings", False) for option in data)
-            merged = merged.difference(data) | {Opaque("one of many values", all_opaque_sites(data), settings=settings)}
-    return merged
-
-
-def _is_data(value: Value) -> bool:
-    """Whether a value is not followed any further."""
-    while isinstance(value, Method) and value.function is None:
-        value = value.receiver
-    return isinstance(value, Literal | Opaque)
-
-
-def _together(collections: Sequence[Items | Mapping]) -> tuple[Value, ...]:
-    """What may stand in any of several lists or dicts, as one value; nothing where all are empty."""
-    values = [value for collection in collections for value in collection.values]
-    return (join(*values),) if values else ()
-
-
-def sites_of(value: Value) -> Sites:
-    """Where the Keras parts of a value were made; empty for data and the like."""
-    if isinstance(value, Made):
-        return value.sites
-    if isinstance(value, ModelObject):
-        return frozenset(value.sites)
-    if isinstance(value, Parallel):
-        return sites_of(value.wrap.template)
-    if isinstance(value, Items | Mapping):
-        return all_sites(value.values)
-    if isinstance(value, Choice):
-        return all_sites(value.options)
-    return frozenset()
-
-
-def all_sites(values: Iterable[Value]) -> Sites:
-    return frozenset().union(*(sites_of(value) for value in values))
-
-
-def opaque_sites(value: Value) -> Sites:
-    """As sites_of, and where an unknown value flows in as a tensor or a layer, the place it came from."""
-    if isinstance(value, Opaque):
-        return value.sites
-    if isinstance(value, Method):
-        return opaque_sites(value.receiver)
-    if isinstance(value, Parallel):
-        return opaque_sites(value.wrap.template)
-    if isinstance(value, Items | Mapping):
-        return all_opaque_sites(value.values)
-    if isinstance(value, Choice):
-        return all_opaque_sites(value.options)
-    return sites_of(value)
-
-
-def all_opaque_sites(values: Iterable[Value]) -> Sites:
-    return frozenset().union(*(opaque_sites(value) for value in values))
-
-
-def models_of(value: Value) -> frozenset[ModelObject]:
-    """The models a value is or contains; a parallel model counts as its template."""
-    if isinstance(value, ModelObject):
-        return frozenset((value,))
-    if isinstance(value, Parallel):
-        return models_of(value.wrap.template)
-    if isinstance(value, Made):
-        return value.models
-    if isinstance(value, Items | Mapping):
-        return all_models(value.values)
-    if isinstance(value, Choice):
-        return all_models(value.options)
-    return frozenset()
-
-
-def all_models(values: Iterable[Value]) -> frozenset[ModelObject]:
-    return frozenset().union(*(models_of(value) for value in values))
-
-
-def holds_model(value: Value) -> bool:
-    """Whether a model itself is at hand in a value; a tensor that comes out of one does not count."""
-    if isinstance(value, Items | Mapping):
-        return any(holds_model(item) for item in value.values)
-    return any(
-        isinstance(option, ModelObject | Parallel) or (isinstance(option, Items | Mapping) and holds_model(option))
-        for option in options(value)
-    )
-
-
-def is_layer(value: Value | None) -> bool:
-    """Whether a value is a layer of Keras or of a class of the program; a model is one too."""
-    return isinstance(value, ModelObject) or (isinstance(value, Made) and value.kind == "layer")
-
-
-def is_keras(value: Value) -> bool:
-    """Whether a value is, or contains, a model or a part of one; what a generator yields is data."""
-    return any(
-        isinstance(option, ModelObject | Parallel)
-        or (isinstance(option, Made) and option.kind != "generator")
-        or (isinstance(option, Items | Mapping) and any(is_keras(item) for item in option.values))
-        for option in options(value)
-    )
 
 
 def contains_yield(node: cst.FunctionDef) -> bool:

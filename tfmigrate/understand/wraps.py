@@ -6,20 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
+from tfmigrate.understand.joins import join
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State
-from tfmigrate.understand.values import (
-    NOTHING,
-    Arguments,
-    ClassValue,
-    Instance,
-    Literal,
-    Parallel,
-    Value,
-    join,
-    options,
-)
+from tfmigrate.understand.values import NOTHING, Arguments, ClassValue, Instance, Literal, Parallel, Value, options
 from tfmigrate.walk import walk
 
 WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")

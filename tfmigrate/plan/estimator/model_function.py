@@ -48,9 +48,10 @@ from tfmigrate.plan.estimator.things import (
     within,
 )
 from tfmigrate.understand import names
+from tfmigrate.understand.contents import is_layer
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Unit, units_of
-from tfmigrate.understand.values import FunctionValue, is_layer
+from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 
 _EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)

@@ -12,20 +12,10 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand import names
+from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.values import (
-    ClassValue,
-    FunctionValue,
-    Literal,
-    ModelObject,
-    Parallel,
-    Site,
-    Value,
-    models_of,
-    opaque_sites,
-    options,
-)
+from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, ModelObject, Parallel, Site, Value, options
 from tfmigrate.walk import walk
 
 

@@ -11,8 +11,8 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
+from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.program import only_statement
-from tfmigrate.understand.values import models_of
 
 
 def check(context: Context) -> Iterator[CallChange]:

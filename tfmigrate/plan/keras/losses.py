@@ -26,6 +26,7 @@ from tfmigrate.plan.keras.sample_shapes import (
 )
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
+from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import bound_once
@@ -39,7 +40,6 @@ from tfmigrate.understand.values import (
     ModelObject,
     Partial,
     Value,
-    all_models,
     options,
     ordered,
 )

@@ -9,8 +9,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.contents import is_layer
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.values import is_layer, unbound
+from tfmigrate.understand.values import unbound
 from tfmigrate.walk import walk
 
 _MESSAGE = (

@@ -16,11 +16,12 @@ from tfmigrate.plan.strategy.kept import keeper_of
 from tfmigrate.plan.strategy.model_group import Refusal, made_apart, owner_of, template_problem
 from tfmigrate.understand import names
 from tfmigrate.understand.carrier import Carrier
+from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
 from tfmigrate.understand.signatures import misfit
-from tfmigrate.understand.values import ClassValue, Literal, Method, Parameter, opaque_sites, options
+from tfmigrate.understand.values import ClassValue, Literal, Method, Parameter, options
 from tfmigrate.walk import calls_in, walk
 
 LEFT_ALONE = Refusal("", "")

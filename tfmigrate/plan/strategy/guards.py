@@ -8,10 +8,11 @@ from collections.abc import Collection, Mapping
 import libcst as cst
 
 from tfmigrate.plan.edits import Branch, Unwrap
+from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.program import Module, dotted, suites_of, units_of
 from tfmigrate.understand.purity import is_pure
-from tfmigrate.understand.values import Visible, opaque_sites
+from tfmigrate.understand.values import Visible
 from tfmigrate.written import Written
 
 _NEGATED: Mapping[type[cst.BaseCompOp], str] = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate.plan.change.calls import given_optimizer
+from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Unit
 from tfmigrate.understand.values import (
@@ -21,8 +22,6 @@ from tfmigrate.understand.values import (
     Parallel,
     Parameter,
     Site,
-    models_of,
-    opaque_sites,
     options,
     unbound,
 )

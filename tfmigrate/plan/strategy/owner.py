@@ -25,11 +25,12 @@ from tfmigrate.plan.strategy.model_group import (
     sites_to_cover,
 )
 from tfmigrate.plan.strategy.superseded import superseded
+from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.reaching import reaching
-from tfmigrate.understand.values import Frame, Site, models_of
+from tfmigrate.understand.values import Frame, Site
 from tfmigrate.walk import walk
 
 

@@ -14,9 +14,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group
 from tfmigrate.plan.strategy.placement import Placement
+from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Use, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import ModelObject, Site, models_of
+from tfmigrate.understand.values import ModelObject, Site
 
 _WITH_PARTS = frozenset({"fit", "fit_generator"})
 """What divides a batch among the replicas; train_on_batch() gives the whole of it to each."""
