@@ -867,3 +867,40 @@ def test_what_is_lost_beside_the_training_is_said_with_the_verdict(lab: Laborato
         "beside the training, not the same: the old program makes EarlyStopping, the new one none",
         "beside the training, not the same: the old program makes ModelCheckpoint, the new one none",
     ]
+
+
+OLD_NAMES = "AttributeError: 'int' object has no attribute 'value' (nets.py:19)"
+
+
+def dying_of_old_names(world: World, limits: Limits) -> Training | str:
+    return OLD_NAMES if world.kind == "restored" and not world.overlay else usual(world, limits)
+
+
+def test_where_old_names_stop_the_restored_script_it_runs_with_todays(lab: Laboratory) -> None:
+    lab.behaviour = dying_of_old_names
+    report = lab.verify(with_todays_names=lambda: {"nets.py": "today"})
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert {pair.old for pair in report.pairs} == {"genuine", "restored on Keras 3", "restored on Keras 2"}
+    assert sum("the genuine run shows" in note for note in report.notes) == 1
+    assert [world.overlay for world, _, _ in lab.seen if world.kind == "restored" and world.overlay] == [
+        {"nets.py": "today"}
+    ] * 2
+
+
+@pytest.mark.parametrize("parts", [{"genuine": "ValueError (old.py:1)"}, {"migrated": OLD_NAMES}])
+def test_rewrites_of_our_own_stand_in_for_nothing_else(lab: Laboratory, parts: dict[str, str]) -> None:
+    """Not where nothing but they would be compared, and not where today's Keras stops the new script too."""
+    others = broken(**parts)
+    lab.behaviour = lambda world, limits: (
+        parts.get(world.kind) or dying_of_old_names(world, limits) if world.kind != "migrated" else others(world, limits)
+    )
+    asked: list[str] = []
+    lab.verify(with_todays_names=lambda: asked.append("asked") or {"nets.py": "today"})
+    assert not asked
+
+
+def test_what_dies_of_something_else_too_is_told_as_it_was(lab: Laboratory) -> None:
+    lab.behaviour = broken(restored=OLD_NAMES)
+    report = lab.verify(with_todays_names=lambda: {"nets.py": "today"})
+    assert {pair.old for pair in report.pairs} == {"genuine"}
+    assert not any("the genuine run shows" in note for note in report.notes)

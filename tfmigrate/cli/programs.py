@@ -114,6 +114,20 @@ def _migrated(named: Named, old: Program, settings: Settings, scratch: Path) -> 
     return Program(root, copy, old.as_module)
 
 
+API_RULES = ("TFM2", "TFM3", "TFM5")
+"""Names and arguments of Keras and TensorFlow, optimizers, names that nothing has any more: all but the strategy."""
+
+
+def with_todays_names(program: Program, settings: Settings) -> Mapping[str, str]:
+    """The files of a program that change where names and arguments of old Keras are written as today's, by their paths
+    in it. multi_gpu_model stays."""
+    script = program.script.resolve().relative_to(program.root).as_posix()
+    reached = program_of(program.root, script, program.root if program.as_module else None)
+    names = {str(program.root / name): name for name in (script, *reached)}
+    result = migrate.check([str(program.root)], replace(settings, select=API_RULES, ignore=()))
+    return {names[file.path]: file.after for file in result.files if file.changed and file.path in names}
+
+
 def _with_driver(old: Program, driver: Path, folder: Path) -> Program:
     """A copy of the program with the driver in it."""
     copy_program(old.root, folder, Limits().largest_copied_file)

@@ -206,6 +206,7 @@ def _asked(old: Path, new: Path | None, scratch: Path, options: dict[str, Any]) 
         synthetic_data=options["synthetic_data"],
         environment=dict(map(_variable, options["env"])),
         jobs=options["jobs"],
+        with_todays_names=lambda: programs.with_todays_names(before, configured),
         version=__version__,
         command=_command_line(sys.argv),
         time_limit=options["time_limit"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -93,6 +93,9 @@ class VerifyOptions:
     environment: Mapping[str, str] = field(default_factory=dict)
     jobs: int | None = None
     """Runs side by side; by default as many as `usual_jobs`, and one for each where nobody reads their speed."""
+    with_todays_names: Callable[[], Mapping[str, str]] | None = None
+    """The files of the old program that change where names and arguments of old Keras are written as today's: path in
+    it to text. Asked for where the old script, restored, dies of them; see `todays_names`."""
     keep: Path | None = None
     """Folder that receives each run's stdout, stderr and trace."""
     version: str = ""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tfmigrate.verify.judge import adjustments, beside, crash, trials
+from tfmigrate.verify.judge import adjustments, beside, crash, todays_names, trials
 from tfmigrate.verify.judge.align import noise, noise_so_far, steady_steps, tolerance
 from tfmigrate.verify.judge.causes.evidence import Divergence
 from tfmigrate.verify.judge.compare import through_first_step, through_steps
@@ -101,6 +101,7 @@ def _judge(lab: Lab) -> Report:
     repeat = again(reference.world)
     wanted = (repeat, *shared, *restored, *all_migrated(plan))
     lab.run(*(world for world in wanted if world.role not in lab.runs), start=reference)
+    todays_names.run_again(lab, reference)
     if why := builds_otherwise(lab, reference):
         lab.set_genuine_aside(why)
         return _judge(lab)
@@ -232,6 +233,7 @@ def _smoke(lab: Lab, reference: Run) -> Report:
 def _first_steps_of_today(lab: Lab, genuine: Run, pairs: tuple[Pair, ...], band: float) -> tuple[Pair, ...]:
     """The pairs, with the old script restored where old libraries may have made other data or round differently."""
     lab.run(*(world for world in all_restored(lab.plan) if world.role not in lab.runs), start=genuine)
+    todays_names.run_again(lab, genuine)
     judged: list[Pair] = []
     for pair, keras in zip(pairs, lab.plan.modern, strict=True):
         restored = restored_run(lab, keras)
