@@ -189,14 +189,8 @@ class Interpreter:
             assign(self, small.target, self._operation(self.evaluate(small.target), value, small))
         elif isinstance(small, cst.Expr):
             self.evaluate(small.value)
-        elif isinstance(small, cst.Return):
-            self.state.returns.append(self.evaluate(small.value) if small.value is not None else NOTHING)
-            return False
-        elif isinstance(small, cst.Raise):
-            if small.exc is not None:
-                self.evaluate(small.exc)
-            return False
-        elif isinstance(small, cst.Break | cst.Continue):
+        elif isinstance(small, cst.Return | cst.Raise | cst.Break | cst.Continue):
+            self._leave(small)
             return False
         elif isinstance(small, cst.Global):
             self.state.declare_global(item.name.value for item in small.names)
@@ -205,6 +199,12 @@ class Interpreter:
         elif isinstance(small, cst.Del):
             self.evaluate(small.target)
         return True
+
+    def _leave(self, small: cst.Return | cst.Raise | cst.Break | cst.Continue) -> None:
+        if isinstance(small, cst.Return):
+            self.state.returns.append(self.evaluate(small.value) if small.value is not None else NOTHING)
+        elif isinstance(small, cst.Raise) and small.exc is not None:
+            self.evaluate(small.exc)
 
     # ---- expressions ----
 

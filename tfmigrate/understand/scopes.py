@@ -100,12 +100,8 @@ class _Reader:
         elif isinstance(node, cst.Import | cst.ImportFrom):
             for alias, bound, _ in imports_of(node):
                 self._mention(bound, alias, binds=True)
-        elif isinstance(node, cst.Global):
-            # At the top level of a module it is legal, and says what holds anyway.
-            if self._scope.parent is not None:
-                self._scope.declared_global.update(item.name.value for item in node.names)
-        elif isinstance(node, cst.Nonlocal):
-            self._scope.declared_nonlocal.update(item.name.value for item in node.names)
+        elif isinstance(node, cst.Global | cst.Nonlocal):
+            self._declare(node)
         elif isinstance(node, cst.FunctionDef):
             self._function(node)
         elif isinstance(node, cst.Lambda):
@@ -128,6 +124,13 @@ class _Reader:
         else:
             self._bind_targets(node)
             self._all(children(node))
+
+    def _declare(self, node: cst.Global | cst.Nonlocal) -> None:
+        names = {item.name.value for item in node.names}
+        if isinstance(node, cst.Nonlocal):
+            self._scope.declared_nonlocal |= names
+        elif self._scope.parent is not None:  # At the top level of a module it is legal, and says what holds anyway.
+            self._scope.declared_global |= names
 
     def _all(self, nodes: Iterable[cst.CSTNode]) -> None:
         for node in nodes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -137,44 +137,16 @@ class Plan:
 
     @classmethod
     def of(cls, options: VerifyOptions) -> Plan:
-        for path in (options.old, options.new):
-            regular.require(path, regular.LARGEST)
-        for inside in (options.old, options.start):
-            if options.program and inside and not inside.resolve().is_relative_to(options.program.resolve()):
-                raise UserError(f"{inside} is not in {options.program}, the folder given for the program")
-        if options.setup is not None and not options.setup.is_file():
-            raise UserError(f"--setup {options.setup}: no such file")
-        for module, path in options.stubs.items():
-            if not path.exists():
-                raise UserError(f"--stub {module}={path}: no such file")
-        if options.replicas is not None and options.replicas < 2:
-            raise UserError(f"--replicas {options.replicas}: multi_gpu_model needs two at least")
-        if options.sandbox != "auto":
-            sandbox.choose(options.sandbox)
+        """Raises UserError for options that name what is not there, or do not go together."""
+        _check(options)
         tree = _program(options)
         _parse(options.new)
         flavour = "estimator" if trains_estimators(options.old, options.program) else flavour_of(tree)
         discovered = runtimes.discover() if options.old_python is None or options.new_python is None else ()
-        notes: list[str] = []
         genuine = _chosen(options.old_python, "--old-python", flavour) or runtimes.genuine_for(
             flavour, discovered, ast.unparse(tree), options.written_for
         )
-        if genuine is None:
-            recipe = runtimes.recipe_for(flavour, options.written_for)
-            if flavour == "estimator":
-                missing = "no TensorFlow 1.14 to 2.15 was found, and no other has tf.estimator"
-            else:
-                missing = (
-                    f"no old TensorFlow was found for a {flavour} script, so the old script ran only with "
-                    "multi_gpu_model restored on today's"
-                )
-            notes.append(f"{missing}; `tfmigrate runtimes --make {recipe}` builds a genuine one")
-        pinned = runtimes.pinned_keras(options.written_for)
-        if genuine is not None and flavour == "keras" and pinned and genuine.keras_version != pinned:
-            recipe = runtimes.recipe_for(flavour, options.written_for)
-            nearer = f"; `tfmigrate runtimes --make {recipe}` builds a nearer one" if recipe != "tf1.15" else ""
-            wanted = ".".join(map(str, pinned))
-            notes.append(f"the program is written for Keras {wanted}, and ran genuinely on {genuine.keras}{nearer}")
+        notes = [*_of_genuine(genuine, flavour, options)]
         chosen = _chosen(options.new_python, "--new-python", flavour)
         modern: dict[Keras, Runtime] = {}
         for keras in options.kerases:
@@ -184,16 +156,8 @@ class Plan:
             else:
                 package = "tensorflow>=2.16" if keras == 3 else "tf-keras"
                 notes.append(f"Keras {keras} was left out: no interpreter has it (pip install '{package}')")
-        several = options.workers > 1
-        replicas = options.replicas or replicas_written(tree) or (options.workers if several else DEFAULT_REPLICAS)
-        if replicas % options.workers:
-            raise UserError(f"--workers {options.workers}: {replicas} replicas cannot be shared out among them")
-        if several and replicas != options.workers and not devices.gpus():
-            raise UserError(
-                f"--workers {options.workers}: a worker without GPUs has one replica, and {options.old} trains on "
-                f"{replicas}; use --workers {replicas}"
-            )
-        if several and 3 in modern:
+        replicas = _replicas(options, tree)
+        if options.workers > 1 and 3 in modern:
             del modern[3]
             notes.append(NO_WORKERS)
         return cls(options, flavour, replicas, genuine, modern, tuple(notes))
@@ -276,6 +240,58 @@ def _parse(path: Path) -> ast.Module:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         raise UserError(f"{path}{line}: does not parse as Python 3 ({message}), so it cannot be run") from None
+
+
+def _check(options: VerifyOptions) -> None:
+    """Raises UserError for what is not there."""
+    for path in (options.old, options.new):
+        regular.require(path, regular.LARGEST)
+    for inside in (options.old, options.start):
+        if options.program and inside and not inside.resolve().is_relative_to(options.program.resolve()):
+            raise UserError(f"{inside} is not in {options.program}, the folder given for the program")
+    if options.setup is not None and not options.setup.is_file():
+        raise UserError(f"--setup {options.setup}: no such file")
+    for module, path in options.stubs.items():
+        if not path.exists():
+            raise UserError(f"--stub {module}={path}: no such file")
+    if options.replicas is not None and options.replicas < 2:
+        raise UserError(f"--replicas {options.replicas}: multi_gpu_model needs two at least")
+    if options.sandbox != "auto":
+        sandbox.choose(options.sandbox)
+
+
+def _of_genuine(genuine: Runtime | None, flavour: str, options: VerifyOptions) -> Iterator[str]:
+    """What is said of the old TensorFlow, where it is missing or not the one that the program is written for."""
+    if genuine is None:
+        recipe = runtimes.recipe_for(flavour, options.written_for)
+        if flavour == "estimator":
+            missing = "no TensorFlow 1.14 to 2.15 was found, and no other has tf.estimator"
+        else:
+            missing = (
+                f"no old TensorFlow was found for a {flavour} script, so the old script ran only with "
+                "multi_gpu_model restored on today's"
+            )
+        yield f"{missing}; `tfmigrate runtimes --make {recipe}` builds a genuine one"
+    pinned = runtimes.pinned_keras(options.written_for)
+    if genuine is not None and flavour == "keras" and pinned and genuine.keras_version != pinned:
+        recipe = runtimes.recipe_for(flavour, options.written_for)
+        nearer = f"; `tfmigrate runtimes --make {recipe}` builds a nearer one" if recipe != "tf1.15" else ""
+        wanted = ".".join(map(str, pinned))
+        yield f"the program is written for Keras {wanted}, and ran genuinely on {genuine.keras}{nearer}"
+
+
+def _replicas(options: VerifyOptions, tree: ast.Module) -> int:
+    """How many replicas train. Raises UserError where the workers cannot have as many."""
+    several = options.workers > 1
+    replicas = options.replicas or replicas_written(tree) or (options.workers if several else DEFAULT_REPLICAS)
+    if replicas % options.workers:
+        raise UserError(f"--workers {options.workers}: {replicas} replicas cannot be shared out among them")
+    if several and replicas != options.workers and not devices.gpus():
+        raise UserError(
+            f"--workers {options.workers}: a worker without GPUs has one replica, and {options.old} trains on "
+            f"{replicas}; use --workers {replicas}"
+        )
+    return replicas
 
 
 def _program(options: VerifyOptions) -> ast.Module:

@@ -4,7 +4,7 @@ train nothing, what they predict."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tfmigrate.verify.judge import adjustments, beside, crash, todays_names, trials
@@ -93,20 +93,11 @@ def _judge(lab: Lab) -> Report:
         return _report(lab, "INCONCLUSIVE", f"--require-genuine: {ALONE}: {why_alone(lab)}")
     if plan.options.depth == "smoke":
         return _smoke(lab, reference)
-    restored = [world for world in all_restored(plan) if world.role != reference.world.role]
-    shared = []
-    if has_remainder(reference.trace):
-        shared = [sharing(reference.world)]
-        restored = [sharing(world) for world in restored]
-    repeat = again(reference.world)
-    wanted = (repeat, *shared, *restored, *all_migrated(plan))
-    lab.run(*(world for world in wanted if world.role not in lab.runs), start=reference)
+    repeated = _run_the_others(lab, reference)
     todays_names.run_again(lab, reference)
     if why := builds_otherwise(lab, reference):
         lab.set_genuine_aside(why)
         return _judge(lab)
-    repeated = lab.runs[repeat.role]
-
     own_noise = noise(reference.trace, repeated.trace) if repeated.ok else None
     if own_noise is None:
         lab.remarks.append(
@@ -142,13 +133,37 @@ def _judge(lab: Lab) -> Report:
         return _report(lab, _of_difference(lab, apart), _different(lab, apart, pairs), pairs, noise=own_noise)
     results, left_out = trials.run(lab, start, reference, pairs, band)
     verdict, reason = _conclude(lab, pairs, results, left_out)
+    reason = _with_reservations(reason, lab, reference, shared_crashes, lost)
+    return _report(lab, verdict, reason, pairs, results, own_noise, left_out)
+
+
+def _with_reservations(
+    reason: str, lab: Lab, reference: Run, shared_crashes: Iterable[str], lost: Sequence[str]
+) -> str:
+    """The reason of a verdict with what it leaves open.
+
+    `lost`: what differs beside the training.
+    """
     if reference.world.kind != "genuine":
         reason = f"{ALONE}: {why_alone(lab)}; {reason}"
     reason += "".join(f"; {note}" for note in shared_crashes)
     if lost:
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
         reason += f"; beside the training, not the same: {lost[0]}{more}"
-    return _report(lab, verdict, reason, pairs, results, own_noise, left_out)
+    return reason
+
+
+def _run_the_others(lab: Lab, reference: Run) -> Run:
+    """Runs all that is compared with the reference; returns the old script's second run."""
+    restored = [world for world in all_restored(lab.plan) if world.role != reference.world.role]
+    shared = []
+    if has_remainder(reference.trace):
+        shared = [sharing(reference.world)]
+        restored = [sharing(world) for world in restored]
+    repeat = again(reference.world)
+    wanted = (repeat, *shared, *restored, *all_migrated(lab.plan))
+    lab.run(*(world for world in wanted if world.role not in lab.runs), start=reference)
+    return lab.runs[repeat.role]
 
 
 def _compared(lab: Lab, start: Run, band: float) -> tuple[Run, tuple[Pair, ...]]:
