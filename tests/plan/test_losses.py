@@ -345,6 +345,37 @@ def test_a_loss_added_outside_of_a_layer_is_told_to_fail_on_keras_3() -> None:
     assert "ValueError" not in inside
 
 
+PENALISED = """
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.regularizers import l2
+from keras.utils import multi_gpu_model
+model = Sequential([Dense(8, input_shape=(4,))])
+{before}parallel = multi_gpu_model(model, 2)
+{after}parallel.compile('sgd', 'mse')
+parallel.fit(x, y)
+"""
+PENALTY = "for layer in model.layers:\n    layer.add_loss(l2(0.1)(layer.kernel))\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "version", "told"),
+    [
+        ("", PENALTY, None, True),
+        ("", PENALTY, "keras==2.2.4", True),
+        ("", PENALTY, "keras==2.3.1", False),
+        (PENALTY, "", "keras==2.2.4", False),
+    ],
+)
+def test_a_penalty_of_a_weight_counts_once_but_for_old_keras_behind_the_wrap(
+    before: str, after: str, version: str | None, told: bool
+) -> None:
+    file = migrate(PENALISED.format(before=before, after=after), Settings(from_version=version))
+    messages = [finding.message for finding in file.findings if finding.code == "TFM407"]
+    assert bool(messages) == told
+    assert all("left out of the loss" in message for message in messages)
+
+
 METRIC = "\ndef metric(t, p):\n{body}\n\n\nparallel.compile('sgd', 'mse', metrics={metrics})\n"
 DECLARED = "    t = tf.cast(t, p.dtype)\n"
 

@@ -1,4 +1,4 @@
-"""What layers add to the loss by themselves, which multi_gpu_model counted more than once."""
+"""What layers add to the loss by themselves, which multi_gpu_model counted more than once, or not at all."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ _OUTSIDE = (
     "; outside of a layer's call(), Keras 3 raises ValueError for a tensor of the model, as it does for what is "
     "computed from one there, and forgets any other value: move it into a layer of your own, or train on Keras 2"
 )
+_LEFT_OUT = (
+    "multi_gpu_model of standalone Keras before 2.3 left out of the loss what was added to a layer after the model was "
+    "wrapped: it counts now, as the code says, so a program that was trained with such a Keras trains differently"
+)
+_BEFORE_2_3 = (2, 3)
 _SUMS = (
     "standalone Keras took activity_regularizer as the sum over the batch, tf.keras divides it by the number of "
     "samples: to keep its weight, multiply its strength by the batch size"
@@ -31,12 +36,19 @@ _SUMS = (
 def check(context: Context) -> Iterator[CallChange]:
     """`add_loss()` and `activity_regularizer=`: told, because which strength is meant the code does not say."""
     facts = context.facts
+    wrapped = False
+    version = context.settings.written_for("keras")
     for call in facts.module.calls:
         known = facts.symbols.get(call.func, "")
+        wrapped = wrapped or any(wrap.call is call for wrap in facts.wraps)
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_loss" and call.args and not known:
-            inside = isinstance(call.func.value, cst.Name) and call.func.value.value == "self"
-            kept = inside or penalty_of(call, facts) is not None
-            yield CallChange(codes.EXTRA_LOSSES, call, _ADDS if kept else _ADDS + _OUTSIDE, action="warn")
+            penalty = penalty_of(call, facts)
+            if penalty is None:
+                inside = isinstance(call.func.value, cst.Name) and call.func.value.value == "self"
+                yield CallChange(codes.EXTRA_LOSSES, call, _ADDS if inside else _ADDS + _OUTSIDE, action="warn")
+            elif wrapped and names.flavour(facts.symbols.get(penalty.regularizer.func, "")) == "keras":
+                if version is None or version < _BEFORE_2_3:
+                    yield CallChange(codes.EXTRA_LOSSES, call, _LEFT_OUT, action="warn")
         if not names.canonical(known).startswith("keras.layers."):
             continue
         regularizer = keywords(call).get("activity_regularizer")

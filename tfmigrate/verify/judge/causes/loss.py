@@ -111,8 +111,8 @@ def extra_losses(e: Evidence) -> Divergence | None:
         return None
     why = (
         ": layers add losses of their own (add_loss, or activity_regularizer), which multi_gpu_model counted more than "
-        "once, and a strategy counts once (TFM407); where the new script makes up for that, something else in its loss "
-        "or its model differs"
+        "once, or left out in Keras before 2.3, and a strategy counts once (TFM407); where the new script makes up for "
+        "that, something else in its loss or its model differs"
     )
     return of_first_loss("loss", first, why)
 
