@@ -39,6 +39,21 @@ def check_unchanged(text: str, settings: Settings = SETTINGS, **modules: str) ->
     return file
 
 
+def with_model(code: str) -> str:
+    """A program that wraps and trains a model, below some code of its own."""
+    return f"""
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+{code}
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel_model = multi_gpu_model(model, gpus=2)
+parallel_model.compile(loss="mse", optimizer="sgd")
+parallel_model.train_on_batch(x, y)
+"""
+
+
 def actions(file: FileResult, code: str) -> list[str]:
     """What was done under a code, in order of place."""
     return [finding.action for finding in file.findings if finding.code == code]

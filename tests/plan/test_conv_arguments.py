@@ -4,20 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import actions, check_migrated
+from tests.kit import actions, check_migrated, with_model
 
-PROGRAM = """
-from keras import backend as K
-from keras.layers import Dense
-from keras.models import Sequential
-from keras.utils import conv_utils, multi_gpu_model
-
-made = {call}
-model = Sequential([Dense(1, input_shape=(4,))])
-parallel_model = multi_gpu_model(model, gpus=2)
-parallel_model.compile(loss="mse", optimizer="sgd")
-parallel_model.train_on_batch(x, y)
-"""
+PROGRAM = with_model("from keras import backend as K\nfrom keras.utils import conv_utils\n\nmade = {call}")
 
 
 @pytest.mark.parametrize(

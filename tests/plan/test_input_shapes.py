@@ -6,21 +6,10 @@ import itertools
 
 import pytest
 
-from tests.kit import actions, check_migrated
+from tests.kit import actions, check_migrated, with_model
 from tfmigrate.plan.helpers.obtain_input_shape import obtain_input_shape
 
-PROGRAM = """
-{imports}
-from keras.layers import Dense
-from keras.models import Sequential
-from keras.utils import multi_gpu_model
-
-shape = {call}
-model = Sequential([Dense(1, input_shape=(4,))])
-parallel_model = multi_gpu_model(model, gpus=2)
-parallel_model.compile(loss="mse", optimizer="sgd")
-parallel_model.train_on_batch(x, y)
-"""
+PROGRAM = with_model("{imports}\n\nshape = {call}")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -333,66 +335,29 @@ def run_worlds(
     return Program({"genuine": reference, **{run.world.role: run for run in done}})
 
 
-@pytest.fixture(scope="module")
-def dense(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch) -> Program:
-    wrong = {
-        "default left unwritten": DENSE_NEW.replace("Adadelta(learning_rate=1.0)", '"adadelta"'),
-        "batch x4": DENSE_NEW.replace("batch(32 *", "batch(128 *"),
-        "other shape": DENSE_NEW.replace("Dense(32", "Dense(33"),
-        "outside the scope": DENSE_NEW.replace("    model.compile", "model.compile"),
-    }
-    return run_worlds(
-        tmp_path_factory,
-        (DENSE_OLD, DENSE_NEW),
-        runtime_for("genuine keras"),
-        runtime_for("keras 2"),
-        True,
-        wrong,
-        launch,
-    )
+def ran(old: str, new: str, genuine: str, wrong: Mapping[str, str] = MappingProxyType({})) -> Any:
+    """A fixture: two scripts, run on an old TensorFlow of a kind and on today's, and wrong versions of the new one."""
+
+    @pytest.fixture(scope="module")
+    def program(
+        tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
+    ) -> Program:
+        kinds = runtime_for(genuine), runtime_for("keras 2")
+        return run_worlds(tmp_path_factory, (old, new), *kinds, genuine == "genuine keras", wrong, launch)
+
+    return program
 
 
-@pytest.fixture(scope="module")
-def conv(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch) -> Program:
-    return run_worlds(
-        tmp_path_factory,
-        (CONV_OLD, CONV_NEW),
-        runtime_for("genuine tf.keras"),
-        runtime_for("keras 2"),
-        False,
-        {},
-        launch,
-    )
-
-
-@pytest.fixture(scope="module")
-def branches(
-    tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> Program:
-    return run_worlds(
-        tmp_path_factory,
-        (BRANCHES_OLD, BRANCHES_NEW),
-        runtime_for("genuine keras"),
-        runtime_for("keras 2"),
-        True,
-        {},
-        launch,
-    )
-
-
-@pytest.fixture(scope="module")
-def predicted(
-    tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> Program:
-    return run_worlds(
-        tmp_path_factory,
-        (PREDICT_OLD, PREDICT_NEW),
-        runtime_for("genuine tf.keras"),
-        runtime_for("keras 2"),
-        False,
-        {},
-        launch,
-    )
+WRONG = {
+    "default left unwritten": DENSE_NEW.replace("Adadelta(learning_rate=1.0)", '"adadelta"'),
+    "batch x4": DENSE_NEW.replace("batch(32 *", "batch(128 *"),
+    "other shape": DENSE_NEW.replace("Dense(32", "Dense(33"),
+    "outside the scope": DENSE_NEW.replace("    model.compile", "model.compile"),
+}
+dense = ran(DENSE_OLD, DENSE_NEW, "genuine keras", WRONG)
+conv = ran(CONV_OLD, CONV_NEW, "genuine tf.keras")
+branches = ran(BRANCHES_OLD, BRANCHES_NEW, "genuine keras")
+predicted = ran(PREDICT_OLD, PREDICT_NEW, "genuine tf.keras")
 
 
 def largest_difference(old: Trace, new: Trace) -> float:

@@ -23,19 +23,11 @@ def sites_of(value: Value) -> Sites:
     """Where the Keras parts of a value were made; empty for data and the like."""
     if isinstance(value, Made):
         return value.sites
-    if isinstance(value, ModelObject):
-        return frozenset(value.sites)
-    if isinstance(value, Parallel):
-        return sites_of(value.wrap.template)
-    if isinstance(value, Items | Mapping):
-        return all_sites(value.values)
-    if isinstance(value, Choice):
-        return all_sites(value.options)
-    return frozenset()
+    return frozenset(value.sites) if isinstance(value, ModelObject) else all_sites(_parts(value))
 
 
 def all_sites(values: Iterable[Value]) -> Sites:
-    return frozenset().union(*(sites_of(value) for value in values))
+    return frozenset().union(*map(sites_of, values))
 
 
 def opaque_sites(value: Value) -> Sites:
@@ -44,36 +36,31 @@ def opaque_sites(value: Value) -> Sites:
         return value.sites
     if isinstance(value, Method):
         return opaque_sites(value.receiver)
-    if isinstance(value, Parallel):
-        return opaque_sites(value.wrap.template)
-    if isinstance(value, Items | Mapping):
-        return all_opaque_sites(value.values)
-    if isinstance(value, Choice):
-        return all_opaque_sites(value.options)
-    return sites_of(value)
+    return sites_of(value) if isinstance(value, Made | ModelObject) else all_opaque_sites(_parts(value))
 
 
 def all_opaque_sites(values: Iterable[Value]) -> Sites:
-    return frozenset().union(*(opaque_sites(value) for value in values))
+    return frozenset().union(*map(opaque_sites, values))
 
 
 def models_of(value: Value) -> frozenset[ModelObject]:
     """The models a value is or contains; a parallel model counts as its template."""
     if isinstance(value, ModelObject):
         return frozenset((value,))
-    if isinstance(value, Parallel):
-        return models_of(value.wrap.template)
-    if isinstance(value, Made):
-        return value.models
-    if isinstance(value, Items | Mapping):
-        return all_models(value.values)
-    if isinstance(value, Choice):
-        return all_models(value.options)
-    return frozenset()
+    return value.models if isinstance(value, Made) else all_models(_parts(value))
 
 
 def all_models(values: Iterable[Value]) -> frozenset[ModelObject]:
-    return frozenset().union(*(models_of(value) for value in values))
+    return frozenset().union(*map(models_of, values))
+
+
+def _parts(value: Value) -> Iterable[Value]:
+    """What a value stands for, holds, or is one of."""
+    if isinstance(value, Parallel):
+        return (value.wrap.template,)
+    if isinstance(value, Items | Mapping):
+        return value.values
+    return value.options if isinstance(value, Choice) else ()
 
 
 def holds_model(value: Value) -> bool:

@@ -1,4 +1,4 @@
-"""Functions that are written into a user's module: where they stand."""
+"""Functions of a user's program: where new ones stand, and where one is named."""
 
 from __future__ import annotations
 
@@ -50,6 +50,16 @@ def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTN
     while place < end and isinstance(only_statement(body[place]), cst.Expr):
         place += 1
     return body[place]
+
+
+def mentions(name: str, modules: Iterable[Module]) -> Iterator[cst.Name]:
+    """Where a name stands in a program, but in imports: that of a variable, or of an attribute."""
+    for module in modules:
+        if name in module.text:
+            imported = {part for node in module.nodes if isinstance(node, cst.ImportAlias) for part in walk(node)}
+            for node in module.nodes:
+                if isinstance(node, cst.Name) and node.value == name and node not in imported:
+                    yield node
 
 
 def _imports_only(unit: cst.CSTNode) -> bool:

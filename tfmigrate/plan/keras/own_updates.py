@@ -8,6 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.functions import mentions
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.program import units_of
@@ -23,7 +24,7 @@ def check(context: Context) -> Iterator[CallChange]:
         seen.add(cls.node)
         bases = [base for base in cls.outside_bases() if names.canonical(base).startswith("keras.optimizers.")]
         method = _get_updates(cls.node)
-        if bases and method is not None and _is_used(cls.node, context):
+        if bases and method is not None and _is_named_outside(cls.node, context):
             title = cls.node.name.value
             message = (
                 f"{title} computes its steps in get_updates(), which TensorFlow 2 never calls: write the step of one "
@@ -34,16 +35,10 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def _get_updates(cls: cst.ClassDef) -> cst.FunctionDef | None:
     methods = (unit for unit in units_of(cls.body) if isinstance(unit, cst.FunctionDef))
-    return next((one for one in methods if one.name.value == "get_updates"), None)
+    return next((method for method in methods if method.name.value == "get_updates"), None)
 
 
-def _is_used(cls: cst.ClassDef, context: Context) -> bool:
+def _is_named_outside(cls: cst.ClassDef, context: Context) -> bool:
     """Whether anything but the class itself and import statements names it."""
-    title, own = cls.name.value, set(walk(cls))
-    for module in context.modules:
-        imported = {alias.name for alias in module.nodes if isinstance(alias, cst.ImportAlias)}
-        for node in module.nodes if title in module.text else ():
-            is_name = isinstance(node, cst.Name) and node.value == title
-            if is_name and node not in own and node not in imported:
-                return True
-    return False
+    own = set(walk(cls))
+    return any(node not in own for node in mentions(cls.name.value, context.modules))

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
+from tfmigrate.plan.change.functions import mentions
 from tfmigrate.plan.strategy.guards import Blocks
 from tfmigrate.plan.strategy.own_copies import is_alone
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, is_docstring, only_statement, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import explicit, parameters_of
-from tfmigrate.walk import walk
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ def idle_functions(
         if parameter is None or is_alone(function, module):
             continue
         calls: dict[cst.Call, Wrap | None] = {}
-        for wrap in (one for one in every if one.site.frame.function is function):
+        for wrap in every:
             frame = wrap.site.frame
-            if frame.call_node is not None:
+            if frame.function is function and frame.call_node is not None:
                 calls.setdefault(frame.call_node, _as_wrap(wrap, frame.call_node, parameter, function))
-        found = [call for call in calls.values() if call is not None]
-        if len(found) == len(calls) and found and _is_only_called(function, calls.keys(), facts):
-            yield IdleFunction(function, module, tuple(found))
+        known = [call for call in calls.values() if call is not None]
+        if len(known) == len(calls) and known and _is_only_called(function, calls.keys(), facts):
+            yield IdleFunction(function, module, tuple(known))
 
 
 def _returned(function: cst.FunctionDef, blocks: Blocks) -> str | None:
@@ -64,26 +64,24 @@ def _returned(function: cst.FunctionDef, blocks: Blocks) -> str | None:
 def _as_wrap(wrap: Wrap, call: cst.Call, parameter: str, function: cst.FunctionDef) -> Wrap | None:
     """A call of such a function as a wrap of what it is given; None where its other arguments do something."""
     site = wrap.site.frame.call
-    given = dict(explicit(call.args, parameters_of(function)))
-    if site is None or parameter not in given or any(arg.star for arg in call.args):
+    arguments = dict(explicit(call.args, parameters_of(function)))
+    if site is None or parameter not in arguments or any(arg.star for arg in call.args):
         return None
-    if not all(is_pure(arg.value) for name, arg in given.items() if name != parameter):
+    if not all(is_pure(arg.value) for name, arg in arguments.items() if name != parameter):
         return None
     if any(isinstance(unit, cst.Try) for unit in site.frame.module.ancestors(site.unit)):
         return None
-    return replace(wrap, call=call, site=site, template_node=given[parameter].value, guards=())
+    return replace(wrap, call=call, site=site, template_node=arguments[parameter].value, guards=())
 
 
 def _is_only_called(function: cst.FunctionDef, calls: Set[cst.Call], facts: ProgramFacts) -> bool:
     """Whether the name of a function stands nowhere in the program but in its definition, imports, and these calls."""
     name = function.name.value
     called = {part for call in calls for part in (call.func, getattr(call.func, "attr", None))}
-    for module in facts.modules:
-        imported = {part for node in module.nodes if isinstance(node, cst.ImportAlias) for part in walk(node)}
-        for node in module.nodes:
-            if isinstance(node, cst.Name) and node.value == name and node is not function.name:
-                if node not in called and node not in imported:
-                    return False
-            elif isinstance(node, cst.ImportAlias) and node.asname is not None and name in module.code(node.name):
-                return False
-    return True
+    renamed = (
+        name in module.code(node.name)
+        for module in facts.modules
+        for node in module.nodes
+        if isinstance(node, cst.ImportAlias) and node.asname is not None
+    )
+    return all(node in called or node is function.name for node in mentions(name, facts.modules)) and not any(renamed)

@@ -124,8 +124,7 @@ def known_differences(
         _rounded_data(old, new),
         remainder,
         _moving_statistics(old, new, band),
-        _last_batch_only(old, epochs, allowed),
-        _class_weighted(old, epochs, allowed),
+        *_of_old_validation(old, epochs, allowed),
         _other_batches(old, epochs, allowed),
     )
     return tuple(difference for difference in differences if difference is not None)
@@ -228,17 +227,6 @@ def _logs_last_batch_only(old: Trace) -> bool:
     return any(fit.call == "fit_generator" or fit.source in ("sequence", "generator") for fit in old.fits)
 
 
-def _last_batch_only(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
-    size = _validation_difference(epochs)
-    if size is None or size <= band or not _logs_last_batch_only(old):
-        return None
-    what = (
-        "Keras 2.3 logs the loss of the last validation batch, not their mean, where it trains on a generator. "
-        "Relative difference"
-    )
-    return KnownDifference(LAST_BATCH, what, size)
-
-
 def _weighs_validation(old: Trace) -> bool:
     if old.start is None or not any(fit.class_weight for fit in old.fits):
         return False
@@ -247,15 +235,23 @@ def _weighs_validation(old: Trace) -> bool:
     return minor(version) < ((2, 4) if standalone else (2, 2))
 
 
-def _class_weighted(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
+def _of_old_validation(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> Iterator[KnownDifference]:
+    """What the old Keras logs otherwise as its validation loss."""
     size = _validation_difference(epochs)
-    if size is None or size <= band or not _weighs_validation(old):
-        return None
-    what = (
-        "Keras before 2.4, and tf.keras before 2.2, weigh the loss of a validation_split by class_weight, later ones "
-        "only that of training. Relative difference"
-    )
-    return KnownDifference(CLASS_WEIGHTED, what, size)
+    if size is None or size <= band:
+        return
+    if _logs_last_batch_only(old):
+        what = (
+            "Keras 2.3 logs the loss of the last validation batch, not their mean, where it trains on a generator. "
+            "Relative difference"
+        )
+        yield KnownDifference(LAST_BATCH, what, size)
+    if _weighs_validation(old):
+        what = (
+            "Keras before 2.4, and tf.keras before 2.2, weigh the loss of a validation_split by class_weight, later "
+            "ones only that of training. Relative difference"
+        )
+        yield KnownDifference(CLASS_WEIGHTED, what, size)
 
 
 def _other_batches(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:

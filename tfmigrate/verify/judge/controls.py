@@ -99,15 +99,16 @@ def mutants(
             yield Mutant(control.mutation.format(replicas), control.subject, changed, control.expected, may_do_nothing)
 
 
+_NOT_LOADED = Control(
+    "weights not loaded",
+    "loaded weights",
+    mutations.load_skipped,
+    frozenset({"initial weights"}),
+    may_do_nothing=True,
+)
 PREDICTION_CONTROLS = (
     Control("scope missing", "scope", mutations.scope_missing, frozenset({"scope"})),
-    Control(
-        "weights not loaded",
-        "loaded weights",
-        mutations.load_skipped,
-        frozenset({"initial weights"}),
-        may_do_nothing=True,
-    ),
+    _NOT_LOADED,
     Control(
         "another model than the loaded one",
         "loaded weights",
@@ -166,13 +167,7 @@ CONTROLS = (
     Control("optimizer settings dropped", "optimizer", mutations.settings_dropped, frozenset({"update rule"})),
     Control("regularizer lost", "regularizers", mutations.regularizer_lost, frozenset({"regularizer"})),
     Control("dropout halved", "dropout", mutations.dropout_halved, frozenset({"dropout"})),
-    Control(
-        "weights not loaded",
-        "loaded weights",
-        mutations.load_skipped,
-        frozenset({"initial weights"}),
-        may_do_nothing=True,
-    ),
+    _NOT_LOADED,
     Control(
         "frozen layers learn",
         "frozen layers",
