@@ -349,8 +349,8 @@ def _programs(hits: Sequence[scan.FoundFile], paths: Sequence[str], settings: Se
     groups = related.components({file.path: _program(file) for file in files}, links)
     others = {file.path for file in files if not project_files.within(file.real, asked)} if wider else set()
     groups = [group for group in groups if not others.issuperset(group)]
-    kept = {path for group in groups for path in group}
-    return _Programs({file.path: file for file in files if file.path in kept}, groups, links, others)
+    asked_for = {path for group in groups for path in group}
+    return _Programs({file.path: file for file in files if file.path in asked_for}, groups, links, others)
 
 
 def _with_their_programs(

@@ -216,11 +216,11 @@ def _withdrawn(module: Module, plan: Plan, objection: str) -> FileResult:
         )
         for finding in uses
     )
-    kept = tuple(finding for finding in plan.findings if finding.action != "rewrite")
+    reports = tuple(finding for finding in plan.findings if finding.action != "rewrite")
     return FileResult(
         module.path,
-        "refused" if findings else _status(kept, False),
-        (*findings, *kept),
+        "refused" if findings else _status(reports, False),
+        (*findings, *reports),
         before=module.text,
         after=module.text,
     )

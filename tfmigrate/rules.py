@@ -259,7 +259,7 @@ def _examples(path: Path, body: str, first_line: int) -> tuple[Example, ...]:
     waiting: tuple[Language, str, int] | None = None
     for info, text, line in _fences(path, body, first_line):
         word, _, kind = info.partition(" ")
-        language: Language | None = next((one for one in _LANGUAGES if one == word), None)
+        language: Language | None = next((language for language in _LANGUAGES if language == word), None)
         if kind == "after" and language:
             if waiting is None or waiting[0] != language:
                 raise RuleError(f"{path}:{line}: `{info}` without a `{language} before` just above it")

@@ -95,11 +95,11 @@ def keep_comments(before: Sequence[str], pieces: Pieces, carried: Sequence[cst.C
     """The pieces, with every comment of `before` that they, and what was `carried` off, lack above the first."""
     if not before:
         return pieces
-    kept = Counter(text for piece in (*pieces, *carried) for text in comments_in(piece))
+    present = Counter(text for piece in (*pieces, *carried) for text in comments_in(piece))
     lost = []
     for text in before:
-        if kept[text]:
-            kept[text] -= 1
+        if present[text]:
+            present[text] -= 1
         else:
             lost.append(cst.EmptyLine(comment=cst.Comment(text)))
     if not lost:

@@ -79,8 +79,8 @@ class Notebook:
 
     def script(self) -> str:
         """The program as a script that plain Python can run: magics and shell lines do nothing."""
-        kept = [text for cell in self.cells for text in cell.kept]
-        program = _KEPT.sub(lambda match: f"None  # {kept[int(match[1])]}", self.program)
+        magics = [text for cell in self.cells for text in cell.kept]
+        program = _KEPT.sub(lambda match: f"None  # {magics[int(match[1])]}", self.program)
         program = _SEAM.sub(lambda match: f"# Cell {match[1]}\n", program)
         shown = re.search(r"\bdisplay\(", program)
         return ("import builtins; builtins.display = print  # As IPython gives it.\n" if shown else "") + program
@@ -229,7 +229,7 @@ def _set_aside(body: str, number: int) -> tuple[str, tuple[str, ...]]:
     except (SyntaxError, ValueError):
         pass
     lines: list[str] = []
-    kept: list[str] = []
+    magics: list[str] = []
     alone = "\n" not in body.strip()
     statement, magic_goes_on, indent = "", False, ""
     for line in body.split("\n"):
@@ -246,9 +246,9 @@ def _set_aside(body: str, number: int) -> tuple[str, tuple[str, ...]]:
         else:
             target, text = "", line.removeprefix(indent)
         magic_goes_on = text.endswith("\\")
-        lines.append(f"{indent}{target}__tfmigrate_kept_{number + len(kept)}__()")
-        kept.append(text)
-    return "\n".join(lines), tuple(kept)
+        lines.append(f"{indent}{target}__tfmigrate_kept_{number + len(magics)}__()")
+        magics.append(text)
+    return "\n".join(lines), tuple(magics)
 
 
 def _is_open(statement: str) -> bool:

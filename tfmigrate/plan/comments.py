@@ -71,7 +71,7 @@ class _Going:
         elif unit in self._moved or unit in self._whole:
             yield from _speaking_of(_PARALLEL, above)  # Other sentences may be about the strategy.
         elif isinstance(unit, cst.SimpleStatementLine) and self._gone(unit):
-            yield from (one for one in _own(unit) if not _is_code(one))
+            yield from (comment for comment in _own(unit) if not _is_code(comment))
             if not any(small in self._imports for small in unit.body):
                 names = "|".join(map(re.escape, _bound(unit)))
                 own = rf"|\b(?:{names})\b" if names else ""

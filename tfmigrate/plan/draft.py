@@ -170,10 +170,10 @@ def _taken_out(edit: Edit) -> set[cst.Name]:
         gone = {name for argument in edit.call.args for name in _names_in(argument.value)}
         if edit.function is not None:
             gone.update(_names_in(edit.call.func))
-        kept = (
+        parts = (
             part for kept_argument in edit.arguments for part in nodes_of((kept_argument.value, *kept_argument.code))
         )
-        return gone.difference(*map(_names_in, kept))
+        return gone.difference(*map(_names_in, parts))
     return set()
 
 

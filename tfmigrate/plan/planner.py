@@ -131,9 +131,9 @@ def _settled(
         sinking |= again
         callers = {wrap: frame for wrap, frame in callers.items() if wrap.call not in again}
         stuck = unplaced.keys() - tried - again
-        kept = {call for call in stuck - keeping if late[call].code == codes.GPUS_TOO_LATE}
-        keeping |= kept
-        refused.update((call, late[call]) for call in unplaced if call in stuck - kept)
+        to_objects = {call for call in stuck - keeping if late[call].code == codes.GPUS_TOO_LATE}
+        keeping |= to_objects
+        refused.update((call, late[call]) for call in unplaced if call in stuck - to_objects)
         nested = {*called_in_scopes(placements)} - inside
         inside |= nested
         if not ownerless and not unplaced and not nested:

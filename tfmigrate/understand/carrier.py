@@ -231,15 +231,15 @@ class Carrier:
     def attribute_is_untouched(name: str, source: Site, way: _Way) -> bool:
         """Whether nothing from `before` to `source` sets an attribute of the object whose method `source` stands in."""
         owners = tuple(source.frame.owner.ancestors()) if source.frame.owner is not None else ()
-        kept = kept_as(owners, name)
-        methods = methods_that_set(owners, kept)
+        attribute = kept_as(owners, name)
+        methods = methods_that_set(owners, attribute)
         for site in source.chain():
             module, here = site.frame.module, site.frame is way.target
             first = module.order[way.before] if here else 0
             for unit in module.inside(site.frame.function or module.tree):
                 on_the_way = first <= module.order[unit] < module.order[site.unit]
                 if on_the_way and isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-                    if sets_attribute(unit, f".{kept}", module) or calls_one_of(unit, methods):
+                    if sets_attribute(unit, f".{attribute}", module) or calls_one_of(unit, methods):
                         return False
             if here:
                 break
@@ -261,8 +261,8 @@ class Carrier:
         assert source.owner is not None
         assert target.owner is not None
         owners = dict.fromkeys((*target.owner.ancestors(), *source.owner.ancestors()))
-        kept = kept_as(owners, name)
-        setters = [(method, unit) for cls in owners for method, unit in setters_of(cls, kept)]
+        attribute = kept_as(owners, name)
+        setters = [(method, unit) for cls in owners for method, unit in setters_of(cls, attribute)]
         if not setters or any(method.name.value != "__init__" for method, _ in setters):
             return False
         here = Site(target, before)  # type: ignore[arg-type]
@@ -301,9 +301,9 @@ class Carrier:
         if not isinstance(instance, Instance) or instance.site is None or instance.call is None:
             raise _Unavailable
         owners = tuple(instance.cls.ancestors())
-        kept = kept_as(owners, name)
-        setters = [setter for cls in owners for setter in setters_of(cls, kept)]
-        if len(setters) != 1 or self._is_set_on_others(kept, owners):
+        attribute = kept_as(owners, name)
+        setters = [setter for cls in owners for setter in setters_of(cls, attribute)]
+        if len(setters) != 1 or self._is_set_on_others(attribute, owners):
             raise _Unavailable
         method, unit = setters[0]
         frame = beginning(instance, method)

@@ -71,5 +71,5 @@ def with_item(mapping: Mapping, key: str | None, value: Value) -> Mapping:
     pairs = list(zip(mapping.keys, mapping.values, strict=True))
     if key is None:
         value = join(value, *(old for known, old in pairs if known is None))
-    kept = [(known, old) for known, old in pairs if known != key]
-    return Mapping((*(known for known, _ in kept), key), (*(old for _, old in kept), value))
+    others = [(known, old) for known, old in pairs if known != key]
+    return Mapping((*(known for known, _ in others), key), (*(old for _, old in others), value))

@@ -178,11 +178,11 @@ class FunctionValue:
     @cached_property
     def _first_mentions(self) -> tuple[frozenset[str], frozenset[str]]:
         read: set[str] = set()
-        made: set[str] = set()
+        assigned_first: set[str] = set()
         for part, assigned in _in_order_of_evaluation(self.node.body):
             if isinstance(part, cst.Attribute):
-                (made if assigned else read).update(set(self._attributes_of(part)) - made - read)
-        return frozenset(read), frozenset(made)
+                (assigned_first if assigned else read).update(set(self._attributes_of(part)) - assigned_first - read)
+        return frozenset(read), frozenset(assigned_first)
 
     def _attributes(self, node: cst.CSTNode) -> Iterator[str]:
         for part in walk(node):

@@ -138,8 +138,8 @@ class ModelFunction(Reader):
             return modes
         arms: list[tuple[cst.BaseSuite, frozenset[str]]] = []
         left = self._modal(unit, test, modes, arms)
-        kept = [suite for suite, own in arms if TRAIN in own and not all(self._goes(u) for u in units_of(suite))]
-        self._unwrap(unit, kept[0] if kept else None)
+        staying = [suite for suite, own in arms if TRAIN in own and not all(self._goes(u) for u in units_of(suite))]
+        self._unwrap(unit, staying[0] if staying else None)
         return left
 
     def _modal(
@@ -513,9 +513,9 @@ class ModelFunction(Reader):
                 raise self.refuse(codes.NO_KERAS_LAYER, arg.value, "`training=` is something other than mode == TRAIN")
             if not isinstance(thing, Plain | Tensor | Tensors | Features | Training):
                 raise self.refuse(codes.NO_KERAS_LAYER, arg.value, "this cannot be the input of a layer")
-        kept = [arg for arg, thing in zip(node.args, passed, strict=True) if not isinstance(thing, Training)]
-        if len(kept) != len(node.args):
-            self.edit(Arguments(node, unchanged(kept)))
+        staying = [arg for arg, thing in zip(node.args, passed, strict=True) if not isinstance(thing, Training)]
+        if len(staying) != len(node.args):
+            self.edit(Arguments(node, unchanged(staying)))
         return Tensor(node)
 
     def _passed(self, node: cst.BaseExpression) -> Thing:
@@ -555,8 +555,8 @@ class ModelFunction(Reader):
             )
         dropped = {name for name, thing in bound.items() if isinstance(thing, Mode | Training)}
         if dropped:
-            kept = tuple(name for name in params if name not in dropped)
-            self.plan.edits.append((function.module, Signature(definition, kept)))
+            staying_parameters = tuple(name for name in params if name not in dropped)
+            self.plan.edits.append((function.module, Signature(definition, staying_parameters)))
             staying = [arg for arg in node.args if not isinstance(kinds[id(arg)], Mode | Training)]
             self.edit(Arguments(node, unchanged(staying)))
         return Tensor(node)

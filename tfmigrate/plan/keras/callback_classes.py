@@ -186,8 +186,8 @@ def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
     init = cls.members.get("__init__")
     initialiser = init if isinstance(init, FunctionValue) else None
-    kept = {name for _, _, name in _assignments(initialiser, facts)} if initialiser is not None else set()
-    read = {name: node for method in methods for name, node in _read(method) if name in _COUNTED and name not in kept}
+    held = {name for _, _, name in _assignments(initialiser, facts)} if initialiser is not None else set()
+    read = {name: node for method in methods for name, node in _read(method) if name in _COUNTED and name not in held}
     if not read:
         return
     call = passed_on(initialiser) if initialiser is not None else None

@@ -176,8 +176,8 @@ def _dropped(period: _Period) -> CallChange:
     message = "`period=1` is what ModelCheckpoint does without it; TensorFlow 2.16 refuses the argument"
     if period.argument.keyword is not None:
         return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, Revision(period.call, dropped=("period",)))
-    kept = tuple(argument for argument in unchanged(period.call.args) if argument.source is not period.argument)
-    return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, Arguments(period.call, kept))
+    arguments = tuple(argument for argument in unchanged(period.call.args) if argument.source is not period.argument)
+    return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, Arguments(period.call, arguments))
 
 
 def _kept(period: _Period, name: str, facts: Facts) -> CallChange | None:

@@ -331,7 +331,7 @@ class _Training:
 
 
 def _in_loop(use: Use) -> bool:
-    return any(isinstance(one, cst.For | cst.While) for one in use.site.frame.module.ancestors(use.site.unit))
+    return any(isinstance(owner, cst.For | cst.While) for owner in use.site.frame.module.ancestors(use.site.unit))
 
 
 def _codes_at_trainings(

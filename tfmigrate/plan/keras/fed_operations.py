@@ -76,8 +76,8 @@ class _Fed:
             *(part for run in runs for part in walk(run.call)),
             *(self._set[name].targets[0].target for name in {*fed, *sessions, *operations}),
         }
-        kept = [_own(node) for node in self._nodes if node not in known]
-        if any(name in fed or name in sessions or name in operations for name in kept):
+        unread = [_own(node) for node in self._nodes if node not in known]
+        if any(name in fed or name in sessions or name in operations for name in unread):
             return
         for name in sorted(operations):
             yield from self._as_function(name, fed, read[name], [run for run in runs if run.operation == name])

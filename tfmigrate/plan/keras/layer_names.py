@@ -134,17 +134,17 @@ class _Slashes:
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in ("str", "int", "len"):
             return node.func.value != "str" or all(self.are_not_in(arg.value, seen) for arg in node.args)
         known = [value for facts in self._modules for value in facts.options(node)]
-        if known and all(isinstance(one, Literal) and "/" not in str(one.value) for one in known):
+        if known and all(isinstance(value, Literal) and "/" not in str(value.value) for value in known):
             return not isinstance(node, cst.Name) or not any(self.may_be_in(given) for given in self._given(node))
         if not isinstance(node, cst.Name) or node in seen:
             return False
         bindings = [
-            one
+            binding
             for scopes in self._scopes
             if (scope := scopes.holding(node))
-            for one in reaching(node.value, scope, scopes)
+            for binding in reaching(node.value, scope, scopes)
         ]
-        return bool(bindings) and all(self._binds_none(one, node, seen | {node}) for one in bindings)
+        return bool(bindings) and all(self._binds_none(binding, node, seen | {node}) for binding in bindings)
 
     def _binds_none(self, binding: Occurrence, node: cst.Name, seen: Set[cst.CSTNode]) -> bool:
         """Whether one place that binds a name gives it nothing with a slash: a loop that counts does not."""
@@ -152,7 +152,7 @@ class _Slashes:
             calls = self._calls.get(binding.unit.name.value, ())
             if not calls or any(arg.star for call in calls for arg in call.args):
                 return False
-            return all(self.are_not_in(one, seen) for one in self._given(node))
+            return all(self.are_not_in(value, seen) for value in self._given(node))
         for part in walk(binding.unit):
             if isinstance(part, cst.For | cst.CompFor) and part.target is binding.node:
                 return isinstance(part.iter, cst.Call) and dotted(part.iter.func) == "range"

@@ -56,7 +56,7 @@ class _Layer:
         self.variables: list[tuple[cst.Call, cst.BaseExpression, cst.BaseExpression | None]] = []
         """K.variable(value, name=label) that is kept on self."""
         self._facts = facts
-        made: set[str] = set()
+        weights: set[str] = set()
         listed: set[str] = set()
         self.settled = True
         """Whether all that is listed is made so that add_weight() can make it, and all that is made is listed."""
@@ -67,8 +67,8 @@ class _Layer:
                 self.settings.append(node)
                 listed |= self._listed(node.value)
             elif target is not None and isinstance(node, cst.Assign) and self._makes(node.value):
-                made.add(target)
-        self.settled = self.settled and made == listed
+                weights.add(target)
+        self.settled = self.settled and weights == listed
 
     def _listed(self, value: cst.BaseExpression) -> set[str]:
         if not isinstance(value, cst.List | cst.Tuple):

@@ -157,10 +157,10 @@ def class_weights_of_outputs(facts: Facts, modules: Mapping[Module, Facts]) -> I
 
 def _listed_weights(use: Use, argument: cst.Arg, one_output: bool, facts: Facts) -> Iterator[CallChange]:
     """`class_weight=[{0: 1.0, 1: 3.0}, ...]`, as of several classes: one output's was passed over."""
-    found = facts.options(argument.value)
-    if not found or not all(isinstance(option, Items) for option in found):
+    values = facts.options(argument.value)
+    if not values or not all(isinstance(option, Items) for option in values):
         return
-    if len(found) == 1 and all(isinstance(option, Items) and len(option.values) < 2 for option in found):
+    if len(values) == 1 and all(isinstance(option, Items) and len(option.values) < 2 for option in values):
         return  # The only dict of such a list counted.
     if one_output:
         message = (

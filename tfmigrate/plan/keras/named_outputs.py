@@ -92,9 +92,9 @@ def _weights_of_some(losses: cst.Dict, weights: cst.BaseExpression, written: cst
     if weights is not written:
         yield CallChange(codes.NAMED_OUTPUTS, weights, f"{message}: add it to the dict", action="warn")
         return
-    kept: list[Code] = [(key, ": ", value) for key, value in _pairs(written)]
+    entries: list[Code] = [(key, ": ", value) for key, value in _pairs(written)]
     added: list[Code] = [(f"{_quoted(name, written)}: 1.0",) for name in missing]
-    edit = Replace(weights, ("{", *listed([*kept, *added]), "}"))
+    edit = Replace(weights, ("{", *listed([*entries, *added]), "}"))
     yield CallChange(codes.NAMED_OUTPUTS, weights, f"{message}, which is written out", edit)
 
 

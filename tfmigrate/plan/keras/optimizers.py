@@ -45,8 +45,8 @@ def check(context: Context) -> Iterator[CallChange]:
 def unread_arguments(facts: Facts) -> Iterator[CallChange]:
     """`getattr(optimizers, name)(**params)`, where neither the class nor the mapping can be read."""
     compiles = (use for use in facts.uses if use.method == "compile")
-    given = (use.argument(0, "optimizer") for use in compiles)
-    optimizers = (option for value in given if value is not None for option in in_order(value))
+    arguments = (use.argument(0, "optimizer") for use in compiles)
+    optimizers = (option for value in arguments if value is not None for option in in_order(value))
     calls = (option.node for option in optimizers if isinstance(option, Opaque))
     for call in dict.fromkeys(call for call in calls if isinstance(call, cst.Call)):
         if any(arg.star == "**" for arg in call.args) and not _optimizer_classes(facts, call):

@@ -56,8 +56,8 @@ def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
 
 def _is_function(node: cst.BaseExpression, facts: Facts) -> bool:
     """Whether an expression names a function of the program; an object that counts cannot serve two outputs."""
-    found = facts.options(node) if isinstance(node, cst.Name | cst.Attribute) else frozenset()
-    return bool(found) and all(isinstance(option, FunctionValue) for option in found)
+    functions = facts.options(node) if isinstance(node, cst.Name | cst.Attribute) else frozenset()
+    return bool(functions) and all(isinstance(option, FunctionValue) for option in functions)
 
 
 def lists_of_one(facts: Facts) -> Iterator[CallChange]:

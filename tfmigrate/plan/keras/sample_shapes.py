@@ -118,8 +118,8 @@ class SampleShape:
         numbers = [_whole_number(axis) for axis in axes]
         if any(axis is None or axis == 0 or (axis < 0 and (lost or len(axes) > 1)) for axis in numbers):
             return None
-        kept = keywords(call).get("keepdims")
-        return lost + len(axes) if kept is None else None
+        keepdims = keywords(call).get("keepdims")
+        return lost + len(axes) if keepdims is None else None
 
 
 def axes_of(call: cst.Call) -> list[cst.BaseExpression]:

@@ -92,14 +92,14 @@ def _unread_settings(facts: Facts, scopes: Scopes, modules: Iterable[Module]) ->
         target = small.targets[0].target
         if _name(facts, call.func) != _CONFIG or not isinstance(target, cst.Name):
             continue
-        function = next((one for one in facts.module.ancestors(unit) if isinstance(one, cst.FunctionDef)), None)
+        function = next((owner for owner in facts.module.ancestors(unit) if isinstance(owner, cst.FunctionDef)), None)
         scope = scopes.by_node[function] if function is not None else scopes.module
-        others = [one for one in scopes.of_variable(target.value, scope) if one.node is not target]
-        sets = [_sets_attribute(one) for one in others]
+        others = [mention for mention in scopes.of_variable(target.value, scope) if mention.node is not target]
+        sets = [_sets_attribute(mention) for mention in others]
         if None in sets or (function is None and _is_mentioned(target.value, modules, facts.module)):
             continue
         message = "no session is given these settings, which are not in TensorFlow 2: they go"
-        more = tuple(Remove(one) for one in sets if one is not None)
+        more = tuple(Remove(small) for small in sets if small is not None)
         yield CallChange(codes.SESSIONS, call, message, Remove(small), more=more)
 
 
@@ -462,17 +462,17 @@ def _joined_numbers(node: cst.BaseExpression) -> cst.BaseExpression | None:
         return None
     if text_of(node.func.value) != "," or node.func.attr.value != "join":
         return None
-    given = node.args[0].value
-    if isinstance(given, cst.Call) and dotted(given.func) == "map" and len(given.args) == 2:
-        return given.args[1].value if dotted(given.args[0].value) == "str" else None
+    numbers = node.args[0].value
+    if isinstance(numbers, cst.Call) and dotted(numbers.func) == "map" and len(numbers.args) == 2:
+        return numbers.args[1].value if dotted(numbers.args[0].value) == "str" else None
     if (
-        isinstance(given, cst.ListComp | cst.GeneratorExp)
-        and not given.for_in.ifs
-        and given.for_in.inner_for_in is None
+        isinstance(numbers, cst.ListComp | cst.GeneratorExp)
+        and not numbers.for_in.ifs
+        and numbers.for_in.inner_for_in is None
     ):
-        made, target = given.elt, given.for_in.target
-        if isinstance(made, cst.Call) and dotted(made.func) == "str" and len(made.args) == 1:
-            return given.for_in.iter if made.args[0].value.deep_equals(target) else None
+        element, target = numbers.elt, numbers.for_in.target
+        if isinstance(element, cst.Call) and dotted(element.func) == "str" and len(element.args) == 1:
+            return numbers.for_in.iter if element.args[0].value.deep_equals(target) else None
     return None
 
 

@@ -23,28 +23,28 @@ _TRAINING = "training"
 def check(context: Context) -> Iterator[CallChange]:
     """In a method that Keras tells whether it trains, or that can be: `x if training else other`."""
     module = context.facts.module
-    told: set[cst.FunctionDef] = set()
+    with_parameter: set[cst.FunctionDef] = set()
     alone = {node.value for node in module.nodes if isinstance(node, cst.Assign | cst.Return | cst.Arg)}
     for call in module.calls:
         if names.canonical(context.facts.symbols.get(call.func, "")) != "keras.backend.in_train_phase":
             continue
-        given = named_arguments(call, _PARAMETERS)
+        arguments = named_arguments(call, _PARAMETERS)
         functions = _functions_round(call, module)
-        if given is None or not {"x", "alt"} <= set(given) or not functions:
+        if arguments is None or not {"x", "alt"} <= set(arguments) or not functions:
             continue
         function = functions[0]
-        asked = given.get(_TRAINING)
+        asked = arguments.get(_TRAINING)
         if asked is not None and not (dotted(asked.value) == _TRAINING and _takes(function)):
             continue  # As `kwargs.get("training")`, which Keras 3 does not give: left to TFM501.
         more: tuple[Edit, ...] = ()
         if not _takes(function):
             if not _is_call_of_a_layer(function, module) or _TRAINING in module.code(function):
                 continue
-            if function not in told:
-                told.add(function)
-                kept = [one.name.value for one in (*function.params.params, *function.params.kwonly_params)]
-                more = (Signature(function, tuple(kept), (_TRAINING,)),)
-        x, other = (_value(given[name].value, functions, module) for name in ("x", "alt"))
+            if function not in with_parameter:
+                with_parameter.add(function)
+                parameters = [param.name.value for param in (*function.params.params, *function.params.kwonly_params)]
+                more = (Signature(function, tuple(parameters), (_TRAINING,)),)
+        x, other = (_value(arguments[name].value, functions, module) for name in ("x", "alt"))
         code: Code = (*x, f" if {_TRAINING} else ", *other)
         if call not in alone:
             code = ("(", *code, ")")
@@ -54,7 +54,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def _takes(function: cst.FunctionDef) -> bool:
     params = function.params
-    return any(one.name.value == _TRAINING for one in (*params.params, *params.kwonly_params))
+    return any(param.name.value == _TRAINING for param in (*params.params, *params.kwonly_params))
 
 
 def _is_call_of_a_layer(function: cst.FunctionDef, module: Module) -> bool:
@@ -65,7 +65,7 @@ def _is_call_of_a_layer(function: cst.FunctionDef, module: Module) -> bool:
 def _functions_round(call: cst.Call, module: Module) -> list[cst.FunctionDef]:
     """Innermost first."""
     functions = [unit for unit in module.places if isinstance(unit, cst.FunctionDef)]
-    return [one for one in reversed(functions) if any(node is call for node in walk(one))]
+    return [function for function in reversed(functions) if any(node is call for node in walk(function))]
 
 
 def _value(node: cst.BaseExpression, functions: list[cst.FunctionDef], module: Module) -> Code:
@@ -75,7 +75,7 @@ def _value(node: cst.BaseExpression, functions: list[cst.FunctionDef], module: M
     if isinstance(node, cst.Name):
         for inner in module.places:
             if isinstance(inner, cst.FunctionDef) and inner.name.value == node.value:
-                owner = next((one for one in module.ancestors(inner) if isinstance(one, cst.FunctionDef)), None)
+                owner = next((outer for outer in module.ancestors(inner) if isinstance(outer, cst.FunctionDef)), None)
                 if owner in functions or module.places[inner].owner is None:
                     return (node, "()")
     return _bracketed(node)

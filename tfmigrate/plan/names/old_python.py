@@ -68,8 +68,9 @@ def _modules_through_numpy(context: Context) -> Iterator[CallChange]:
     """`np.math.ceil(x)`: NumPy imported these modules of Python's, and its users reached through it."""
     facts, scope = context.facts, context.scopes.module
     for name in ("math", "warnings"):
-        found = [n for n, full in facts.symbols.items() if full == f"numpy.{name}" and isinstance(n, cst.Attribute)]
-        if not found:
+        full = f"numpy.{name}"
+        attributes = [n for n, symbol in facts.symbols.items() if symbol == full and isinstance(n, cst.Attribute)]
+        if not attributes:
             continue
         statements = list(import_statements(facts.module))
         imports = [full for statement, _ in statements for _, _, full in imports_of(statement)]
@@ -81,10 +82,10 @@ def _modules_through_numpy(context: Context) -> Iterator[CallChange]:
         ]
         more: tuple[Edit, ...] = ()
         if name not in imports:
-            if not tops or any(name in one.bound for one in (scope, *context.scopes.by_node.values())):
+            if not tops or any(name in lexical.bound for lexical in (scope, *context.scopes.by_node.values())):
                 continue
             more = (Insert(tops[0], f"import {name}", rank=Rank.IMPORT),)
-        for node in found:
+        for node in attributes:
             message = f"{name} was a module of Python that NumPy imported"
             yield CallChange(codes.OLD_PYTHON, node, message, Replace(node, name), more=more)
             more = ()

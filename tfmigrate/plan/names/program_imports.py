@@ -64,10 +64,10 @@ def leave_imports_in_use(drafts: Mapping[Module, Draft], moved: Set[Module]) -> 
     staying = set()
     for module in idle:
         for statement, unit in import_statements(module):
-            kept = imports[module].split(statement, unit, taken)[1]
-            if kept:
+            names_in_use = imports[module].split(statement, unit, taken)[1]
+            if names_in_use:
                 staying.add(module)
-                imports[module].say_staying(statement, kept, unit)
+                imports[module].say_staying(statement, names_in_use, unit)
     return idle - staying
 
 

@@ -300,5 +300,5 @@ def taken_out(changes: Sequence[CallChange]) -> Iterator[cst.CSTNode]:
             elif isinstance(edit, Revision):
                 yield from (arg for arg in edit.call.args if arg.keyword and arg.keyword.value in edit.dropped)
             elif isinstance(edit, Replace):
-                kept = {node for part in edit.parts for node in walk(part)}
-                yield from (node for node in walk(edit.node) if node not in kept)
+                parts = {node for part in edit.parts for node in walk(part)}
+                yield from (node for node in walk(edit.node) if node not in parts)

@@ -38,15 +38,15 @@ def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
 
 def compiled_again(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> Iterator[tuple[Module, cst.Expr]]:
     """The compile() of the parallel model, or of its template, that says over again what that of the other has said."""
-    for group, wrap in [(one, wrap) for one in groups for wrap in one.wraps]:
+    for group, wrap in [(each, wrap) for each in groups for wrap in each.wraps]:
         for use in group.compiles:
             statement = only_statement(use.site.unit)
             if not isinstance(statement, cst.Expr) or statement.value is not use.call:
                 continue
             if not _is_surely_of(use, wrap):
                 continue
-            others = (one for one in group.compiles if one is not use and _is_surely_of(one, wrap))
-            if any(_is_repeated(one, use, group, drafts[use.site.frame.module]) for one in others):
+            others = (other for other in group.compiles if other is not use and _is_surely_of(other, wrap))
+            if any(_is_repeated(other, use, group, drafts[use.site.frame.module]) for other in others):
                 yield use.site.frame.module, statement
 
 

@@ -67,7 +67,8 @@ class Remains:
                     yield Replace(part, _OLD.sub(strategy, part.value))
                 elif isinstance(part, cst.FormattedString) and any(map(_speaks_of_it, part.parts)):
                     code = self.draft.module.code
-                    parts = (_OLD.sub(strategy, code(one)) if _speaks_of_it(one) else code(one) for one in part.parts)
+                    texts = ((inner, code(inner)) for inner in part.parts)
+                    parts = (_OLD.sub(strategy, text) if _speaks_of_it(inner) else text for inner, text in texts)
                     yield Replace(part, part.start + "".join(parts) + part.end)
 
     def _arms(self) -> Iterator[Collapse]:

@@ -35,8 +35,8 @@ def distance(old: Trace, new: Trace, a: Step, b: Step) -> float | None:
     whole = sketches_apart(a, b)
     if a.values is None or b.values is None or math.isinf(whole):
         return whole
-    kept = _apart(_load(old.folder / a.values), _load(new.folder / b.values))
-    return kept if kept > ROUNDED else max(kept, whole)  # which the values that were not kept have a share in
+    sampled = _apart(_load(old.folder / a.values), _load(new.folder / b.values))
+    return sampled if sampled > ROUNDED else max(sampled, whole)  # where every value has a share
 
 
 def same(old: Trace, new: Trace, a: Step, b: Step, band: float) -> bool | None:

@@ -124,12 +124,12 @@ def _of_graph(error: str) -> str:
     if not marker:
         return error
     place = _PLACE.search(error)
-    kept: list[str] = []
+    lines: list[str] = []
     for line in map(str.strip, rest[: len(rest) - len(place[0]) if place else None].splitlines()):
-        if line.startswith(("Traceback", "(1)")) and kept:
+        if line.startswith(("Traceback", "(1)")) and lines:
             break
         if line and not re.match(
             r"Detected at |<stack traces|File \"|\[\[|\d+ root error|\d+ (successful|derived)", line
         ):
-            kept.append(re.sub(r"^\(0\) [A-Z_]+: *", "", line))
-    return f"{head}{' '.join(kept)}{place[0] if place else ''}" if kept else error
+            lines.append(re.sub(r"^\(0\) [A-Z_]+: *", "", line))
+    return f"{head}{' '.join(lines)}{place[0] if place else ''}" if lines else error

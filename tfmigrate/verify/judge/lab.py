@@ -142,24 +142,24 @@ class Lab:
 
     def _sandboxes(self) -> list[str]:
         """What the runs were kept in, those alike together."""
-        kept: dict[tuple[str, ...], list[str]] = {}
+        sandboxes: dict[tuple[str, ...], list[str]] = {}
         for role, run in self.runs.items():
             if run.trace.confined is not None:
-                kept.setdefault(run.trace.confined, []).append(role)
+                sandboxes.setdefault(run.trace.confined, []).append(role)
         return [
-            f"sandbox of {'all runs' if len(kept) == 1 else ', '.join(roles)}: {', '.join(by) or 'none'}"
-            for by, roles in kept.items()
+            f"sandbox of {'all runs' if len(sandboxes) == 1 else ', '.join(roles)}: {', '.join(by) or 'none'}"
+            for by, roles in sandboxes.items()
         ]
 
     def keep(self, target: Path | None) -> None:
         """Copies what the runs printed and recorded, but for the weights, to where the user asked."""
         for run in self.runs.values() if target else ():
             assert target is not None
-            kept = target / run.stdout_path.parent.name
-            kept.mkdir(parents=True, exist_ok=True)
+            folder = target / run.stdout_path.parent.name
+            folder.mkdir(parents=True, exist_ok=True)
             for file in (run.stdout_path, run.stderr_path, run.trace.folder / "trace.jsonl"):
                 if file.exists():
-                    shutil.copy(file, kept / file.name)
+                    shutil.copy(file, folder / file.name)
 
 
 def _named(worlds: Iterable[World]) -> str:

@@ -367,12 +367,12 @@ def settings_dropped(module: cst.Module, replicas: int) -> cst.Module:
         name = call.func.attr.value if isinstance(call.func, cst.Attribute) else getattr(call.func, "value", "")
         if not isinstance(name, str) or name.lower() not in {*_WITH_SLOTS, "sgd"}:
             return call
-        kept = [a for a in call.args if not (a.keyword and a.keyword.value in _STATE)]
-        if len(kept) == len(call.args):
+        arguments = [a for a in call.args if not (a.keyword and a.keyword.value in _STATE)]
+        if len(arguments) == len(call.args):
             return call
-        if kept:
-            kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        return call.with_changes(args=kept)
+        if arguments:
+            arguments[-1] = arguments[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+        return call.with_changes(args=arguments)
 
     return _rewrite(module, change)
 

@@ -213,13 +213,13 @@ def gradient_ratio(old: Trace, new: Trace, model: int) -> GradientRatio | None:
     if a is None or b is None or not shapes_agree(a, b):
         return None
     facts = next((m.weights for m in old.models if m.index == model), ())
-    kept = [i for i in range(len(a)) if i >= len(facts) or facts[i][2]]
-    x = np.concatenate([a[i].ravel() for i in kept]) if kept else np.zeros(0)
-    y = np.concatenate([b[i].ravel() for i in kept]) if kept else np.zeros(0)
+    places = [i for i in range(len(a)) if i >= len(facts) or facts[i][2]]
+    x = np.concatenate([a[i].ravel() for i in places]) if places else np.zeros(0)
+    y = np.concatenate([b[i].ravel() for i in places]) if places else np.zeros(0)
     length = float(x @ x)
     if length == 0.0 or not np.isfinite(length) or not np.isfinite(y).all():
         return None
     start = snapshot(old, model, "initial") or []
-    stored = np.concatenate([start[i].ravel() for i in kept])
+    stored = np.concatenate([start[i].ravel() for i in places])
     rounding = float(np.finfo(np.float32).eps * np.linalg.norm(stored) / np.sqrt(length))
     return GradientRatio(float(x @ y) / length, float(np.linalg.norm(x - y) / np.sqrt(length)), rounding)

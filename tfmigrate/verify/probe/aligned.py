@@ -62,11 +62,11 @@ def drawing_once(original):
 
     @functools.wraps(original)
     def draw(*args, **kwargs):
-        kept = np.random.get_state()
+        state = np.random.get_state()
         try:
             return original(*args, **kwargs)
         finally:
-            np.random.set_state(kept)
+            np.random.set_state(state)
             np.random.rand()
 
     return draw
@@ -295,11 +295,11 @@ def cardinality(dataset):
     """Elements; -1 endless, -2 unknown."""
     tf = importlib.import_module("tensorflow")
     try:
-        found = tf.data.experimental.cardinality(dataset)
-        if hasattr(found, "numpy"):
-            return int(found.numpy())
-        with tf.compat.v1.Session(graph=found.graph) as session:
-            return int(session.run(found))
+        batches = tf.data.experimental.cardinality(dataset)
+        if hasattr(batches, "numpy"):
+            return int(batches.numpy())
+        with tf.compat.v1.Session(graph=batches.graph) as session:
+            return int(session.run(batches))
     except Exception:
         return -2
 

@@ -297,13 +297,13 @@ def between_epochs(original, seed):
                 return None
         number = getattr(self, EPOCHS, 0)
         setattr(self, EPOCHS, number + 1)
-        kept = random.getstate(), np.random.get_state()
+        states = random.getstate(), np.random.get_state()
         aligned.reseed(seed + number)
         try:
             return original(self)
         finally:
-            random.setstate(kept[0])
-            np.random.set_state(kept[1])
+            random.setstate(states[0])
+            np.random.set_state(states[1])
 
     return on_epoch_end
 

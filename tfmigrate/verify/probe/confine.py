@@ -110,9 +110,9 @@ def first_of_namespace(telling, config, confined, writable, changing):
 
 def follow(child, told):
     """Waits for the script and ends as it ended, when all that it started has ended."""
-    found = None
-    while found != child:  # others are orphans
-        found, status = os.wait()
+    ended = None
+    while ended != child:  # others are orphans
+        ended, status = os.wait()
     data = os.read(told, STATUS.size)
     if data:
         status = STATUS.unpack(data)[0]

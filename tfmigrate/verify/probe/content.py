@@ -73,9 +73,9 @@ def factors(count):
     """The same odd numbers everywhere, at least `count` of them: fewer are the beginning of more."""
     if len(FACTORS[0]) < count:
         drawn = np.random.RandomState(0).randint(0, 2**63 - 1, count, dtype=np.int64)
-        found = drawn.astype(np.uint64) * np.uint64(2) + np.uint64(1)
-        FACTORS[0] = found  # another replica may put its own there meanwhile
-        return found
+        odd = drawn.astype(np.uint64) * np.uint64(2) + np.uint64(1)
+        FACTORS[0] = odd  # another replica may put its own there meanwhile
+        return odd
     return FACTORS[0][:count]
 
 
@@ -106,7 +106,7 @@ SAMPLE = 1 << 14
 def values_of(leaves):
     """Of each leaf some whole rows, spread evenly over the batch, of rows longer than SAMPLE some values: enough to say
     by how much two batches differ that are not the same to the last bit. None where a leaf holds texts."""
-    kept = []
+    samples = []
     for parts in leaves:
         if any(part.dtype.kind in "OSU" for part in parts):
             return None
@@ -116,8 +116,8 @@ def values_of(leaves):
         chosen = rows[evenly(len(rows), max(1, SAMPLE // width))]
         if width > SAMPLE:
             chosen = as_table(chosen)[:, evenly(width, SAMPLE)][:, :, np.newaxis]  # no table
-        kept.append(chosen.astype(np.float32))
-    return kept
+        samples.append(chosen.astype(np.float32))
+    return samples
 
 
 def evenly(length, count):

@@ -46,7 +46,7 @@ def replace(tf, home, path, kind, done):
     owner, _, name = path.rpartition(".")
     module = getattr(home, owner, None) if owner else home
     original = getattr(module, name, None)
-    if not callable(original) or any(original is one for one in done):
+    if not callable(original) or any(original is other for other in done):
         return
     replacement = drawing(tf, original, kind)
     done.append(replacement)
@@ -129,8 +129,8 @@ def dropout(tf, given):
         return None
     shape = given.get("noise_shape")
     asked = {"shape": tf.shape(x) if shape is None else shape, "dtype": x.dtype}
-    kept = from_table(tf, table_of("uniform"), asked, lambda value, cast: tf.cast(value >= cast(rate), value.dtype))
-    return None if kept is None else x * kept / (1.0 - tf.cast(rate, kept.dtype))
+    mask = from_table(tf, table_of("uniform"), asked, lambda value, cast: tf.cast(value >= cast(rate), value.dtype))
+    return None if mask is None else x * mask / (1.0 - tf.cast(rate, mask.dtype))
 
 
 DRAWS = {"normal": normal, "truncated": truncated, "uniform": uniform, "bernoulli": bernoulli, "dropout": dropout}

@@ -173,9 +173,9 @@ class EagerKeras(object):
         tell = tracker.update_state
 
         def update_state(values, sample_weight=None):
-            told = getattr(self.tracing, "told", None)
-            if told is not None:
-                told.append((values, sample_weight))
+            losses = getattr(self.tracing, "told", None)
+            if losses is not None:
+                losses.append((values, sample_weight))
             return tell(values, sample_weight=sample_weight)
 
         object.__setattr__(tracker, "_tfmigrate", True)
@@ -184,10 +184,10 @@ class EagerKeras(object):
     def told_losses(self):
         """Their sum and their count, in a list; of none where a function of its own told them, or in another shape."""
         told, self.tracing.told = self.tracing.told, None
-        found = [sum_and_count(self.tf, values, weight) for values, weight in told]
-        if not found or None in found:
+        sums_and_counts = [sum_and_count(self.tf, values, weight) for values, weight in told]
+        if not sums_and_counts or None in sums_and_counts:
             return []
-        sums = [self.tf.add_n(column) for column in zip(*found)]
+        sums = [self.tf.add_n(column) for column in zip(*sums_and_counts)]
         context = self.tf.distribute.get_replica_context()
         strategy = self.tf.distribute.get_strategy()
         everywhere = strategy.num_replicas_in_sync
@@ -313,7 +313,7 @@ class EagerKeras(object):
         strategy = model.distribute_strategy
         optimizer = model.optimizer
         kept_variables = entry.leaves + metric_variables(model)
-        kept = self.read(kept_variables)
+        before = self.read(kept_variables)
         moved = None
         try:
             with strategy.scope():
@@ -334,7 +334,7 @@ class EagerKeras(object):
             )
         finally:
             model.optimizer = optimizer
-            self.assign(kept_variables, kept)
+            self.assign(kept_variables, before)
         if moved is None:
             return
         trainable = set(id(variable) for variable in model.trainable_weights)
@@ -480,7 +480,7 @@ def sum_and_count(tf, values, weight):
     """What `Mean.update_state(values, sample_weight=weight)` adds to its two variables; None where these are tensors of
     another graph, or of shapes that it would fit to each other in ways of its own."""
     graph = tf.compat.v1.get_default_graph()
-    if not tf.executing_eagerly() and any(getattr(one, "graph", graph) is not graph for one in (values, weight)):
+    if not tf.executing_eagerly() and any(getattr(tensor, "graph", graph) is not graph for tensor in (values, weight)):
         return None
     values = tf.cast(values, tf.float32)
     weight = tf.ones_like(values) if weight is None else tf.cast(weight, tf.float32)

@@ -56,7 +56,7 @@ def of_model(model):
             getattr(output, "_keras_mask", None) is not None for output in getattr(model, "outputs", None) or []
         ),
         "loaded": any(hasattr(inner, LOADED) for inner in with_inner(model)) or is_part_of_loaded(layers),
-        "adds_losses": any(hasattr(one, ADDS) for one in layers + with_inner(model)),
+        "adds_losses": any(hasattr(layer, ADDS) for layer in layers + with_inner(model)),
     }
 
 

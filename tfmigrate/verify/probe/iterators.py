@@ -29,13 +29,13 @@ def seeding(original, root, seed):
             return original(iterator, *default)
         known = asked.setdefault(id(iterator), [iterator, 0])
         number, known[1] = known[1], known[1] + 1
-        kept = random.getstate(), np.random.get_state()
+        states = random.getstate(), np.random.get_state()
         aligned.reseed(seed + number)
         try:
             return original(iterator, *default)
         finally:
-            random.setstate(kept[0])
-            np.random.set_state(kept[1])
+            random.setstate(states[0])
+            np.random.set_state(states[1])
 
     return following
 

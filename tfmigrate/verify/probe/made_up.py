@@ -64,7 +64,7 @@ def loading(original, flavour):
 
 def fill(model, name):
     """Gives every weight of a model a value of its own."""
-    for number, layer in enumerate(one for one in weights.leaf_layers(model) if one.weights):
+    for number, layer in enumerate(layer for layer in weights.leaf_layers(model) if layer.weights):
         layer.set_weights([
             value_of(name, number, place, shape, kind)
             for place, (shape, kind) in enumerate(

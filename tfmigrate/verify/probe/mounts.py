@@ -32,10 +32,10 @@ SHARED_MEMORY = "/dev/shm"
 
 def devices():
     """Paths of the devices that a run may use."""
-    found = [os.path.join("/dev", name) for name in USUAL_DEVICES]
+    devices = [os.path.join("/dev", name) for name in USUAL_DEVICES]
     for pattern in ACCELERATORS:
-        found.extend(sorted(glob.glob(os.path.join("/dev", pattern))))
-    return [path for path in found if os.path.exists(path)]
+        devices.extend(sorted(glob.glob(os.path.join("/dev", pattern))))
+    return [path for path in devices if os.path.exists(path)]
 
 
 def read_only(writable):
@@ -174,8 +174,8 @@ def beneath(place, folder):
 
 def bind_to_read(there, here):
     mount(there, here, BIND)
-    kept = os.statvfs(here).f_flag & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC)  # the same bits in mount(2)
-    mount(None, here, BIND | REMOUNT | READ_ONLY | kept)
+    flags = os.statvfs(here).f_flag & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC)  # the same bits in mount(2)
+    mount(None, here, BIND | REMOUNT | READ_ONLY | flags)
 
 
 def mount(source, target, flags):

@@ -425,7 +425,7 @@ class Recorder(object):
     def predictor(self, model, adapter):
         """The index of a model that predicts. A template and its parallel model share their weights, and are one."""
         for index, (models, leaves) in enumerate(self.predictors):
-            if any(one is model for one in models):
+            if any(other is model for other in models):
                 return index
         leaves = weights.of_model(model)
         for index, (models, others) in enumerate(self.predictors):
@@ -600,8 +600,8 @@ def peak_memory():
 
 def versions(names):
     """Of the modules that are imported and tell their version."""
-    found = ((name, getattr(sys.modules.get(name), "__version__", None)) for name in names)
-    return dict((name, version) for name, version in found if isinstance(version, str))
+    pairs = ((name, getattr(sys.modules.get(name), "__version__", None)) for name in names)
+    return dict((name, version) for name, version in pairs if isinstance(version, str))
 
 
 def clean(value):

@@ -58,12 +58,12 @@ def slice_evenly(tf):
 def slicing(original, layer, tf):
     @functools.wraps(original)
     def multi_gpu_model(*args, **kwargs):
-        kept = layer.__init__
-        layer.__init__ = with_even_slice(kept, tf)
+        own_init = layer.__init__
+        layer.__init__ = with_even_slice(own_init, tf)
         try:
             return original(*args, **kwargs)
         finally:
-            layer.__init__ = kept
+            layer.__init__ = own_init
 
     return multi_gpu_model
 
@@ -96,10 +96,10 @@ def weighted_inputs(model, inputs):
     start = len(model._feed_inputs) + len(model._feed_targets)
     count = len(model._feed_sample_weights or [])
     batch = len(inputs[0])
-    if not count or not all(isinstance(one, np.ndarray) for one in inputs[:start + count]):
+    if not count or not all(isinstance(part, np.ndarray) for part in inputs[:start + count]):
         return None
     factors = weights(batch, replicas)
-    return inputs[:start] + [on_each(one, factors) for one in inputs[start:start + count]] + inputs[start + count:]
+    return inputs[:start] + [on_each(part, factors) for part in inputs[start:start + count]] + inputs[start + count:]
 
 
 def weighted_data(tf, model, data):

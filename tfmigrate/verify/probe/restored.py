@@ -395,9 +395,9 @@ def with_defaults(original, values):
 
     @flavours.standing_for(original)
     def __init__(self, *args, **kwargs):
-        given = signature.bind_partial(self, *args, **kwargs).arguments
+        bound = signature.bind_partial(self, *args, **kwargs).arguments
         for parameter, value in values.items():
-            if parameter not in given:
+            if parameter not in bound:
                 kwargs[parameter] = value
         return original(self, *args, **kwargs)
 
@@ -429,11 +429,11 @@ def judging_by_name(original, beginnings):
 
     @functools.wraps(original)
     def __init__(self, *args, **kwargs):
-        given = signature.bind_partial(self, *args, **kwargs)
-        monitor = given.arguments.get("monitor", "val_loss")
-        if given.arguments.get("mode") not in ("min", "max"):
-            given.arguments["mode"] = "max" if "acc" in monitor or monitor.startswith(beginnings) else "min"
-        return original(*given.args, **given.kwargs)
+        bound = signature.bind_partial(self, *args, **kwargs)
+        monitor = bound.arguments.get("monitor", "val_loss")
+        if bound.arguments.get("mode") not in ("min", "max"):
+            bound.arguments["mode"] = "max" if "acc" in monitor or monitor.startswith(beginnings) else "min"
+        return original(*bound.args, **bound.kwargs)
 
     return __init__
 

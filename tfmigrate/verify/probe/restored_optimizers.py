@@ -60,15 +60,15 @@ def with_old_arguments(original, defaults, places, schedules, old, standalone):
         decay = kwargs.pop("decay", None)
         if kwargs.get("epsilon", 0) is None:
             del kwargs["epsilon"]
-        given = signature.bind_partial(self, *args, **kwargs).arguments
+        bound = signature.bind_partial(self, *args, **kwargs).arguments
         for parameter, value in defaults.items():
-            if parameter not in given and parameter in signature.parameters:
+            if parameter not in bound and parameter in signature.parameters:
                 kwargs[parameter] = value
         if decay:
-            given = signature.bind_partial(self, *args, **kwargs)
-            rate = given.arguments.get("learning_rate", signature.parameters["learning_rate"].default)
-            given.arguments["learning_rate"] = schedules.InverseTimeDecay(rate, 1, decay)
-            return original(*given.args, **given.kwargs)
+            bound = signature.bind_partial(self, *args, **kwargs)
+            rate = bound.arguments.get("learning_rate", signature.parameters["learning_rate"].default)
+            bound.arguments["learning_rate"] = schedules.InverseTimeDecay(rate, 1, decay)
+            return original(*bound.args, **bound.kwargs)
         return original(self, *args, **kwargs)
 
     return __init__
@@ -76,14 +76,14 @@ def with_old_arguments(original, defaults, places, schedules, old, standalone):
 
 def by_name(args, kwargs, places, switches):
     """Positional arguments by the names that the only version has which can have taken them; None where two can."""
-    found = {
+    readings = {
         parameters[: len(args)]
         for parameters in map(tuple, places)
         if len(parameters) >= len(args)
         and not set(kwargs) & set(parameters[: len(args)])
         and all(taken(name, value, switches) for name, value in zip(parameters, args))
     }
-    return dict(zip(found.pop(), args)) if len(found) == 1 else None
+    return dict(zip(readings.pop(), args)) if len(readings) == 1 else None
 
 
 def taken(name, value, switches):
@@ -107,9 +107,9 @@ def with_epsilon_beside_root(cls):
             self.epsilon **= 2
 
     def squared_already(cls, config, *args, **kwargs):
-        made = from_config(cls, config, *args, **kwargs)
-        made.epsilon = config.get("epsilon", made.epsilon)
-        return made
+        optimizer = from_config(cls, config, *args, **kwargs)
+        optimizer.epsilon = config.get("epsilon", optimizer.epsilon)
+        return optimizer
 
     cls.__init__ = __init__
     cls.from_config = classmethod(functools.wraps(from_config)(squared_already))

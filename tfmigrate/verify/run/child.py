@@ -103,8 +103,8 @@ class Child:
         assert process.stdout is not None
         assert process.stderr is not None
         pipes = zip((process.stdout, process.stderr), self.paths, strict=True)
-        kept = [Kept(pipe, path, limits.output_bytes) for pipe, path in pipes]
-        pumps = [threading.Thread(target=output.read, daemon=True) for output in kept]
+        outputs = [Kept(pipe, path, limits.output_bytes) for pipe, path in pipes]
+        pumps = [threading.Thread(target=output.read, daemon=True) for output in outputs]
         reason: Reason = "stopped"
         beside = 0
         crowd = _Crowd(process, limits.processes)
@@ -118,7 +118,7 @@ class Child:
             self._end(process, polite=reason != "processes", apart=crowd.root is not None)
             self.together.forget(self)
             look()
-            for pump, one in zip(pumps, kept, strict=True):
+            for pump, one in zip(pumps, outputs, strict=True):
                 if pump.is_alive():
                     pump.join(GRACE_SECONDS)
                 one.close()
@@ -201,7 +201,7 @@ class Child:
             if apart and how == signal.SIGKILL and process.poll() is None:
                 os.kill(process.pid, how)  # before looking for the others, for which a fork bomb leaves no time
             # Otherwise the child comes last: it adopts what loses its parent, and ends that too.
-            family = [one for one in self._family(process) if one.pid != process.pid]
+            family = [member for member in self._family(process) if member.pid != process.pid]
             for member in family:
                 with suppress(psutil.Error):
                     member.send_signal(how)

@@ -94,17 +94,17 @@ def _run_one(
     running.touch()
     stdout_path, stderr_path = results / "stdout.txt", results / "stderr.txt"
     scratch = make_scratch()
-    kept = sandbox.choose(limits.sandbox)
+    confinement = sandbox.choose(limits.sandbox)
     group = together.group_for_run()
     try:
         program = scratch / PROGRAM
         notes = lay_out(world, scratch, limits.largest_copied_file)
         config = results / "config.json"
         asked = _config(world, limits, scratch, program, output, initial_weights)
-        confined = {"sandbox": kept.level, "cgroup": str(group) if group else None}
+        confined = {"sandbox": confinement.level, "cgroup": str(group) if group else None}
         config.write_text(json.dumps({**asked, **confined}), encoding="utf-8")
         variables = environment(world, scratch, task)
-        wrapper = sandbox.bubblewrap(scratch, output) if kept.level == "bubblewrap" else ()
+        wrapper = sandbox.bubblewrap(scratch, output) if confinement.level == "bubblewrap" else ()
         command = Command(world.runtime.python, PROBE, (str(config),), program, variables, wrapper)
         before = state_of(program)
         started = time.monotonic()
@@ -119,7 +119,7 @@ def _run_one(
             cgroups.remove(group)
     recorded = _trace(output)
     outcome, message = outcome_of(world, recorded, ended, limits, stderr_path)
-    weaker = [f"{kept.level} was the strongest sandbox here: {kept.weaker}"] if kept.weaker else []
+    weaker = [f"{confinement.level} was the strongest sandbox here: {confinement.weaker}"] if confinement.weaker else []
     remarks = (*notes, *weaker, *recorded.notes)
     return Run(world, recorded, outcome, ended.exit_code, stdout_path, stderr_path, seconds, message, remarks, written)
 

@@ -51,9 +51,9 @@ def fingerprint(source: Path, largest: int) -> str:
     """Hash of all that `copy_program` copies of a folder."""
     digest = hashlib.sha256()
     for folder, folders, names in os.walk(source, followlinks=True):
-        kept = [name for name in (*folders, *names) if _not_copied(Path(folder), name, source, largest) is None]
-        folders[:] = sorted(name for name in folders if name in kept)
-        for name in sorted(name for name in names if name in kept):
+        copied = [name for name in (*folders, *names) if _not_copied(Path(folder), name, source, largest) is None]
+        folders[:] = sorted(name for name in folders if name in copied)
+        for name in sorted(name for name in names if name in copied):
             path = Path(folder) / name
             digest.update(f"{path.relative_to(source)}\0{path.stat().st_size}\0".encode())
             with path.open("rb") as file:
