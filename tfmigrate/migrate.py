@@ -374,7 +374,8 @@ def _with_their_programs(
     programs = {hit.path: _program(hit) for hit in hits}
     known = related.with_importers(programs, _needles(settings), search)
     mentioning, links = related.mentions_of_classes(programs, _needles(settings), search)
-    return [by_path[path] for path in related.with_imported({**known, **mentioning}, find)], links
+    files = related.with_imported({**known, **mentioning}, find)
+    return [by_path[path] for path in related.with_users_of_keras(files, search, find)], links
 
 
 def _program(file: scan.FoundFile) -> bytes:

@@ -151,3 +151,37 @@ def test_a_module_that_names_numpy_is_read_however_far_it_is_imported() -> None:
     known = {"train.py": files["train.py"]}
     find = lambda wanted: {path: data for path, data in files.items() if path in wanted}  # noqa: E731
     assert sorted(related.with_imported(known, find)) == ["more.py", "tools.py", "train.py"]
+
+
+def test_a_script_that_shares_a_module_on_standalone_keras_belongs_to_the_program() -> None:
+    files = {
+        "nets/model.py": b"from keras.layers import Dense\n",
+        "nets/__init__.py": b"from .model import build\n",
+        "train.py": b"from keras.utils import multi_gpu_model\nfrom nets import build\nimport data\nm.fit(data.x)\n",
+        "data.py": b"x = []\n",
+        "predict.py": b"import keras\nfrom nets import build\nimport drawing\n",
+        "drawing.py": b"import numpy as np\n",
+        "compare.py": b"import keras\nimport predict\n",
+        "on_tf_keras.py": b"from tensorflow import keras\nfrom nets import build\n",
+        "other/predict.py": b"import keras\nfrom data import x\n",
+        "other/nets.py": b"import keras\n",
+        "words.py": b"import keras  # nets\n",
+    }
+
+    def among(needles: Sequence[bytes]) -> Mapping[str, bytes]:
+        return {path: data for path, data in files.items() if any(needle in data for needle in needles)}
+
+    def find(wanted: Set[str]) -> Mapping[str, bytes]:
+        return {path: data for path, data in files.items() if path in wanted}
+
+    known = related.with_imported({"train.py": files["train.py"]}, find)
+    assert sorted(related.with_users_of_keras(known, among, find)) == [
+        "compare.py",
+        "data.py",
+        "drawing.py",
+        "nets/__init__.py",
+        "nets/model.py",
+        "predict.py",
+        "train.py",
+    ]
+    assert related.with_users_of_keras({"data.py": files["data.py"]}, among, find) == {"data.py": files["data.py"]}

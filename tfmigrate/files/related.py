@@ -23,6 +23,7 @@ _IMPORT = re.compile(
 )
 _MENDED = (*(library.encode() for library in LIBRARIES), b"numpy", b"scipy")
 _TRAINS = re.compile(rb"\.(?:fit|fit_generator|train_on_batch)\(")
+_STANDALONE = re.compile(rb"^[ \t]*(?:from|import)[ \t]+keras\b", re.M)
 
 Search = Callable[[Sequence[bytes]], Mapping[str, bytes]]
 """Needles -> the files (path -> bytes) that hold at least one of them."""
@@ -80,6 +81,28 @@ def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
         if _TRAINS.search(data):
             useful.update(imported_paths(path, data))
     return {**known, **{path: reached[path] for path in reached if path in useful}}
+
+
+def with_users_of_keras(known: Mapping[str, bytes], search: Search, find: Find) -> dict[str, bytes]:
+    """The known files, and those on standalone Keras that share a module on it with them; what these import likewise.
+
+    A script that only predicts names no wrap, and builds its model with a function whose layers come from tf.keras now.
+    """
+    files = dict(known)
+    for _ in range(_ROUNDS):
+        leads = {path for path, data in files.items() if _STANDALONE.search(data)}
+        leads |= {path for path, targets in reached(files).items() if leads.intersection(targets)}
+        stems = sorted({os.fsencode(module_name(path)) for path in leads})
+        shared = {str(PurePath(path)) for path in leads}
+        more = {
+            path: data
+            for path, data in (search(stems) if stems else {}).items()
+            if path not in files and _STANDALONE.search(data) and shared.intersection(imported_paths(path, data))
+        }
+        if not more:
+            break
+        files = with_imported({**files, **more}, find)
+    return files
 
 
 def imported_paths(path: str, data: bytes) -> Iterator[str]:
