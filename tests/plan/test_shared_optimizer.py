@@ -51,6 +51,14 @@ LINES = START.count("\n")
          "    a = multi_gpu_model(a, gpus=2)\n    a.compile(opt, 'mse')\n", [5]),
         ("opt = SGD(0.1)\na = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)\n"
          "for rate in (1, 2):\n    a.compile(opt, 'mse')\n", []),
+        ("opt = SGD(0.1)\nfor model in [build(1), build(2)]:\n    model.compile(opt, 'mse')\n", [3]),
+        ("opt = SGD(0.1)\nmodels = {'a': build(1), 'b': build(2)}\n"
+         "for name, model in models.items():\n    model.compile(opt, 'mse')\n", [4]),
+        ("opt = SGD(0.1)\nmodels = [build(width) for width in (1, 2)]\n"
+         "for place in range(2):\n    models[place].compile(optimizer=opt, loss='mse')\n", [4]),
+        ("for model in [build(1), build(2)]:\n    opt = SGD(0.1)\n    model.compile(opt, 'mse')\n", []),
+        ("for model in [build(1), build(2)]:\n    model.compile(SGD(0.1), 'mse')\n", []),
+        ("opt, model = SGD(0.1), build(1)\nfor place in range(2):\n    model.compile(opt, 'mse')\n", []),
     ],
 )  # fmt: skip
 def test_told_at_the_second_compile(body: str, lines: list[int]) -> None:

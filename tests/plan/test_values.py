@@ -217,3 +217,41 @@ def test_the_number_of_gpus_is_followed_to_the_caller_of_an_outer_function() -> 
 
 def test_what_an_outer_function_binds_again_is_not_what_its_caller_passes() -> None:
     assert migrated(HEAD + CLOSURE.format(between="    gpus = ask()")).status == "refused"
+
+
+@pytest.mark.parametrize(
+    ("call", "done"),
+    [
+        ("train(kind=Adam if settings else SGD)", "rewrite"),
+        ("train(kind=Adam if settings else known(settings))", "rewrite"),
+        ("train(kind=known(settings))", "warn"),
+        ("def again(kind=Adam):\n    train(kind)\n\n\nagain(kind=Adam)", "rewrite"),
+        ("", "warn"),
+        ("train(kind=make)", None),
+        ("train(kind=lambda lr: SGD(0.1))", None),
+    ],
+)
+def test_an_optimizer_of_a_class_that_a_caller_passes(call: str, done: str | None) -> None:
+    text = f"""\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import SGD, Adam
+from keras.utils import multi_gpu_model
+from elsewhere import known, settings, x, y
+
+
+def make(lr):
+    return SGD(lr)
+
+
+def train(kind):
+    model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+    model.compile(kind(lr=0.5), "mse")
+    model.fit(x, y)
+
+
+{call}
+"""
+    file = migrate(text)
+    assert ("kind(learning_rate=0.5)" in file.after) is (done == "rewrite")
+    assert [finding.action for finding in file.findings if finding.code == "TFM202"] == [done] * (done is not None)

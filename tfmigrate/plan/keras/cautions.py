@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.expressions import names_in
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.plan.strategy.owner import Owner
@@ -78,6 +79,9 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
                     "weights of the first round's model and raises ValueError (Unknown variable) in the second"
                 )
                 yield Shared(use, optimizer[1], why, "make it in the loop")
+            if earlier is use and _each_of_a_loop(use, optimizer[0]):
+                why = "the loop compiles several models with it: Keras 3 builds it for the weights of one of them alone"
+                yield Shared(use, optimizer[1], why, "make it in the loop")
             if earlier is use or _exclusive(earlier, use):
                 continue
             before = f"its optimizer is also that of the compile() at {earlier.place(draft.module)}"
@@ -103,6 +107,19 @@ def _anew_in_a_loop(use: Use, optimizer: Site) -> bool:
     first, *models = [set(module.ancestors(unit)) if unit is not None else set() for unit in units]
     loops = (node for node in module.ancestors(use.site.unit) if isinstance(node, cst.For | cst.While))
     return bool(models) and any(loop not in first and all(loop in owners for owners in models) for loop in loops)
+
+
+def _each_of_a_loop(use: Use, optimizer: Site) -> bool:
+    """Whether a loop compiles what it goes over with one optimizer: `for model in models: model.compile(optimizer)`."""
+    frame, module = use.site.frame, use.site.frame.module
+    unit = next((place.unit for place in optimizer.chain() if place.frame is frame), None)
+    before = set(module.ancestors(unit)) if unit is not None else set()
+    receiver = use.call.func
+    read = names_in(receiver.value) if isinstance(receiver, cst.Attribute) else frozenset[str]()
+    return any(
+        isinstance(loop, cst.For) and loop not in before and not read.isdisjoint(names_in(loop.target))
+        for loop in module.ancestors(use.site.unit)
+    )
 
 
 def _unfrozen(use: Use, draft: Draft) -> Iterator[int]:

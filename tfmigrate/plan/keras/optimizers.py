@@ -31,7 +31,18 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted, import_statements, imports_of
-from tfmigrate.understand.values import Literal, Mapping, Opaque, Parallel, Symbol, in_order, options, unbound
+from tfmigrate.understand.values import (
+    Literal,
+    Mapping,
+    Opaque,
+    Parallel,
+    Parameter,
+    Symbol,
+    Value,
+    in_order,
+    options,
+    unbound,
+)
 from tfmigrate.written import Code
 
 
@@ -39,11 +50,12 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, decays = context.facts, context.migration.once(decays_of)
     yield from optimizer_calls(facts, context.settings, context.tables, context.tf, decays.divided | decays.kept)
     yield from string_optimizers(facts, context.settings, context.tables, context.tf)
-    yield from unread_arguments(facts)
+    yield from unread_arguments(facts, context.tables)
 
 
-def unread_arguments(facts: Facts) -> Iterator[CallChange]:
-    """`getattr(optimizers, name)(**params)`, where neither the class nor the mapping can be read."""
+def unread_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+    """`getattr(optimizers, name)(**params)`, where neither the class nor the mapping can be read, and `kind(lr=0.1)` of
+    an unknown kind."""
     compiles = (use for use in facts.uses if use.method == "compile")
     arguments = (use.argument(0, "optimizer") for use in compiles)
     optimizers = (option for value in arguments if value is not None for option in in_order(value))
@@ -56,6 +68,24 @@ def unread_arguments(facts: Facts) -> Iterator[CallChange]:
                 "InverseTimeDecay schedule"
             )
             yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
+        elif _is_unread(call, facts):
+            for old in keywords(call).keys() & tables.of_optimizers.keys():
+                message = (
+                    f"compile() is given this optimizer, whose class cannot be read: where it is one of Keras, `{old}` "
+                    f"is `{tables.of_optimizers[old]}` now"
+                )
+                yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
+
+
+def _is_unread(call: cst.Call, facts: Facts) -> bool:
+    """Whether it is unknown what a call calls, and no rule for optimizers rewrites it."""
+    value = facts.values.get(call.func)
+    unknown = value is not None and any(map(_is_unknown, options(value)))
+    return unknown and not _is_looked_up(call, facts) and not _is_one_at_least(call, facts)
+
+
+def _is_unknown(value: Value) -> bool:
+    return type(value) is Opaque or isinstance(value, Parameter)
 
 
 def optimizer_calls(
@@ -68,7 +98,7 @@ def optimizer_calls(
     for call in facts.module.calls:
         classes = _optimizer_classes(facts, call)
         if not classes:
-            if _is_looked_up(call, facts) and not has_stars(call):
+            if (_is_looked_up(call, facts) or _is_one_at_least(call, facts)) and not has_stars(call):
                 yield from _one_of_several(call, tables)
             continue
         if has_stars(call):
@@ -88,6 +118,13 @@ def _is_looked_up(call: cst.Call, facts: Facts) -> bool:
         and facts.values.get(lookup.func) == unbound("getattr")
         and names.canonical(facts.symbols.get(lookup.args[0].value, "")) == "keras.optimizers"
     )
+
+
+def _is_one_at_least(call: cst.Call, facts: Facts) -> bool:
+    """`optimizer(lr=...)` of a parameter whose default is a class of optimizers, and which unread code may set."""
+    value = facts.values.get(call.func)
+    known = [option for option in options(value) if not _is_unknown(option)] if value is not None else []
+    return bool(known) and all(isinstance(option, Symbol) and names.is_optimizer(option.name) for option in known)
 
 
 def _optimizer_classes(facts: Facts, call: cst.Call) -> list[str]:
