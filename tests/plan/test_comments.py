@@ -102,6 +102,7 @@ def test_what_may_hold_for_more_than_a_class_stays_without_it(heading: str) -> N
         "# The template lives on the CPU.",
         "# Model is on cpu",
         "# A device of its own for the weights,\n# or the GPUs fetch them from each other.",
+        "# The weights lie on the CPU.\n# Otherwise a GPU holds them, which would\n# slow the others down.",
     ],
 )
 @pytest.mark.parametrize("where", ["above", "behind", "inside"])
@@ -145,6 +146,7 @@ def test_a_device_block_that_stays_keeps_its_comment() -> None:
         ("# All GPUs share the work.\n# multi_gpu_model splits each batch.", True),
         ("# Make it a multi-GPU model", False),
         ("# The parallel model trains.", False),
+        ("# The parallel model trains.\n# It is the one to save.", False),
     ],
 )
 def test_a_comment_that_names_the_old_function_goes_with_its_call(comment: str, stays: bool) -> None:
@@ -190,3 +192,10 @@ def test_a_comment_that_says_nothing_of_gpus_stays_above_what_follows_the_wrap()
     )
     found = check_migrated(code.replace("Train it.", "On two cards.")).after
     assert "# On two cards.\nstrategy = tf.distribute.MirroredStrategy(" in found
+
+
+@pytest.mark.parametrize("between", ["", "print(model)\n", "model.summary()\n\n"])
+def test_a_comment_behind_the_wrap_goes_with_it(between: str) -> None:
+    model = "model = Sequential([Dense(4, input_shape=(4,))])"
+    assert comments(built=f"{model}\n{between}parallel = multi_gpu_model(model, gpus=G)  # two cards") == []
+    assert comments(built=f"{model}\n{between}parallel = multi_gpu_model(model, gpus=G)  # x = f(2)") == ["# x = f(2)"]

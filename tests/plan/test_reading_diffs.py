@@ -326,3 +326,64 @@ else:
     head = HEAD.replace("\n\n\ndef build", f"\n{arms}\n\ndef build", 1)
     code = head + "model = multi_gpu_model(build(), 2)\nmodel.compile('sgd', 'mse')\nmodel.fit(batches)\n"
     assert arms in check_migrated(code).after
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "condition"),
+    [
+        (
+            "args.task == 'train'",
+            "args.task == 'tune'",
+            "(args.task == 'train' or args.task == 'tune') and args.gpus > 1",
+        ),
+        (
+            "args.task == 'train'",
+            "args.slow",
+            "(args.task == 'train' or (args.task != 'train' and args.slow)) and args.gpus > 1",
+        ),
+        ("args.task == args.first", "args.task == 'tune'", None),
+    ],
+)
+def test_what_every_way_asks_for_is_asked_once(first: str, second: str, condition: str | None) -> None:
+    code = f"""\
+from argparse import ArgumentParser
+
+parser = ArgumentParser()
+args = parser.parse_args()
+
+
+def train(model):
+    if args.gpus > 1:
+        model = multi_gpu_model(model, args.gpus)
+    model.compile("sgd", "mse")
+
+
+if {first}:
+    model = build()
+    train(model)
+elif {second}:
+    model = build(2)
+    train(model)
+"""
+    written = check_migrated(HEAD + code).after
+    assert "!= 'tune'" not in written
+    assert ("args.task != args.first" in written) is (condition is None)
+    if condition is not None:
+        assert f"if {condition}" in written
+
+
+def test_blank_lines_of_a_block_that_keeps_its_column_stay_as_they_are() -> None:
+    code = """\
+def make():
+    with tf.device("/cpu:0"):
+        model = Sequential()
+        model.add(Dense(8, input_shape=(4,)))
+        {blank}
+        model.add(Dense(1))
+    parallel_model = multi_gpu_model(model, gpus=2)
+    parallel_model.compile("sgd", "mse")
+    return parallel_model
+"""
+    for blank in ("", "# out"):
+        written = check_migrated(HEAD + code.format(blank=blank)).after
+        assert f"input_shape=(4,)))\n        {blank}\n        model.add" in written

@@ -158,7 +158,8 @@ class BlockInTheMaking:
     def _end(self, scope: Scope) -> None:
         if self._inner:
             indent = self._editor.indent(self._block)
-            inner = [indented(without_trailing_space(piece), indent) for piece in self._inner]
+            top = isinstance(self._block, cst.Module)
+            inner = [indented(without_trailing_space(piece) if top else piece, indent) for piece in self._inner]
             self.out.append(self._editor.in_scope(scope, inner, self._block))
         self._scope = None
 

@@ -19,6 +19,8 @@ _PARALLEL = re.compile(r"\b(?:multi[-_ ]?gpu|parallel)[-_ ]models?\b", re.IGNORE
 """The old function, and what it made."""
 _OF_DEVICES = re.compile(r"\b(?:cpu|device|template)s?\b", re.IGNORECASE)
 """Words of a claim about the block that kept the template off the GPUs."""
+_GOES_ON = re.compile(r"#\W*(?:otherwise|else|this|that|these|it|they|so|thus|hence|therefore)\b", re.IGNORECASE)
+"""How a sentence begins that means nothing without the one before."""
 _STAYS = re.compile(
     r"#!|#\s*(?:%%|In\[|-\*-|(?:end)?region\b|(?:fmt|yapf|isort|type|tfmigrate|pylint|ruff|flake8|mypy|todo|fixme)\b)"
     r"|.*([-=#*~_])\1\1|.*(?:copyright|licen[cs]e)",
@@ -48,7 +50,7 @@ class _Going:
         self._collapsed = {edit.node for edit in edits if isinstance(edit, Collapse)}
         self._whole = {edit.unit for edit in edits if isinstance(edit, Unwrap) and edit.suite is None}
         self._moved = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
-        self._moved.update(wrap.site.unit for wrap in draft.facts.wraps)
+        self._wrapping = {wrap.site.unit for wrap in draft.facts.wraps} - self._moved
         self._reused = {node for edit in edits for node in _put_in(edit)}
         self._renamed = {edit.node for edit in edits if isinstance(edit, Replace) and isinstance(edit.node, cst.Name)}
         self._written = "\n".join(code for _, code in draft.written())
@@ -68,8 +70,10 @@ class _Going:
                 yield from _speaking_of(_PARALLEL, above)
         if unit in self._whole and isinstance(unit, cst.FunctionDef | cst.ClassDef):
             yield from (*above, *_own(unit))
-        elif unit in self._moved or unit in self._whole:
+        elif unit in self._moved or unit in self._wrapping or unit in self._whole:
             yield from _speaking_of(_PARALLEL, above)  # Other sentences may be about the strategy.
+            if unit in self._wrapping and isinstance(unit, cst.SimpleStatementLine) and self._removes(unit):
+                yield from (one for one in _own(unit) if not _is_code(one))
         elif isinstance(unit, cst.SimpleStatementLine) and self._gone(unit):
             yield from (comment for comment in _own(unit) if not _is_code(comment))
             if not any(small in self._imports for small in unit.body):
@@ -85,21 +89,22 @@ class _Going:
         behind = unit.body.header if isinstance(unit.body, cst.IndentedBlock) else None
         behind_comments = comments_of(behind) if behind is not None else []
         for comments in (self._above(unit), behind_comments, self._above(first) if first is not None else []):
-            for sentence in _sentences(comments):
-                if any(_OF_DEVICES.search(comment.value) for comment in sentence):
-                    yield from sentence
+            yield from _speaking_of(_OF_DEVICES, comments)
 
     def _gone(self, unit: cst.CSTNode) -> bool:
         """Whether a unit goes, and nothing of what it says is written elsewhere."""
         if unit in self._whole:
             return True
-        if not isinstance(unit, cst.SimpleStatementLine) or unit in self._moved:
+        if not isinstance(unit, cst.SimpleStatementLine) or unit in self._moved or unit in self._wrapping:
             return False
-        if not all(small in self._removed or small in self._imports for small in unit.body):
+        if not self._removes(unit):
             return False
         if any(self._draft.module.code(small).strip() in self._lines for small in unit.body):
             return False
         return not any(node in self._reused or self._is_written(node) for node in walk(unit))
+
+    def _removes(self, unit: cst.SimpleStatementLine) -> bool:
+        return all(small in self._removed or small in self._imports for small in unit.body)
 
     def _is_written(self, node: cst.CSTNode) -> bool:
         """Whether an edit writes a literal of the removed code: a comment about it is still true there."""
@@ -147,9 +152,13 @@ def _sentences(comments: Sequence[cst.Comment]) -> list[list[cst.Comment]]:
 
 
 def _speaking_of(pattern: re.Pattern[str], comments: Sequence[cst.Comment]) -> Iterator[cst.Comment]:
-    """The sentences that name something."""
+    """The sentences that name something, and those that go on from one."""
+    said = False
     for sentence in _sentences(comments):
-        if any(pattern.search(comment.value) for comment in sentence):
+        said = any(pattern.search(comment.value) for comment in sentence) or (
+            said and _GOES_ON.match(sentence[0].value) is not None
+        )
+        if said:
             yield from sentence
 
 

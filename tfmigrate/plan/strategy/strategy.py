@@ -16,7 +16,7 @@ from tfmigrate.plan.strategy.model_group import Refusal, shares_object
 from tfmigrate.understand.carrier import Carrier, names_in
 from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import Guard, Wrap
-from tfmigrate.understand.program import Module, Unit, suites_of
+from tfmigrate.understand.program import Module, Unit, dotted, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
 from tfmigrate.walk import walk
 from tfmigrate.written import Code, Written
@@ -55,10 +55,14 @@ class Strategy:
         """The conditions as one expression; None is always."""
         if () in self.conditions:
             return None
-        ways = [_all(way) for way in self.conditions]
+        ways = list(dict.fromkeys(map(_said_once, self.conditions)))
         if len(ways) == 1:
-            return _bracketed(ways[0]) if _is_choice(ways[0]) else ways[0]
-        return Written.joined(map(_bracketed, ways), " or ")
+            only = _all(ways[0])
+            return _bracketed(only) if _is_choice(only) else only
+        end = _shared_end(ways)
+        firsts = [way[: len(way) - end] for way in ways]
+        either = Written.joined((_all(way) if len(way) == 1 else _bracketed(_all(way)) for way in firsts), " or ")
+        return _all((either, *ways[0][len(ways[0]) - end :])) if end else either
 
     @property
     def names(self) -> frozenset[str]:
@@ -78,6 +82,38 @@ class Strategy:
             return line.code
         choice = (mirrored, f"\n{indent}if ", self.condition, f"\n{indent}else {default}")
         return Written.of(f"{name} = (\n{indent}", *choice, "\n)").code
+
+
+def _said_once(way: tuple[Written, ...]) -> tuple[Written, ...]:
+    """A way without what another part of it says too: `x != 1` of an `elif x == 2`."""
+    equal = [compared[:2] for part in way if (compared := _compared(part)) and compared[2] is cst.Equal]
+
+    def is_said(part: Written) -> bool:
+        compared = _compared(part)
+        return (
+            compared is not None
+            and compared[2] is cst.NotEqual
+            and any(left == compared[0] and value != compared[1] for left, value in equal)
+        )
+
+    return tuple(part for part in way if not is_said(part))
+
+
+def _compared(part: Written) -> tuple[str, object, type[cst.BaseCompOp]] | None:
+    """The name, the literal and the operator of `name == 'literal'`; None for any other expression."""
+    tree = part.tree
+    if not isinstance(tree, cst.Comparison) or len(tree.comparisons) != 1:
+        return None
+    left, right = dotted(tree.left), tree.comparisons[0].comparator
+    if left is None or not isinstance(right, cst.SimpleString | cst.Integer):
+        return None
+    return left, right.evaluated_value, type(tree.comparisons[0].operator)
+
+
+def _shared_end(ways: Sequence[tuple[Written, ...]]) -> int:
+    """How many parts all the ways end with, where each begins with one of its own."""
+    most = min(map(len, ways)) - 1
+    return next((count for count in range(most, 0, -1) if len({way[-count:] for way in ways}) == 1), 0)
 
 
 def _all(way: Sequence[Written]) -> Written:
