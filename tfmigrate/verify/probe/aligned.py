@@ -29,6 +29,7 @@ def install(tf, found, seed, recorder):
     for module in (random, np.random):
         module.seed = unless_at_item(module.seed)
     settle_arithmetic(tf, recorder)
+    settle_variables(tf, found)
     silence_noise(tf, found)
     own_streams(found, seed)
     round_rates(found)
@@ -127,6 +128,15 @@ def settle_arithmetic(tf, recorder):
     else:
         os.environ["TF_DETERMINISTIC_OPS"] = "1"
         recorder.note("TensorFlow %s promises no determinism of its kernels" % tf.__version__)
+
+
+def settle_variables(tf, found):
+    """Standalone Keras before 2.3 made variables of the old kind, which hand out their own memory: an update of one
+    layer's weights could come before the gradient of the layer below had read them (seen as an Adam step that goes the
+    other way for half of the weights). Variables of the new kind are read once, for the loss and its gradient."""
+    new_kind = getattr(getattr(getattr(tf, "compat", None), "v1", None), "enable_resource_variables", None)
+    if new_kind is not None and any(flavour.name == "keras" for flavour in found):
+        new_kind()
 
 
 def silence_noise(tf, found):
