@@ -50,7 +50,6 @@ class Training:
     """What the script asks for, where a limit made it `epochs`."""
     learning_rate: float = 0.5
     step_scale: float = 1.0
-    grows: float = 0.0
     """What a version's arithmetic makes of a step, which no setting shows."""
     idle_weight: float = 0.0
     """Where the last weight, which has no gradient, is left by a version's rounding noise."""
@@ -164,7 +163,7 @@ def train(folder: Path, how: Training) -> Trace:
         for index, first in enumerate(range(0, how.samples, how.batch_size)):
             last = min(first + how.batch_size, how.samples)
             loss, gradient = batch_step(first, last)
-            weights = [w - rate * how.step_scale * (1 + how.grows * epoch) * g for w, g in zip(weights, gradient)]
+            weights = [w - rate * how.step_scale * g for w, g in zip(weights, gradient)]
             for _ in range(how.replicas + 1 if how.world == "parallel" else 1):
                 seen = x[first:last].mean(axis=0), x[first:last].var(axis=0) / 4
                 if how.world == "parallel" and how.keras < "2.3":

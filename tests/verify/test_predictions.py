@@ -152,10 +152,7 @@ def test_doubts(lab: Laboratory) -> None:
     report = lab.verify()
     assert report.verdict == "INCONCLUSIVE"
     assert "not a number" in report.reason
-    restless = {"genuine,": replace(DETECTOR, heat=1.01)}
-    lab.behaviour = instead_of_usual(**restless)
-    assert lab.verify().verdict == "EQUIVALENT", "today's runs do agree with each other, in the narrow band"
-    lab.behaviour = instead_of_usual(**restless, restored="ValueError (old.py:1)")
+    lab.behaviour = instead_of_usual(**{"genuine,": replace(DETECTOR, heat=1.01)})
     report = lab.verify()
     assert report.verdict == "INCONCLUSIVE"
     assert "thread counts" in report.reason

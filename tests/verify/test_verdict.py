@@ -488,50 +488,14 @@ def test_too_few_controls(lab: Laboratory) -> None:
 
 
 def test_a_script_that_does_not_agree_with_itself(lab: Laboratory) -> None:
-    restless: dict[str, Training | str] = {"genuine,": replace(OLD, learning_rate=0.51)}
-    lab.behaviour = broken(restored="ValueError (old.py:1)", **restless)
+    lab.behaviour = broken(genuine_=replace(OLD, learning_rate=0.501), **{"genuine,": replace(OLD, learning_rate=0.51)})
     report = lab.verify()
     assert report.verdict == "INCONCLUSIVE"
     assert "thread counts" in report.reason
-    lab.behaviour = broken(**restless)
-    assert lab.verify().verdict == "EQUIVALENT", "today's runs do agree with each other, in the narrow band"
-
-
-def growing(size: float) -> Training:
-    """A run whose rounding has been amplified from the second epoch on."""
-    return replace(OLD, grows=size)
-
-
-def test_what_two_versions_make_of_rounding_may_be_ten_times_what_two_thread_counts_do(lab: Laboratory) -> None:
-    lab.behaviour = broken(**{"genuine,": growing(0.05), "genuine": growing(0.04)})
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
-    assert "rounding, which moves two runs of the old script apart too" in report.reason
-    assert [name for name, _, _ in report.known] == ["version drift"]
-    assert all(control.detected for control in report.controls)
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"genuine,": replace(growing(0.05), step_scale=1.05), "genuine": replace(OLD, step_scale=1.05)},
-        {"genuine,": growing(0.05), "genuine": growing(0.04), "migrated": migrated(replace(OLD, step_scale=1.001))},
-    ],
-    ids=["earlier than that", "beside a difference today"],
-)
-def test_no_other_difference_is_put_down_to_rounding(lab: Laboratory, parts: dict[str, Training]) -> None:
-    lab.behaviour = broken(**parts)
-    assert lab.verify().verdict != "EQUIVALENT"
-
-
-def test_more_than_ten_times_as_much_is_no_rounding(lab: Laboratory) -> None:
-    lab.behaviour = broken(**{"genuine,": growing(0.201), "genuine": growing(0.2)})
-    report = lab.verify()
-    assert "over the first 5 steps, after which the old script's own runs differ" in report.reason
 
 
 def test_where_two_old_runs_part_after_some_steps_those_before_are_compared(lab: Laboratory) -> None:
-    slower = {"genuine,": replace(OLD, drop_rate_after=1), "restored": "ValueError (old.py:1)"}
+    slower = {"genuine,": replace(OLD, drop_rate_after=1)}
     lab.behaviour = broken(**slower)
     report = lab.verify()
     assert report.verdict == "EQUIVALENT", report.reason

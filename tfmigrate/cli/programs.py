@@ -114,8 +114,9 @@ def _migrated(named: Named, old: Program, settings: Settings, scratch: Path) -> 
     return Program(root, copy, old.as_module)
 
 
-API_RULES = ("TFM2", "TFM3", "TFM5")
-"""Names and arguments of Keras and TensorFlow, optimizers, names that nothing has any more: all but the strategy."""
+API_RULES = ("TFM2", "TFM5")
+"""Names and arguments of Keras and TensorFlow, and names that nothing has any more: what the restored world can lack.
+Optimizers have their old meaning there (TFM3), and the strategy is not there (TFM0, TFM4)."""
 
 
 def with_todays_names(program: Program, settings: Settings) -> Mapping[str, str]:

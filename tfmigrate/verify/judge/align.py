@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tfmigrate.verify.run.trace import Output, Place, Prediction, Step, Trace
@@ -42,10 +42,6 @@ class StepPair:
     shared: bool = False
     """The old run shared its batches as MirroredStrategy does. The loss that it reports of an uneven one is then a mean
     of means, as its gradient is. So are the new run's, but Keras 2 reports the mean over the samples."""
-
-    @property
-    def place(self) -> Place:
-        return self.fit, self.epoch, self.step
 
 
 @dataclass(frozen=True)
@@ -88,19 +84,12 @@ def noise(first: Trace, second: Trace) -> float:
     return max([*pairs, *(pair.difference for pair in pair_predictions(first, second))], default=0.0)
 
 
-def noise_so_far(first: Trace, second: Trace) -> Mapping[Place, float]:
-    """For each step of two runs that should be the same one, the largest relative difference of losses up to it."""
-    pairs = pair_steps(first, second)
-    largest = itertools.accumulate((pair.difference for pair in pairs), max)
-    return {pair.place: size for pair, size in zip(pairs, largest)}
-
-
 def steady_steps(first: Trace, second: Trace) -> tuple[Place, ...]:
     """The first steps of two runs that should be the same one, as far as their noise leaves room for that of another
     version."""
     pairs = pair_steps(first, second)
     steady = itertools.takewhile(lambda pair: pair.difference <= CEILING / SAFETY, pairs)
-    return tuple(pair.place for pair in steady)
+    return tuple((pair.fit, pair.epoch, pair.step) for pair in steady)
 
 
 def relative_difference(old: float, new: float, scale: float = 0.0) -> float:

@@ -6,10 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from tfmigrate.verify.judge import batches
-from tfmigrate.verify.judge.align import SAFETY, noise, pair_steps, relative_difference, steps_of_both
+from tfmigrate.verify.judge.align import noise, pair_steps, relative_difference, steps_of_both
 from tfmigrate.verify.judge.compare import Comparison, compare
 from tfmigrate.verify.judge.contract import NEEDED, REMAINDER, KnownDifference, Row
 from tfmigrate.verify.judge.lab import Lab, restored_run
@@ -17,7 +16,7 @@ from tfmigrate.verify.judge.optimizers import WRITTEN_ANEW, describe, formula, o
 from tfmigrate.verify.judge.pairs import outcome, paired
 from tfmigrate.verify.judge.plan import NUDGED, OLD_OPTIMIZERS, SHARED, sharing
 from tfmigrate.verify.judge.report import Pair
-from tfmigrate.verify.run.trace import Place, Trace, minor
+from tfmigrate.verify.run.trace import Trace, minor
 from tfmigrate.verify.run.world import Run
 
 FORMULA = "optimizer of another Keras"
@@ -42,7 +41,6 @@ DRIFT_BAND = 1e-3
 """How far a genuine run may drift from a new one that agrees with the restored run. TF 1.15 and 2.3 take Adam's
 1 - beta_2 in float32 (1.3e-5 too small), Keras 3 in float64: 30 steps of a small network part by 4.9e-6 for that alone,
 and a run of thousands by a hundred times as much. A default that changed shows from 1e-2 on."""
-NO_NOISE: Mapping[Place, float] = MappingProxyType({})
 DRIFTING = frozenset({"unknown", "validation", "batch norm", "predictions"})
 """Kinds of divergence that no setting and no data explain."""
 SEEN_LATE = (NEEDED["final weights"], "validation loss")
@@ -126,9 +124,7 @@ def distance(row: Row) -> float:
     return float(row.new)
 
 
-def but_for_frozen(
-    pair: Pair, genuine: Run, new: Run, restored: Run | None, band: float, own: Mapping[Place, float]
-) -> Pair:
+def but_for_frozen(pair: Pair, genuine: Run, new: Run, restored: Run | None, band: float) -> Pair:
     """The pair with the regularizers of frozen layers known by name: Keras 3 adds them to no loss
     (Layer._get_regularization_losses goes over trainable weights, 3.15), Keras 2 and older do. What a weight that does
     not move adds is a constant of the training call and has no gradient, so once it is taken off, all must agree."""
@@ -138,7 +134,7 @@ def but_for_frozen(
     if not constants:
         return pair
     without = replace(genuine, trace=_without_penalties(genuine.trace, constants))
-    repaired = but_for_drift(paired(without, new, band, decides=pair.decides, restored=restored), without, new, own)
+    repaired = but_for_drift(paired(without, new, band, decides=pair.decides, restored=restored), without, new)
     if repaired.divergence is not None or repaired.comparison is None:
         return pair
     what = (
@@ -231,26 +227,16 @@ def _apart(genuine: Run, restored: Run) -> str:
     return f", values up to {largest:.2g} of their size apart" if math.isfinite(largest) else ""
 
 
-def but_for_drift(pair: Pair, genuine: Run, new: Run, own: Mapping[Place, float] = NO_NOISE) -> Pair:
+def but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
     """The pair with what its versions' arithmetic makes of it known by name. Only for a new script that agrees, within
-    the narrow band, with the old one restored on the same TensorFlow: then the migration itself is exact.
-
-    `own`: how far two genuine runs with different thread counts part, by step. Where that is much, as where an
-    optimizer makes whole steps of the last digits of a gradient, two versions may part ten times as far, but no
-    earlier.
-    """
+    the narrow band, with the old one restored on the same TensorFlow: then the migration itself is exact."""
     if pair.divergence is None or pair.divergence.kind not in DRIFTING:
         return pair
     comparison = compare(genuine.trace, new.trace, DRIFT_BAND)
     # Adam and RMSprop move a weight without gradient by rounding noise, so weights drift far where losses hardly do;
     # that the final weights are right, the restored run has shown.
-    widest = max(DRIFT_BAND, SAFETY * max(own.values(), default=0.0))
-    drifted = tuple(
-        row
-        for row in comparison.broken
-        if row.what.startswith(NEEDED["final weights"]) or (row.what == "validation loss" and distance(row) <= widest)
-    )
-    if not _drifts_slowly(comparison, own) or len(drifted) != len(comparison.broken):
+    drifted = tuple(row for row in comparison.broken if row.what.startswith(NEEDED["final weights"]))
+    if not comparison.losses_agree or len(drifted) != len(comparison.broken):
         return pair
     rows = tuple(replace(row, known=DRIFT) if row in drifted else row for row in comparison.contract)
     adam = any("adam" in compiled.optimizer.lower() for compiled in new.trace.compiles)
@@ -262,23 +248,10 @@ def but_for_drift(pair: Pair, genuine: Run, new: Run, own: Mapping[Place, float]
         (optimizer_name(a), formula(a, b)) for a, b in pair_compiles(genuine.trace, new.trace)
     ):
         what += f"; {changed[0]}{changed[1]}" if changed[1] else ""
-    excused = "" if comparison.losses_agree else DRIFT
-    if excused:
-        what += (
-            "; two runs of it there with different thread counts part as well, by up to "
-            f"{max(own.values()):.2g}, and at no step is the new one more than ten times as far away"
-        )
     of = "difference of the predictions" if comparison.predictions else "loss difference"
     drift = KnownDifference(DRIFT, f"{what}. Relative {of}", comparison.max_relative_difference)
-    drifting = replace(comparison, contract=rows, known=(*comparison.known, drift), excused=excused)
+    drifting = replace(comparison, contract=rows, known=(*comparison.known, drift))
     return replace(pair, comparison=drifting, divergence=None)
-
-
-def _drifts_slowly(comparison: Comparison, own: Mapping[Place, float]) -> bool:
-    if comparison.losses_agree:
-        return True
-    steps = comparison.judged_steps
-    return bool(steps) and all(step.difference <= max(DRIFT_BAND, SAFETY * own.get(step.place, 0.0)) for step in steps)
 
 
 def drifts(pair: Pair) -> bool:

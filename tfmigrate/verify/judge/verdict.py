@@ -4,20 +4,17 @@ train nothing, what they predict."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tfmigrate.verify.judge import adjustments, beside, crash, todays_names, trials
-from tfmigrate.verify.judge.align import noise, noise_so_far, steady_steps, tolerance
-from tfmigrate.verify.judge.causes.evidence import Divergence
+from tfmigrate.verify.judge.align import noise, steady_steps, tolerance
 from tfmigrate.verify.judge.compare import through_first_step, through_steps
 from tfmigrate.verify.judge.contract import BATCH_NORM
 from tfmigrate.verify.judge.known import (
     DATA,
-    DRIFT,
     DRIFTING,
     FORMULA,
-    NO_NOISE,
     but_for_data,
     but_for_drift,
     but_for_frozen,
@@ -47,13 +44,12 @@ from tfmigrate.verify.judge.report import ALONE, ControlResult, Pair, Report, Ve
 from tfmigrate.verify.judge.touched import LeftOut
 from tfmigrate.verify.judge.whole_batches import WHOLE_BATCHES, but_for_whole_batches
 from tfmigrate.verify.run.side_by_side import run_all
-from tfmigrate.verify.run.trace import Place, Trace
+from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Execute, Run
 
 CAUSES = {
     FORMULA: "the optimizers of current Keras",
     DATA: "the data that its libraries make",
-    DRIFT: "rounding, which moves two runs of the old script apart too,",
     WHOLE_BATCHES: "batch norm over the whole batch, which train_on_batch of Keras 3 gives each replica (TFM432)",
 }
 """Of losses that part from the genuine run's, by the known difference that excuses them."""
@@ -103,18 +99,16 @@ def _judge(lab: Lab) -> Report:
         lab.remarks.append(
             f"the old script's own noise was not measured, so the floor stands for it: {repeated.message}"
         )
+    elif own_noise > tolerance(own_noise, len(reference.trace.steps)):
+        steady = _cut_where_they_part(lab, reference, (reference.trace, repeated.trace), OTHER_THREADS)
+        if steady is not None:
+            reference, own_noise = lab.runs[reference.world.role], steady
     band = tolerance(own_noise or 0.0, len(reference.trace.steps))
     stopped = could_not_run(lab)
     if stopped is not None:
         return _report(lab, *stopped)
     start = reference
     reference, pairs = _compared(lab, start, band)
-    if own_noise is not None and own_noise > band and not _agree_today(pairs):
-        steady = _cut_where_they_part(lab, start, (start.trace, repeated.trace), OTHER_THREADS)
-        if steady is not None:
-            start, own_noise = lab.runs[start.world.role], steady
-            band = tolerance(own_noise, len(start.trace.steps))
-            reference, pairs = _compared(lab, start, band)
     both = _restored_on_both(lab)
     if both is not None and any(_kind(pair) == "unknown" for pair in pairs):
         steady = _cut_where_they_part(lab, start, both, OTHER_KERAS)
@@ -126,8 +120,8 @@ def _judge(lab: Lab) -> Report:
     lost = beside.lost(lab)
     lab.remarks.extend(f"beside the training, not the same: {what}" for what in lost)
     apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
-    doubt = _doubt(reference, None if _agree_today(pairs) else own_noise, band)
-    if doubt and not any(pair.divergence and _shows_in_spite_of_noise(pair.divergence) for pair in apart):
+    doubt = _doubt(reference, own_noise, band)
+    if doubt and not any(pair.divergence and pair.divergence.kind != "unknown" for pair in apart):
         return _report(lab, "INCONCLUSIVE", doubt, pairs, noise=own_noise)
     if apart:
         return _report(lab, _of_difference(lab, apart), _different(lab, apart, pairs), pairs, noise=own_noise)
@@ -169,25 +163,11 @@ def _run_the_others(lab: Lab, reference: Run) -> Run:
 def _compared(lab: Lab, start: Run, band: float) -> tuple[Run, tuple[Pair, ...]]:
     """The reference, which may be `start` with other batches, and the pairs, with what is known to explain them."""
     reference, remainder = without_remainder(lab, start)
-    repeated = lab.runs[again(start.world).role]
-    own = noise_so_far(start.trace, repeated.trace) if repeated.ok else NO_NOISE
-    pairs = _pairs(lab, start, reference, band, own)
+    pairs = _pairs(lab, start, reference, band)
     if remainder is not None:
         pairs = tuple(knowing(remainder, pair) if pair.old == reference.world.role else pair for pair in pairs)
     pairs = but_for_optimizers(lab, start, reference, pairs, band)
     return reference, but_for_whole_batches(lab, start, reference, pairs, band)
-
-
-def _agree_today(pairs: tuple[Pair, ...]) -> bool:
-    """Whether every pair that decides agrees, and so does the old script restored on the same TensorFlow: within the
-    narrow band, in which the noise of the old TensorFlow has no part."""
-    today = {pair.new for pair in pairs if not pair.decides and pair.equivalent}
-    return all(pair.equivalent and pair.new in today for pair in pairs if pair.decides)
-
-
-def _shows_in_spite_of_noise(divergence: Divergence) -> bool:
-    """Whether there is a cause for it, or it is there from the first step on, where noise has not grown yet."""
-    return divergence.kind not in DRIFTING or (divergence.epoch, divergence.step) == (0, 0)
 
 
 def _cut_where_they_part(lab: Lab, start: Run, same: tuple[Trace, Trace], why: str) -> float | None:
@@ -291,7 +271,7 @@ def _report(
     )
 
 
-def _pairs(lab: Lab, start: Run, reference: Run, band: float, own: Mapping[Place, float]) -> tuple[Pair, ...]:
+def _pairs(lab: Lab, start: Run, reference: Run, band: float) -> tuple[Pair, ...]:
     """Each run of the new script against the reference and against the restored run; all began as `start` did."""
     is_genuine = reference.world.kind == "genuine"
     deciding = []
@@ -308,8 +288,8 @@ def _pairs(lab: Lab, start: Run, reference: Run, band: float, own: Mapping[Place
             if same_version is not None and restored is not None:
                 pair = but_for_data(pair, same_version, reference, restored, new, band)
                 if same_version.equivalent:
-                    pair = but_for_frozen(pair, reference, new, restored, band, own)
-                    pair = but_for_drift(pair, reference, new, own)
+                    pair = but_for_frozen(pair, reference, new, restored, band)
+                    pair = but_for_drift(pair, reference, new)
             deciding.append(pair)
         elif same_version is None:
             deciding.append(paired(reference, new, band, decides=True))
@@ -440,15 +420,14 @@ def _conclude(
     count = f"{len(results)} wrong migrations" if possible == len(results) else f"{len(results)} of {possible} possible"
     count += " were all detected" if possible == len(results) else " wrong migrations were made and all detected"
     reason = f"{what} differ by {size:.2g} at most (tolerance {deciding[0].tolerance:.2g}); {count}"
-    excuses = {comparison.excused for comparison in counted if comparison.excused}
     apart = max((comparison.max_relative_difference for comparison in counted if comparison.excused), default=0.0)
     if apart:
-        causes = " and ".join(sorted(CAUSES[excuse] for excuse in excuses))
         reason += (
             f"; from those of the old script they differ by up to {apart:.2g}, which comes, as runs showed, from "
-            f"{causes} alone"
+            + " and ".join(sorted({CAUSES[comparison.excused] for comparison in counted if comparison.excused}))
+            + " alone"
         )
-    known = {difference.name for comparison in counted for difference in comparison.known} - excuses
+    known = {difference.name for comparison in counted for difference in comparison.known} - CAUSES.keys()
     if known:
         reason += f"; known differences of the two systems, listed separately: {', '.join(sorted(known))}"
     if any(validation_known(comparison) == BATCH_NORM and not comparison.validated_alike for comparison in counted):

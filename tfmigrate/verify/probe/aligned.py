@@ -334,8 +334,7 @@ def reading_first(original, backend, tensorflow_backend, tf):
         counter = getattr(self, "iterations", None)
         if counter is None:
             return original(self, *args, **kwargs)
-        # Not tf.identity: of a variable of Keras before 2.3 that is the same memory, which the addition then changes.
-        before = tf.cast(tf.cast(counter, "float64"), counter.dtype.base_dtype)
+        before = tf.identity(counter)
         update_add, cast = backend.update_add, backend.cast
 
         def add_after_reading(x, increment):
