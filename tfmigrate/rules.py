@@ -81,9 +81,9 @@ class Example:
     language: Language = "python"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
-    """One file of rules/."""
+    """One file of rules/, which is read once: its text need not be compared to know it."""
 
     code: str
     name: str

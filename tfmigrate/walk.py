@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import libcst as cst
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
 
 _LAYOUT = frozenset(
     {
@@ -19,9 +22,13 @@ _LAYOUT = frozenset(
 
 
 @cache
-def _parts(kind: type[cst.CSTNode], layout: bool) -> tuple[str, ...]:
-    names = (field.name for field in fields(kind) if field.name != "metadata")
-    return tuple(n for n in names if layout or (n not in _LAYOUT and not n.startswith("whitespace")))
+def _parts(kind: type[cst.CSTNode], layout: bool) -> Callable[[cst.CSTNode], tuple[Any, ...]]:
+    """What reads the attributes of a node of this class, its parts among them, in one step."""
+    names = [field.name for field in fields(kind) if field.name != "metadata"]
+    names = [n for n in names if layout or (n not in _LAYOUT and not n.startswith("whitespace"))]
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda node: tuple(getattr(node, name) for name in names)
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
@@ -41,7 +48,7 @@ def comments_in(node: cst.CSTNode) -> list[str]:
 
 def comments_of(node: cst.CSTNode) -> list[cst.Comment]:
     """Every comment in a node."""
-    return [inner for inner in _walk(node, True) if isinstance(inner, cst.Comment)]
+    return nodes_in(node, cst.Comment, layout=True)
 
 
 _is_node: Callable[[Any], bool] = cache(lambda kind: issubclass(kind, cst.CSTNode))
@@ -58,8 +65,7 @@ def _walk(node: cst.CSTNode, layout: bool) -> Iterator[cst.CSTNode]:
 
 def _below(node: cst.CSTNode, layout: bool) -> list[cst.CSTNode]:
     below: list[cst.CSTNode] = []
-    for name in _parts(type(node), layout):
-        value = getattr(node, name)
+    for value in _parts(type(node), layout)(node):
         kind = type(value)
         if _is_node(kind):
             below.append(value)
@@ -68,6 +74,11 @@ def _below(node: cst.CSTNode, layout: bool) -> list[cst.CSTNode]:
     return below
 
 
+def nodes_in(node: cst.CSTNode, kind: type[_Node], layout: bool = False) -> list[_Node]:
+    """Every node of one class in a tree, outer ones first; a class that others derive from finds none of theirs."""
+    return [inner for inner in _walk(node, layout) if type(inner) is kind]
+
+
 def calls_in(node: cst.CSTNode) -> list[cst.Call]:
     """Every call in a tree, outer ones first."""
-    return [inner for inner in walk(node) if isinstance(inner, cst.Call)]
+    return nodes_in(node, cst.Call)

@@ -8,11 +8,15 @@ from typing import TypeVar
 
 import libcst as cst
 
+from tfmigrate.walk import nodes_in
+
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
 
 def indented(statement: _Node, indent: str) -> _Node:
     """The statement with its lines behind a backslash moved to the right. LibCST indents those in brackets itself."""
+    if not any("\\" in space.value for space in nodes_in(statement, cst.SimpleWhitespace, layout=True)):
+        return statement
     moved = statement.visit(_Behind(f"\n{indent}", "\n"))
     assert isinstance(moved, type(statement))
     return moved

@@ -32,7 +32,7 @@ def composed_lines(code: str | Code, edited: Edited, config: cst.PartialParserCo
     statements: list[cst.BaseStatement] = []
     for statement in module.body:
         tree = cst.parse_statement(module.code_for_node(statement).strip("\n"), config)
-        statements.append(filled(partial(_statement, tree), holes))
+        statements.append(filled(partial(_statement, tree), holes) if holes else tree)
     return statements
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import libcst as cst
 
 from tfmigrate.plan.edits import Arguments, Branch, Edit, Insert, Move, Scope, Signature, Unwrap, codes_of
-from tfmigrate.walk import children, walk
+from tfmigrate.walk import children
 from tfmigrate.written import nodes_of
 
 
@@ -27,8 +27,10 @@ def edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:
             yield from (edit.before, *edit.comments_of)
         elif isinstance(edit, Move):
             yield from (*edit.units, edit.before)
-        elif isinstance(edit, Unwrap | Branch):
-            yield edit.unit
+        elif isinstance(edit, Unwrap):
+            yield from (edit.unit, *([edit.suite] if edit.suite is not None else ()))
+        elif isinstance(edit, Branch):
+            yield from (edit.unit, edit.body, *([edit.orelse] if edit.orelse is not None else ()))
         elif isinstance(edit, Signature):
             yield edit.function
         else:
@@ -36,17 +38,14 @@ def edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:
 
 
 def reached(tree: cst.CSTNode, edited: set[cst.CSTNode]) -> set[cst.CSTNode]:
-    """All nodes on the way from the module to an edited one, and all below it: the rest stays as it is."""
+    """The edited nodes and all on the way to them from the module: the rest stays as it is."""
     touched: set[cst.CSTNode] = set()
 
     def mark(node: cst.CSTNode) -> bool:
-        if node in edited:
-            touched.update(walk(node))
-            return True
         below = [mark(child) for child in children(node)]
-        if any(below):
+        if node in edited or any(below):
             touched.add(node)
-        return any(below)
+        return node in touched
 
     mark(tree)
     return touched

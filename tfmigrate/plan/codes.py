@@ -11,7 +11,8 @@ from tfmigrate.needles import rule_files
 def __getattr__(name: str) -> str:
     if name not in _by_name():
         raise AttributeError(f"no page in rules/ is named {name.lower().replace('_', '-')!r}")
-    return _by_name()[name]
+    globals()[name] = code = _by_name()[name]  # Each is asked for thousands of times.
+    return code
 
 
 @cache

@@ -27,7 +27,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import Frame
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import nodes_of, text_of
 
 _UNUSED = "this `tfmigrate: skip` suppresses nothing"
@@ -56,7 +56,7 @@ class Draft:
     @cached_property
     def quote(self) -> str:
         """The quotation mark that the module uses most."""
-        strings = [part.value for part in self.module.nodes if isinstance(part, cst.SimpleString)]
+        strings = [part.value for part in self.module.all_of(cst.SimpleString)]
         single = sum(text.lstrip("bBrRuU").startswith("'") for text in strings)
         return "'" if single > len(strings) - single else '"'
 
@@ -121,7 +121,8 @@ class Draft:
     def vanishing(self) -> frozenset[cst.CSTNode]:
         """Every Name that stands in what the edits so far take out."""
         carried = {part for edit in self.edits for code in codes_of(edit) for part in nodes_of(code)}
-        return frozenset(name for edit in self.edits for name in _taken_out(edit) - _carried_off(edit, carried))
+        taken = ((edit, _taken_out(edit)) for edit in self.edits)
+        return frozenset(name for edit, names in taken if names for name in names - _carried_off(edit, carried))
 
     def reaches_into(self, name: str, round_: cst.CSTNode | None = None) -> bool:
         """Whether any edit so far writes `name`, or code with an attribute of it; `round_`: only those inside it."""
@@ -153,6 +154,8 @@ class Draft:
 
 def _carried_off(edit: Edit, carried: Set[cst.CSTNode]) -> set[cst.Name]:
     """The names in what is written elsewhere of that which one edit changes."""
+    if not carried:
+        return set()
     place = place_of(edit)
     inside = (node for node in walk(place) if node is not place and node in carried)
     return {name for node in inside for name in _names_in(node)}
@@ -178,4 +181,4 @@ def _taken_out(edit: Edit) -> set[cst.Name]:
 
 
 def _names_in(node: cst.CSTNode) -> list[cst.Name]:
-    return [inner for inner in walk(node) if isinstance(inner, cst.Name)]
+    return nodes_in(node, cst.Name)

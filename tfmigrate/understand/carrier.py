@@ -30,7 +30,7 @@ from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import holder_of, is_parameter, origin, reaching
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import ClassValue, Frame, Instance, ModelObject, Site
-from tfmigrate.walk import children, walk
+from tfmigrate.walk import children, nodes_in, walk
 from tfmigrate.written import Written
 
 _LONGEST = 400
@@ -321,8 +321,8 @@ class Carrier:
                 for option in facts.options(target.value) or (None,)
             )
             for facts in self._facts
-            for node in facts.module.nodes
-            if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign) and node not in own
+            for node in facts.module.all_of(cst.AssignTarget, cst.AugAssign, cst.AnnAssign)
+            if node not in own
             for target in (node.target,)
             if isinstance(target, cst.Attribute)
         )
@@ -453,7 +453,7 @@ def names_in(node: cst.CSTNode) -> frozenset[str]:
 def _own_names(node: cst.Lambda | cst.BaseComp) -> frozenset[str]:
     """What a comprehension or a lambda binds for itself. Raises _Unavailable where it reads a name of the same kind."""
     if isinstance(node, cst.Lambda):
-        return frozenset(part.name.value for part in walk(node.params) if isinstance(part, cst.Param))
+        return frozenset(part.name.value for part in nodes_in(node.params, cst.Param))
     own: frozenset[str] = frozenset()
     clause: cst.CompFor | None = node.for_in
     while clause is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.understand.program import dotted, only_statement, units_of
-from tfmigrate.walk import walk
+from tfmigrate.walk import calls_in, nodes_in, walk
 
 
 def is_copy(function: cst.FunctionDef | cst.Lambda) -> bool:
@@ -25,7 +25,7 @@ def is_copy(function: cst.FunctionDef | cst.Lambda) -> bool:
         for block in under_device
         for part in walk(block)
     )
-    called = {_last_name(part.func) for part in walk(function) if isinstance(part, cst.Call)}
+    called = {_last_name(part.func) for part in calls_in(function)}
     return calls_model and bool(called & {"concatenate", "Concatenate", "merge", "concat"}) and "Model" in called
 
 
@@ -54,7 +54,7 @@ def _asks_for_one(test: cst.BaseExpression, gpus: str) -> bool:
 
 
 def _loops(function: cst.FunctionDef) -> list[cst.For]:
-    return [part for part in walk(function) if isinstance(part, cst.For)]
+    return nodes_in(function, cst.For)
 
 
 def _places_on_device(node: cst.CSTNode) -> bool:

@@ -345,9 +345,8 @@ def _enters_no_scope(state: State, context: cst.BaseExpression) -> bool:
 
 def _mentioned_names(modules: Sequence[Module]) -> set[str]:
     """Every name that is mentioned other than by the `def` that makes it."""
-    nodes = [node for module in modules for node in module.nodes]
-    defined = {node.name for node in nodes if isinstance(node, cst.FunctionDef)}
-    return {node.value for node in nodes if isinstance(node, cst.Name) and node not in defined}
+    defined = {node.name for module in modules for node in module.all_of(cst.FunctionDef)}
+    return {node.value for module in modules for node in module.all_of(cst.Name) if node not in defined}
 
 
 def _drop_wraps_of_nothing(facts: ProgramFacts) -> None:

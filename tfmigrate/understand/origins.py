@@ -27,16 +27,17 @@ def names_keras(modules: Iterable[Module]) -> bool:
 
     A name that was handed in (`keras_module`) counts, and so does the text that importlib is given.
     """
-    return any(_LIBRARY.search(module.text) and any(map(_mentions, module.nodes)) for module in modules)
+    return any(
+        _LIBRARY.search(module.text) and any(map(_mentions, module.all_of(cst.Name, cst.SimpleString)))
+        for module in modules
+    )
 
 
-def _mentions(node: cst.CSTNode) -> bool:
+def _mentions(node: cst.Name | cst.SimpleString) -> bool:
     if isinstance(node, cst.Name):
         return _LIBRARY.search(node.value) is not None
-    if isinstance(node, cst.SimpleString):
-        text = node.evaluated_value
-        return isinstance(text, str) and _DOTTED.fullmatch(text) is not None and _LIBRARY.search(text) is not None
-    return False
+    text = node.evaluated_value
+    return isinstance(text, str) and _DOTTED.fullmatch(text) is not None and _LIBRARY.search(text) is not None
 
 
 def may_be_model(value: Value) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
+from typing import TypeVar, overload
 
 import libcst as cst
 
@@ -17,6 +18,11 @@ from tfmigrate.walk import walk
 
 Unit = cst.BaseStatement | cst.SimpleStatementLine | cst.SimpleStatementSuite
 """The smallest thing a scope can be put around: a line, a compound statement, or the tail of `if x: ...`."""
+
+
+_A = TypeVar("_A", bound=cst.CSTNode)
+_B = TypeVar("_B", bound=cst.CSTNode)
+_C = TypeVar("_C", bound=cst.CSTNode)
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,7 @@ class Module:
         self.tree = cst.parse_module(text.removesuffix(self.tail))
         self.places: dict[cst.CSTNode, Place] = {}
         self.order: dict[cst.CSTNode, int] = {}
+        self._of_kinds: dict[tuple[type[cst.CSTNode], ...], tuple[cst.CSTNode, ...]] = {}
         self._index(self.tree, None)
 
     def _index(self, block: cst.Module | cst.BaseSuite, owner: cst.CSTNode | None) -> None:
@@ -88,10 +95,23 @@ class Module:
         """Every node of the tree in order of appearance, layout left out."""
         return tuple(walk(self.tree))
 
-    @cached_property
+    @overload
+    def all_of(self, kind: type[_A], /) -> tuple[_A, ...]: ...
+    @overload
+    def all_of(self, kind: type[_A], other: type[_B], /) -> tuple[_A | _B, ...]: ...
+    @overload
+    def all_of(self, kind: type[_A], other: type[_B], third: type[_C], /) -> tuple[_A | _B | _C, ...]: ...
+    def all_of(self, *kinds: type[cst.CSTNode]) -> tuple[cst.CSTNode, ...]:
+        """Every node of these classes in order of appearance; a class that others derive from finds none of theirs."""
+        found = self._of_kinds.get(kinds)
+        if found is None:
+            found = self._of_kinds[kinds] = tuple(node for node in self.nodes if type(node) in kinds)
+        return found
+
+    @property
     def calls(self) -> tuple[cst.Call, ...]:
         """Every call in the tree, outer ones first."""
-        return tuple(node for node in self.nodes if isinstance(node, cst.Call))
+        return self.all_of(cst.Call)
 
     @cached_property
     def folders_added(self) -> tuple[str, ...]:

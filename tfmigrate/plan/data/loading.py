@@ -76,11 +76,10 @@ def _set_in(migration: Migration) -> Mapping[str, Set[cst.CSTNode]]:
             for name, argument in keywords(call).items():
                 if name in LOADING and not _is_default(name, argument.value):
                     places[name].add(call)
-        for node in facts.module.nodes:
-            if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign):
-                name = dotted(node.target).rpartition(".")[2]
-                if name in LOADING:
-                    places[name].add(node)
+        for node in facts.module.all_of(cst.AssignTarget, cst.AnnAssign, cst.AugAssign):
+            name = dotted(node.target).rpartition(".")[2]
+            if name in LOADING:
+                places[name].add(node)
     return places
 
 

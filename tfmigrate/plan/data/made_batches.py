@@ -43,7 +43,7 @@ def batches_made(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Batc
         for data in data_of(use):
             for maker in _with_helpers(_makers(data.values), modules):
                 models.setdefault(maker, set()).update(use.models)
-    for function in [node for node in facts.module.nodes if isinstance(node, cst.FunctionDef) and node in models]:
+    for function in [node for node in facts.module.all_of(cst.FunctionDef) if node in models]:
         for node, yielded in _given(function.body):
             yield Batch(node, frozenset(models[function]), yielded, function in predicted)
 

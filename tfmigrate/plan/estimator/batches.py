@@ -14,7 +14,7 @@ from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import EstimatorPart, FunctionValue
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Written
 
 DISTRIBUTED = frozenset({"train", "eval"})
@@ -129,7 +129,7 @@ def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[st
                     if isinstance(assign, cst.Assign)
                     else [assign.target]
                 )
-                names |= {name.value for target in targets for name in walk(target) if isinstance(name, cst.Name)}
+                names |= {name.value for target in targets for name in nodes_in(target, cst.Name)}
         if len(names) == before:
             return names
 

@@ -271,8 +271,8 @@ class _Whole(Migration):
     def _escapes(self, handled: set[cst.Call]) -> None:
         """Refuse where the Estimator goes to something that is not followed."""
         for module, facts in self.facts.modules.items():
-            for node in walk(module.tree):
-                if isinstance(node, cst.Call) and node not in handled:
+            for node in module.calls:
+                if node not in handled:
                     if isinstance(facts.values.get(node.func), FunctionValue):
                         continue
                     for arg in node.args:
@@ -284,12 +284,11 @@ class _Whole(Migration):
                                 module,
                             )
         for module, facts in self.facts.modules.items():
-            called = {node.func for node in walk(module.tree) if isinstance(node, cst.Call)}
-            for node in walk(module.tree):
-                if isinstance(node, cst.Attribute) and node not in called:
-                    if any(option in self.parts for option in facts.options(node.value)):
-                        message = f"`{module.code(node)}` has no counterpart on a Keras model"
-                        raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+            called = {node.func for node in module.calls}
+            for read in module.all_of(cst.Attribute):
+                if read not in called and any(option in self.parts for option in facts.options(read.value)):
+                    message = f"`{module.code(read)}` has no counterpart on a Keras model"
+                    raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, read, message, module)
 
     def _used_once(self, built: Build) -> None:
         """A function that is rewritten may have no other caller."""
@@ -297,8 +296,8 @@ class _Whole(Migration):
         mine = {part.node for part in self.parts}
         for module, facts in self.facts.modules.items():
             inside = {part for function in built.functions for part in walk(function)}
-            for node in walk(module.tree):
-                if isinstance(node, cst.Call) and node not in mine and node not in inside:
+            for node in module.calls:
+                if node not in mine and node not in inside:
                     for part in (node.func, *(arg.value for arg in node.args)):
                         value = facts.values.get(part)
                         if isinstance(value, FunctionValue) and value.node in nodes.values():

@@ -35,7 +35,7 @@ from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.reaching import named, parameters_of, reaching, value_of
 from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, Opaque, Site, StrategyObject
-from tfmigrate.walk import walk
+from tfmigrate.walk import calls_in, nodes_in, walk
 from tfmigrate.written import Written
 
 
@@ -320,7 +320,7 @@ class Inputs:
         """
         module = function.module
         inside = inside | {function.node}
-        calls = [node for node in walk(function.node.body) if isinstance(node, cst.Call)]
+        calls = calls_in(function.node.body)
         for call in calls:
             last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
             if last in TENSORS:
@@ -384,7 +384,7 @@ class Inputs:
         batch = self._batches.get(call)
         if batch is None:
             repeat = repeated(function, call, calls)
-            arms = {part for node in walk(function.node.body) if isinstance(node, cst.If) for part in walk(node)}
+            arms = {part for node in nodes_in(function.node.body, cst.If) for part in walk(node)}
             endless = any(is_endless(other) and other not in arms for other in calls)
             batch = self._batches[call] = Batch(module, function.node, call, size, repeat, endless)
         batch.roles.add(role)

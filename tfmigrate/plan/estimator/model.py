@@ -41,7 +41,7 @@ from tfmigrate.plan.estimator.things import (
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in
 from tfmigrate.written import Written
 
 _PARAMETERS: Mapping[str, Thing] = {
@@ -184,7 +184,7 @@ class _Model:
     @property
     def _inputs_name(self) -> str:
         """`features`, unless the function gives that name to something else."""
-        assigned = {name for part in walk(self._function.body) if isinstance(part, cst.AssignTarget)
+        assigned = {name for part in nodes_in(self._function.body, cst.AssignTarget)
                     for name in _names_in(part)}  # fmt: skip
         return self._fresh("inputs") if "features" in assigned else "features"
 
@@ -267,4 +267,4 @@ def _output_of(reading: ModelFunction) -> Tensor:
 
 
 def _names_in(node: cst.CSTNode) -> set[str]:
-    return {name.value for name in walk(node) if isinstance(name, cst.Name)}
+    return {name.value for name in nodes_in(node, cst.Name)}

@@ -44,17 +44,16 @@ def modernised(draft: Draft) -> None:
         name = "tensorflow" if bound == "tensorflow" else f"tensorflow as {bound}"
         draft.edits.append(ImportNames(statement, (ImportPart("", (name,)),)))
     removed: set[cst.CSTNode] = set()
-    for node in walk(draft.module.tree):
-        if isinstance(node, cst.SimpleStatementLine):
-            for small in node.body:
-                call = small.value if isinstance(small, cst.Expr) else None
-                symbol = draft.facts.symbols.get(call.func, "") if isinstance(call, cst.Call) else ""
-                if symbol.startswith("tensorflow.") and symbol.rsplit(".", 1)[-1] in SWITCHES:
-                    draft.edits.append(Remove(small))
-                    removed.update(walk(small))
-    for node in walk(draft.module.tree):
+    for line in draft.module.all_of(cst.SimpleStatementLine):
+        for small in line.body:
+            call = small.value if isinstance(small, cst.Expr) else None
+            symbol = draft.facts.symbols.get(call.func, "") if isinstance(call, cst.Call) else ""
+            if symbol.startswith("tensorflow.") and symbol.rsplit(".", 1)[-1] in SWITCHES:
+                draft.edits.append(Remove(small))
+                removed.update(walk(small))
+    for node in draft.module.all_of(cst.Attribute):
         symbol = draft.facts.symbols.get(node, "")
-        if not isinstance(node, cst.Attribute) or not symbol or node in removed or root_name(node) in gone:
+        if not symbol or node in removed or root_name(node) in gone:
             continue
         new = _renamed(symbol, node, draft.tf, compat=old is not None)
         if new is not None:

@@ -16,7 +16,7 @@ from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in
 
 _HELPER = "batch_dot"
 _CHANGED = (
@@ -52,7 +52,7 @@ def _name(call: cst.Call, context: Context) -> str:
 
 def _axes(call: cst.Call) -> list[int]:
     axes = (named_arguments(call, ("x", "y", "axes")) or {}).get("axes")
-    return [part.evaluated_value for part in walk(axes.value) if isinstance(part, cst.Integer)] if axes else []
+    return [part.evaluated_value for part in nodes_in(axes.value, cst.Integer)] if axes else []
 
 
 def _is_old(settings: Settings, flavour: str) -> bool:

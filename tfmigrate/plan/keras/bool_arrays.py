@@ -80,7 +80,7 @@ def _boolean(creation: cst.Call, context: Context) -> cst.BaseExpression | None:
 def _harmless(context: Context) -> frozenset[cst.CSTNode]:
     """The names whose use is the same for an array of floats: filled by index, measured, or data of a model."""
     mentions: set[cst.CSTNode] = set()
-    for node in context.facts.module.nodes:
+    for node in context.facts.module.all_of(cst.AssignTarget, cst.Attribute, cst.Call):
         if isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
             mentions.update(_arrays(node.target))
         elif isinstance(node, cst.Attribute) and node.attr.value in ("shape", "ndim", "size"):

@@ -63,7 +63,7 @@ def models_in_themselves(facts: Facts, gone: Container[cst.CSTNode]) -> Iterator
 
     `gone`: the nodes of the module that vanish; a wrap that stays is refused, and its model is two still.
     """
-    for node in (inner for inner in facts.module.nodes if isinstance(inner, cst.Assign | cst.Expr)):
+    for node in facts.module.all_of(cst.Assign, cst.Expr):
         for holder, name, value in _attribute_set(node):
             held = facts.options(value)
             wraps = [option.wrap for option in facts.options(holder) if isinstance(option, Parallel)]

@@ -19,7 +19,7 @@ from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, Items, Literal, Value, options
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Code
 
 _LOGGED = {
@@ -52,8 +52,8 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
     yield from _put_together(reader, keys)
     paths = {ending_of(path, facts, scopes) for path in reader.paths}
     filled = {call.func.value for call in facts.module.calls if isinstance(call.func, cst.Attribute)}
-    for node in facts.module.nodes:
-        if not isinstance(node, cst.SimpleString) or (new := renamed_keys(node.value, keys)) == node.value:
+    for node in facts.module.all_of(cst.SimpleString):
+        if (new := renamed_keys(node.value, keys)) == node.value:
             continue
         old = next(old for old in keys if "{" + old in node.value)
         if node in paths:
@@ -74,7 +74,7 @@ def _put_together(reader: _Keys, keys: Mapping[str, str]) -> Iterator[CallChange
         if whole is not None:
             old = _key_at_end(whole, keys)
             if old is not None:
-                quote = next(part.value[-1] for part in walk(node) if isinstance(part, cst.SimpleString))
+                quote = next(part.value[-1] for part in nodes_in(node, cst.SimpleString))
                 new = whole.removesuffix(old) + keys[old]
                 message = f"TensorFlow 2 logs the metric under the name given to compile(): {whole!r} is {new!r} now"
                 yield CallChange(codes.METRIC_KEYS, node, message, Replace(node, f"{quote}{new}{quote}"))
@@ -109,9 +109,8 @@ def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """`history.history["lr"]`: Keras 3 logs the rate that a callback sets as `learning_rate`, Keras 2 as `lr`."""
     written = {
         node.target.slice[0].slice.value
-        for node in facts.module.nodes
-        if isinstance(node, cst.AssignTarget)
-        and isinstance(node.target, cst.Subscript)
+        for node in facts.module.all_of(cst.AssignTarget)
+        if isinstance(node.target, cst.Subscript)
         and isinstance(node.target.slice[0].slice, cst.Index)
     }
     own = {facts.module.code(log) for key, log in _filled(facts) if text_of(key) == "lr"}
@@ -148,7 +147,7 @@ def changed_keys(context: Context) -> Mapping[str, str]:
     metrics = [value for known in asked for value in _metrics(known)]
     named = {text_of(node) for value in metrics for node in _strings(value)}
     named |= {name for known in asked for value in _metrics(known) for name in _held(known.values.get(value))}
-    functions = {node.value for value in metrics for node in walk(value) if isinstance(node, cst.Name)}
+    functions = {node.value for value in metrics for node in nodes_in(value, cst.Name)}
     return {
         f"{when}{output}{old}": f"{when}{output}{new}"
         for old, new in _LOGGED.items()
@@ -185,7 +184,7 @@ def _outputs(metrics: Iterable[cst.BaseExpression], name: str) -> Iterator[str]:
 
 
 def _strings(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
-    return (part for part in walk(node) if isinstance(part, cst.SimpleString))
+    return iter(nodes_in(node, cst.SimpleString))
 
 
 def renamed_keys(text: str, keys: Mapping[str, str]) -> str:
@@ -211,12 +210,12 @@ class _Keys:
         self.reads: list[tuple[cst.SimpleString, cst.BaseExpression, cst.BaseExpression]] = []
         """Keys with the log that they are looked for in, and the expression that looks."""
         self._kept = set(self._histories())
-        for node in facts.module.nodes:
+        for node in facts.module.all_of(cst.Call, cst.Subscript, cst.Comparison):
             if isinstance(node, cst.Call):
                 self._call(node)
             elif isinstance(node, cst.Subscript):
                 self._subscript(node)
-            elif isinstance(node, cst.Comparison):
+            else:
                 self._comparison(node)
 
     def _comparison(self, node: cst.Comparison) -> None:
@@ -253,8 +252,8 @@ class _Keys:
 
     def _histories(self) -> Iterator[tuple[str, LexicalScope | None]]:
         """The variables to which a `.history` is assigned. A History, which one may hold before, takes no index."""
-        for node in self._facts.module.nodes:
-            if isinstance(node, cst.Assign) and _is_history(node.value):
+        for node in self._facts.module.all_of(cst.Assign):
+            if _is_history(node.value):
                 for target in node.targets:
                     if isinstance(target.target, cst.Name):
                         yield self._variable(target.target)

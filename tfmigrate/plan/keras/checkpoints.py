@@ -19,7 +19,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Symbol, Value
-from tfmigrate.walk import calls_in, walk
+from tfmigrate.walk import calls_in, nodes_in
 
 CHECKPOINT = "keras.callbacks.ModelCheckpoint"
 PARAMETERS = (
@@ -205,7 +205,7 @@ def _leaves_counting(cls: ClassValue) -> bool:
         return True
     if not isinstance(own, FunctionValue):
         return False
-    read = {node.attr.value for node in walk(cls.node) if isinstance(node, cst.Attribute)}
+    read = {node.attr.value for node in nodes_in(cls.node, cst.Attribute)}
     called = [call.func for call in calls_in(own.node.body) if isinstance(call.func, cst.Attribute)]
     return not read & {"period", "epochs_since_last_save"} and any(
         func.attr.value == "on_epoch_end" and isinstance(func.value, cst.Call) and dotted(func.value.func) == "super"

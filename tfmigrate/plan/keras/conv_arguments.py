@@ -25,7 +25,7 @@ _PARAMETERS = {
 def check(context: Context) -> Iterator[CallChange]:
     """Each of these is one expression, which is written in the place of the call."""
     facts = context.facts
-    assigned = {node.value for node in facts.module.nodes if isinstance(node, cst.Assign)}
+    assigned = {node.value for node in facts.module.all_of(cst.Assign)}
     for call in facts.module.calls:
         name = names.canonical(facts.symbols.get(call.func, ""))
         module, _, function = name.rpartition(".")

@@ -24,16 +24,15 @@ def check(context: Context) -> Iterator[CallChange]:
     """Where the module mentions such layers, and defines none that has an attribute of that name."""
     facts = context.facts
     read = []
-    for node in facts.module.nodes:
-        if not isinstance(node, cst.Attribute) or node.attr.value != _OLD:
+    for node in facts.module.all_of(cst.Attribute):
+        if node.attr.value != _OLD:
             continue
         if isinstance(node.value, cst.Name) and node.value.value == "self":
             return  # a layer of the program's own
         read.append(node)
     written = {
         target.target
-        for node in facts.module.nodes
-        if isinstance(node, cst.Assign)
+        for node in facts.module.all_of(cst.Assign)
         for target in node.targets
     }  # fmt: skip
     if read and any(names.canonical(name) in _LAYERS for name in facts.symbols.values()):

@@ -53,8 +53,8 @@ def _image_ordering(facts: Facts) -> Iterator[CallChange]:
     """`K.set_image_dim_ordering('tf')`, and `K.image_dim_ordering() == 'tf'`."""
     compared = {
         id(side): (node, target)
-        for node in facts.module.nodes
-        if isinstance(node, cst.Comparison) and len(node.comparisons) == 1
+        for node in facts.module.all_of(cst.Comparison)
+        if len(node.comparisons) == 1
         for target in node.comparisons
         for side in (node.left, target.comparator)
     }

@@ -18,7 +18,7 @@ from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Code
 
 _MODELS = frozenset({"keras.models.Model", "keras.models.Sequential", "keras.Model", "keras.Sequential", "keras.Input"})
@@ -212,9 +212,9 @@ class _Slashes:
     def _functions(self) -> Mapping[cst.CSTNode, cst.FunctionDef]:
         """The function that a name stands in."""
         functions = (
-            inner for facts in self._modules for inner in facts.module.nodes if isinstance(inner, cst.FunctionDef)
+            inner for facts in self._modules for inner in facts.module.all_of(cst.FunctionDef)
         )
-        return {node: function for function in functions for node in walk(function) if isinstance(node, cst.Name)}
+        return {node: function for function in functions for node in nodes_in(function, cst.Name)}
 
     @cached_property
     def _calls(self) -> Mapping[str, list[cst.Call]]:

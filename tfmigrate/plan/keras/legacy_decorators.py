@@ -18,8 +18,8 @@ _DECORATORS = "keras.legacy.interfaces.legacy_"
 def check(context: Context) -> Iterator[CallChange]:
     """The decorators go: all that they did was to take the arguments of Keras 1, too."""
     facts = context.facts
-    for function in facts.module.nodes:
-        for decorator in function.decorators if isinstance(function, cst.FunctionDef) else ():
+    for function in facts.module.all_of(cst.FunctionDef):
+        for decorator in function.decorators:
             if names.canonical(facts.symbols.get(decorator.decorator, "")).startswith(_DECORATORS):
                 message = "keras.legacy is gone; the decorator translated arguments of Keras 1, and is removed"
                 yield CallChange(codes.LEGACY_DECORATORS, decorator.decorator, message, Remove(decorator))

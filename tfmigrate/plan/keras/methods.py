@@ -70,8 +70,8 @@ def predictions_on_batch(facts: Facts) -> Iterator[CallChange]:
 
 def metrics_names(facts: Facts) -> Iterator[CallChange]:
     """`model.metrics_names` of Keras 3 does not name what `evaluate` answers."""
-    for node in facts.module.nodes:
-        if not isinstance(node, cst.Attribute) or node.attr.value != "metrics_names":
+    for node in facts.module.all_of(cst.Attribute):
+        if node.attr.value != "metrics_names":
             continue
         if any(isinstance(option, ModelObject | Parallel) for option in facts.options(node.value)):
             message = (

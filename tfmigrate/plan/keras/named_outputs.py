@@ -164,7 +164,7 @@ def _of_part(call: cst.Call, items: Collection[str], helper: str, context: Conte
     receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
     if receiver is None or not dotted(receiver) or len(items) < 2:
         return None
-    if any(isinstance(node, cst.Attribute) and node.attr.value == "optimizer" for node in context.facts.module.nodes):
+    if any(node.attr.value == "optimizer" for node in context.facts.module.all_of(cst.Attribute)):
         return None
     names = ", ".join(f"{context.quote}{name}{context.quote}" for name in items)
     return Replace(call.func, (f"{helper}(", receiver, f", [{names}]).compile"))

@@ -12,7 +12,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.contents import is_layer
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import unbound
-from tfmigrate.walk import walk
+from tfmigrate.walk import calls_in
 
 _MESSAGE = (
     "a layer is called on tensors alone in TensorFlow 2, which fails on the whole number in this list: take it out, "
@@ -34,7 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def _counted(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
     """The calls in loops over range() and enumerate(), with the name that counts."""
-    for loop in facts.module.nodes:
+    for loop in facts.module.all_of(cst.ListComp, cst.GeneratorExp, cst.For):
         body: cst.CSTNode
         if isinstance(loop, cst.ListComp | cst.GeneratorExp):
             name, body = _counter(loop.for_in, facts), loop.elt
@@ -43,7 +43,7 @@ def _counted(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
         else:
             continue
         if name is not None:
-            yield from ((node, name) for node in walk(body) if isinstance(node, cst.Call))
+            yield from ((node, name) for node in calls_in(body))
 
 
 def _counter(loop: cst.CompFor | cst.For, facts: Facts) -> str | None:

@@ -154,8 +154,8 @@ def _keys_of(node: cst.BaseExpression, facts: Facts) -> Iterator[str]:
         if isinstance(option, Mapping):
             yield from (key for key in option.keys if key is not None)
     name = dotted(node)
-    for target in facts.module.nodes if name else ():
-        if isinstance(target, cst.AssignTarget) and isinstance(target.target, cst.Subscript):
+    for target in facts.module.all_of(cst.AssignTarget) if name else ():
+        if isinstance(target.target, cst.Subscript):
             index = target.target.slice[0].slice
             if dotted(target.target.value) == name and isinstance(index, cst.Index):
                 text = text_of(index.value)

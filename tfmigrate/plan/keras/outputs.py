@@ -80,7 +80,7 @@ def lists_of_one(facts: Facts) -> Iterator[CallChange]:
 def set_outputs(facts: Facts, tf: str) -> Iterator[CallChange]:
     """`base.outputs = [layer.output]`: the model that ends there is written, because outputs can no longer be set."""
     cut = {_popped(call) for call in facts.module.calls}
-    for node in facts.module.nodes:
+    for node in facts.module.all_of(cst.Assign, cst.AugAssign):
         target = _set_here(node)
         if target is None or not _are_models(facts.options(target.value)):
             continue

@@ -48,8 +48,8 @@ def check(context: Context) -> Iterator[CallChange]:
                 "the optimizer's attribute `lr` is `learning_rate` now",
                 Replace(attribute, (attribute.value, ".learning_rate")),
             )
-    for node in facts.module.nodes:
-        if isinstance(node, cst.Attribute) and node.attr.value == "decay" and _is_optimizer(node.value, facts):
+    for node in facts.module.all_of(cst.Attribute):
+        if node.attr.value == "decay" and _is_optimizer(node.value, facts):
             yield CallChange(
                 codes.OPTIMIZER_RATE,
                 node,
@@ -62,8 +62,8 @@ def check(context: Context) -> Iterator[CallChange]:
 def _rates(facts: Facts) -> list[cst.Attribute]:
     return [
         node
-        for node in facts.module.nodes
-        if isinstance(node, cst.Attribute) and node.attr.value in _RATES and _is_optimizer(node.value, facts)
+        for node in facts.module.all_of(cst.Attribute)
+        if node.attr.value in _RATES and _is_optimizer(node.value, facts)
     ]
 
 
@@ -109,7 +109,7 @@ def rates_set(facts: Facts) -> Iterator[tuple[cst.CSTNode, str]]:
 
     A class of the program that descends from a callback of Keras which sets it is not among them.
     """
-    for node in facts.module.nodes:
+    for node in facts.module.all_of(cst.Call, cst.AssignTarget, cst.AugAssign):
         if isinstance(node, cst.Call):
             known = names.canonical(facts.symbols.get(node.func, ""))
             if known == "keras.backend.set_value" and node.args and _is_rate(node.args[0].value):
@@ -117,7 +117,7 @@ def rates_set(facts: Facts) -> Iterator[tuple[cst.CSTNode, str]]:
             elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "assign":
                 if _is_rate(node.func.value):
                     yield node, "assign()"
-        elif isinstance(node, cst.AssignTarget | cst.AugAssign) and isinstance(node.target, cst.Attribute):
+        elif isinstance(node.target, cst.Attribute):
             owner = node.target.value
             if _is_rate(node.target) and (_named_optimizer(owner) or _is_optimizer(owner, facts)):
                 yield node, "an assignment"

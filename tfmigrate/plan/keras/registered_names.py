@@ -29,7 +29,7 @@ def registered(migration: Migration) -> frozenset[str]:
 
 
 def _registered_in(facts: Facts) -> Iterator[str]:
-    for node in facts.module.nodes:
+    for node in facts.module.all_of(cst.Call, cst.AssignTarget):
         if isinstance(node, cst.Call):
             if isinstance(node.func, cst.Attribute) and node.func.attr.value == "update":
                 if _is_registry(node.func.value, facts):
@@ -37,7 +37,7 @@ def _registered_in(facts: Facts) -> Iterator[str]:
                     yield from _keys(node.args)
             elif names.canonical(facts.symbols.get(node.func, "")) in _SCOPES:
                 yield from _keys(node.args)
-        elif isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
+        elif isinstance(node.target, cst.Subscript):
             index = node.target.slice[0].slice if len(node.target.slice) == 1 else None
             if _is_registry(node.target.value, facts) and isinstance(index, cst.Index):
                 yield from _texts((index.value,))

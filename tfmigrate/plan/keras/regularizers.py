@@ -13,7 +13,6 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.rules import Default
 from tfmigrate.understand import names
-from tfmigrate.walk import calls_in
 
 _BOTH = "keras.regularizers.l1_l2"
 _STRENGTHS = ("l1", "l2")
@@ -24,7 +23,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """`l1_l2(l1=1e-4)` had `l2=0.01` in every Keras 2, and has none in Keras 3; `'l1_l2'` is an error there."""
     facts, tables, tf = context.facts, context.tables, context.tf
     rows = {row.argument: row for row in tables.defaults if row.of == _BOTH}
-    for call in calls_in(facts.module.tree) if rows else ():
+    for call in facts.module.calls if rows else ():
         known = names.canonical(facts.symbols.get(call.func, ""))
         if known == _BOTH and not has_stars(call):
             positional = sum(arg.keyword is None for arg in call.args)

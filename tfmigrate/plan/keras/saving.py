@@ -166,8 +166,8 @@ def _mentioned(
             seen.add(mention)
             message = "the text names a file that Keras writes under another name now"
             yield CallChange(codes.WEIGHT_FILES, mention, message, Replace(mention, new))
-    for node in facts.module.nodes:
-        if isinstance(node, cst.SimpleString) and node not in seen and (text := _text(node)) is not None:
+    for node in facts.module.all_of(cst.SimpleString):
+        if node not in seen and (text := _text(node)) is not None:
             ending = next((renamed[name] for name in renamed if _is_pattern_of(text, name)), None)
             if ending is not None:
                 seen.add(node)
@@ -179,8 +179,8 @@ def _mentioned(
         for call in facts.module.calls
         if call.args and facts.symbols.get(call.func) == "h5py.File"
     }
-    for node in facts.module.nodes:
-        text = _text(node) if isinstance(node, cst.SimpleString) and node not in seen else None
+    for node in facts.module.all_of(cst.SimpleString):
+        text = _text(node) if node not in seen else None
         ending = _new_ending(text, renamed) if text is not None else None
         if ending is not None:
             message = (

@@ -176,7 +176,7 @@ def _is_mentioned(name: str, modules: Iterable[Module], own: Module) -> bool:
     if not any(_may_import(title, module) for module in others):
         return False
     named = (module for module in others if name in module.text)
-    return any(isinstance(node, cst.Name) and node.value == name for module in named for node in module.nodes)
+    return any(node.value == name for module in named for node in module.all_of(cst.Name))
 
 
 def _may_import(title: str, module: Module) -> bool:
@@ -200,9 +200,9 @@ def _result_is_dropped(function: cst.FunctionDef, modules: Iterable[Module]) -> 
     for module in modules:
         calls = {small.value for small in map(only_statement, module.places) if isinstance(small, cst.Expr)}
         ends = {_last_name(call.func) for call in calls if isinstance(call, cst.Call)}
-        imported = {alias.name for alias in module.nodes if isinstance(alias, cst.ImportAlias)}
-        for node in module.nodes:
-            if isinstance(node, cst.Name) and node.value == function.name.value and node is not function.name:
+        imported = {alias.name for alias in module.all_of(cst.ImportAlias)}
+        for node in module.all_of(cst.Name):
+            if node.value == function.name.value and node is not function.name:
                 if node in ends:
                     called += 1
                 elif node not in imported:

@@ -24,10 +24,9 @@ def check(context: Context) -> Iterator[CallChange]:
     """`x.get_shape().as_list()` is `list(x.shape)`, and `x.shape[1].value` is `x.shape[1]`."""
     facts, scopes = context.facts, context.scopes
     reader = _Reader(facts, scopes)
-    for node in facts.module.nodes:
-        change = reader.change_of(node) if isinstance(node, cst.Call | cst.Attribute) else None
+    for node in facts.module.all_of(cst.Call, cst.Attribute):
+        change = reader.change_of(node)
         if change is not None:
-            assert isinstance(node, cst.BaseExpression)
             yield CallChange(codes.STATIC_SHAPES, node, _MESSAGE, Replace(node, change))
 
 

@@ -17,7 +17,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, is_docstring, only_statement
 from tfmigrate.understand.values import FunctionValue, Items, Method, ModelObject, Value, options
 from tfmigrate.understand.values import Mapping as Known
-from tfmigrate.walk import calls_in, walk
+from tfmigrate.walk import calls_in, nodes_in, walk
 
 _INTEGERS = {
     "tensorflow.nn.sparse_softmax_cross_entropy_with_logits": "labels",
@@ -140,5 +140,5 @@ def _computes_with(function: FunctionValue, facts: Facts) -> bool:
             harmless |= {arg.keyword for arg in part.args if arg.keyword is not None}
         elif isinstance(part, cst.Attribute):
             harmless |= {part.value, part.attr}
-    names_of = (node for node in walk(function.node.body) if isinstance(node, cst.Name) and node.value == targets)
+    names_of = (node for node in nodes_in(function.node.body, cst.Name) if node.value == targets)
     return any(node not in harmless for node in names_of)

@@ -183,7 +183,7 @@ class _Ways:
     def _setters(self) -> frozenset[str]:
         """The functions of the module that set some `trainable`."""
         toggled = {row[0] for row in self.draft.facts.toggles}
-        functions = (node for node in self.draft.module.nodes if isinstance(node, cst.FunctionDef))
+        functions = self.draft.module.all_of(cst.FunctionDef)
         return frozenset(function.name.value for function in functions if not toggled.isdisjoint(walk(function)))
 
 
@@ -222,7 +222,7 @@ def _attribute(part: ModelObject, use: Use, drafts: _Drafts) -> str | None:
 
 
 def _methods_round(node: cst.CSTNode, draft: Draft) -> Iterator[cst.FunctionDef]:
-    functions = (inner for inner in draft.module.nodes if isinstance(inner, cst.FunctionDef))
+    functions = draft.module.all_of(cst.FunctionDef)
     return (function for function in functions if any(node is part for part in walk(function)))
 
 

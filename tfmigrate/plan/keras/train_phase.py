@@ -24,7 +24,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """In a method that Keras tells whether it trains, or that can be: `x if training else other`."""
     module = context.facts.module
     with_parameter: set[cst.FunctionDef] = set()
-    alone = {node.value for node in module.nodes if isinstance(node, cst.Assign | cst.Return | cst.Arg)}
+    alone = {node.value for node in module.all_of(cst.Assign, cst.Return, cst.Arg)}
     for call in module.calls:
         if names.canonical(context.facts.symbols.get(call.func, "")) != "keras.backend.in_train_phase":
             continue

@@ -61,6 +61,8 @@ class Section:
         self._keywords = keywords.splitlines()
         self.text = f"\n{names}"
         """A line for each name. Searched as it is: a dict of its lines costs more than all that one script asks."""
+        self._lines: dict[str, str] = {}
+        """Those asked for so far."""
 
     def __iter__(self) -> Iterator[str]:
         """Every name that any version has."""
@@ -87,8 +89,11 @@ class Section:
 
     def _line(self, name: str) -> str:
         """What stands after a name; "" where it is not."""
-        start = self.text.find(f"\n{name}\t")
-        return self.text[start + len(name) + 2 : self.text.index("\n", start + 1)] if start >= 0 else ""
+        if name not in self._lines:
+            start = self.text.find(f"\n{name}\t")
+            found = self.text[start + len(name) + 2 : self.text.index("\n", start + 1)] if start >= 0 else ""
+            self._lines[name] = found
+        return self._lines[name]
 
     def _keywords_of(self, number: int) -> tuple[str, ...]:
         line = self._keywords[number]

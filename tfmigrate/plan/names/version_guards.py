@@ -20,16 +20,17 @@ _MESSAGE = "this stops the program on every TensorFlow that has no multi_gpu_mod
 
 def check(context: Context) -> Iterator[CallChange]:
     facts = context.facts
-    for node in facts.module.nodes:
-        if isinstance(node, cst.If) and node in facts.module.places and node.orelse is None and _stops(node, facts):
+    for node in facts.module.all_of(cst.If, cst.Assert):
+        if isinstance(node, cst.Assert):
+            if truths_today(node.test, facts) == {False}:
+                yield CallChange(codes.VERSION_GUARDS, node, _MESSAGE, Remove(node))
+        elif node in facts.module.places and node.orelse is None and _stops(node, facts):
             if truths_today(node.test, facts) != {True}:
                 continue
             if _is_of_a_feature(node, facts):
                 yield CallChange(codes.VERSION_GUARDS, node, _OF_A_FEATURE, action="warn")
             else:
                 yield CallChange(codes.VERSION_GUARDS, node, _MESSAGE, Unwrap(node, None))
-        elif isinstance(node, cst.Assert) and truths_today(node.test, facts) == {False}:
-            yield CallChange(codes.VERSION_GUARDS, node, _MESSAGE, Remove(node))
 
 
 _OF_A_FEATURE = (

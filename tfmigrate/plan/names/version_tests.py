@@ -28,13 +28,12 @@ _VERSIONS = frozenset({"LooseVersion", "StrictVersion", "Version", "parse"})
 
 def only_for_tensorflow_1(facts: Facts) -> Iterator[cst.CSTNode]:
     """The nodes of a module that stand in the arm of a test which only TensorFlow 1 takes."""
-    for node in facts.module.nodes:
-        if isinstance(node, cst.If | cst.IfExp):
-            old, new = ({_truth(node.test, version, facts) for version in some} for some in (_OLD, _NEW))
-            if (old, new) == ({True}, {False}):
-                yield from walk(node.body)
-            elif (old, new) == ({False}, {True}) and node.orelse is not None:
-                yield from walk(node.orelse)
+    for node in facts.module.all_of(cst.If, cst.IfExp):
+        old, new = ({_truth(node.test, version, facts) for version in some} for some in (_OLD, _NEW))
+        if (old, new) == ({True}, {False}):
+            yield from walk(node.body)
+        elif (old, new) == ({False}, {True}) and node.orelse is not None:
+            yield from walk(node.orelse)
 
 
 def truths_today(test: cst.BaseExpression, facts: Facts) -> set[bool | None]:

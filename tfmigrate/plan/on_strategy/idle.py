@@ -16,7 +16,7 @@ from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Outside, Scoping, is
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, only_statement, units_of
 from tfmigrate.understand.values import Dataset, Frame, ModelObject, StrategyObject
-from tfmigrate.walk import walk
+from tfmigrate.walk import calls_in, walk
 
 _COUNT = "num_replicas_in_sync"
 _TALKS = frozenset({"print", "info", "debug", "warning", "log", "format"})
@@ -92,17 +92,17 @@ def _is_test(frame: Frame) -> bool:
 def _is_read_elsewhere(module: Module, name: str, facts: ProgramFacts) -> bool:
     """Whether another module may read a variable of this one."""
     return (module, name) in facts.exported or any(
-        isinstance(node, cst.Attribute) and node.attr.value == name
+        node.attr.value == name
         for other in facts.modules
         if (other, module) in facts.imports
-        for node in other.nodes
+        for node in other.all_of(cst.Attribute)
     )
 
 
 def _harmless(draft: Draft, name: str) -> Iterator[cst.Name]:
     """The mentions of a name that use no strategy: the number of its replicas, where that is written down or makes up
     a batch, and scopes in which nothing is made."""
-    for node in draft.module.nodes:
+    for node in draft.module.all_of(cst.With, cst.BinaryOperation, cst.Call):
         if isinstance(node, cst.With) and _is_empty(node, draft):
             for item in node.items:
                 call = item.item
@@ -126,7 +126,7 @@ def _method(node: cst.CSTNode, name: str) -> str | None:
 
 def _is_empty(block: cst.With, draft: Draft) -> bool:
     """Whether nothing is made in a block that a model needs: only names are bound, data read, or something printed."""
-    calls = [part for unit in units_of(block.body) for part in walk(unit) if isinstance(part, cst.Call)]
+    calls = [part for unit in units_of(block.body) for part in calls_in(unit)]
     return all(_talks(call) or _makes_data(call, draft) for call in calls)
 
 

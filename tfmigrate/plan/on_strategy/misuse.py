@@ -32,7 +32,6 @@ from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Dataset, Literal, ModelObject, options
-from tfmigrate.walk import walk
 
 _H5 = (".h5", ".hdf5")
 
@@ -183,7 +182,7 @@ class _Reader:
                     continue
                 module = model.site.frame.module
                 text = text_of(path)
-                same = [(m, node) for m in self._drafts for node in _strings(m) if text_of(node) == text]
+                same = [(m, node) for m in self._drafts for node in m.all_of(cst.SimpleString) if text_of(node) == text]
                 written = any(
                     use.method == "save" and use.call.args and use.call.args[0].value is node
                     for use in self._uses
@@ -266,8 +265,8 @@ class _Reader:
     def _factors(self, module: Module) -> dict[str, str]:
         """Names that are multiplied by `num_replicas_in_sync`, and where."""
         products: dict[str, str] = {}
-        for node in walk(module.tree):
-            if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+        for node in module.all_of(cst.BinaryOperation):
+            if isinstance(node.operator, cst.Multiply):
                 for name, other in ((node.left, node.right), (node.right, node.left)):
                     replicas = isinstance(other, cst.Attribute) and other.attr.value == "num_replicas_in_sync"
                     if replicas and isinstance(name, cst.Name) and not self._is_rebound(module, name.value):
@@ -278,12 +277,6 @@ class _Reader:
         """Whether a name is bound more than once (`batch = batch * strategy.num_replicas_in_sync`)."""
         scopes = self._drafts[module].scopes
         return len(scopes.bindings(name)) != 1
-
-
-def _strings(module: Module) -> Iterator[cst.SimpleString]:
-    for node in walk(module.tree):
-        if isinstance(node, cst.SimpleString):
-            yield node
 
 
 def repr_as(node: cst.SimpleString, text: str) -> str:

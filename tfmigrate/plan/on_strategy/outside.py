@@ -19,7 +19,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Unit
 from tfmigrate.understand.values import Frame, Literal, Made, ModelObject, Site, StrategyObject, Value, options
-from tfmigrate.walk import walk
+from tfmigrate.walk import calls_in, walk
 
 Strategies = frozenset[StrategyObject]
 SYNCHRONOUS = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy"})
@@ -303,7 +303,7 @@ def is_plain_sgd(optimizer: Value) -> bool:
 def _calls_of(unit: Unit) -> list[cst.Call]:
     if not isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
         return []
-    return [node for node in walk(unit) if isinstance(node, cst.Call)]
+    return calls_in(unit)
 
 
 def sites_of(model: ModelObject) -> frozenset[Site]:

@@ -19,13 +19,13 @@ def plan_strategy_methods(drafts: Mapping[Module, Draft], rules: Iterable[Rule])
     rows = (row for rule in rules if rule.code == codes.STRATEGY_METHODS for row in rule.renames)
     renamed = {row.old: row.new for row in rows}
     defined = {
-        node.name.value for module in drafts for node in module.nodes if isinstance(node, cst.FunctionDef)
+        node.name.value for module in drafts for node in module.all_of(cst.FunctionDef)
     } & renamed.keys()
     for module, draft in drafts.items():
         attributes = [
             node
-            for node in module.nodes
-            if isinstance(node, cst.Attribute) and node.attr.value in renamed and node.attr.value not in defined
+            for node in module.all_of(cst.Attribute)
+            if node.attr.value in renamed and node.attr.value not in defined
         ]
         excused = guarded(module) if attributes else frozenset()
         for node in attributes:

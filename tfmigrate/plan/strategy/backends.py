@@ -19,7 +19,7 @@ def other_backend(drafts: Iterable[Draft]) -> Refusal | None:
     """Why a program is not migrated that chooses another backend; None where it does not."""
     for draft in drafts:
         facts = draft.facts
-        for node in facts.module.nodes:
+        for node in facts.module.all_of(cst.Assign, cst.Call):
             chosen = _chosen(node, facts)
             if chosen is not None and chosen.lower() != "tensorflow":
                 message = f"{facts.module.place(node)} chooses {chosen} instead of TensorFlow to run Keras on"

@@ -50,7 +50,7 @@ def devices_problem(draft: Draft, place: Unit) -> Refusal | None:
     module = draft.module
     before = module.tree.body[: module.places[place].index]
     early = {call for unit in before if not _only_defines(unit) for call in calls_in(unit)}
-    for call in calls_in(module.tree):
+    for call in module.calls:
         name = draft.facts.symbols.get(call.func, "")
         if name.startswith("tensorflow.config.") and ".set_" in name and call not in early:
             return Refusal(

@@ -13,7 +13,7 @@ from tfmigrate.plan.strategy.model_group import Group, Refusal
 from tfmigrate.understand.lifecycle import Use, Wrap
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.values import ModelObject, Parallel, options
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 
 
 def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
@@ -78,7 +78,7 @@ def _is_repeated(first: Use, second: Use, group: Group, draft: Draft) -> bool:
     toggled = {node for node, _, _ in draft.facts.toggles}
     if any(is_between(unit) and not toggled.isdisjoint(walk(unit)) for unit in module.order):
         return False
-    read = {part.value for arg in second.call.args for part in walk(arg.value) if isinstance(part, cst.Name)}
+    read = {part.value for arg in second.call.args for part in nodes_in(arg.value, cst.Name)}
     return not any(is_between(binding.unit) for name in read for binding in draft.scopes.bindings(name))
 
 

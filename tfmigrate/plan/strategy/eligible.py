@@ -22,7 +22,7 @@ from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
 from tfmigrate.understand.signatures import misfit
 from tfmigrate.understand.values import ClassValue, Literal, Method, Parameter, options
-from tfmigrate.walk import calls_in, walk
+from tfmigrate.walk import calls_in, nodes_in, walk
 
 LEFT_ALONE = Refusal("", "")
 """For a call that the user suppressed, or whose code is not selected: nothing more is reported about it."""
@@ -135,7 +135,7 @@ def _holds_for(test: cst.BaseExpression, wrap: Wrap) -> bool | None:
 
 
 def _names(*nodes: cst.CSTNode) -> set[str]:
-    return {part.value for node in nodes for part in walk(node) if isinstance(part, cst.Name)}
+    return {part.value for node in nodes for part in nodes_in(node, cst.Name)}
 
 
 def wraps_in(wrapper_class: ClassValue, drafts: Mapping[Module, Draft]) -> Iterator[cst.Call]:

@@ -81,7 +81,7 @@ def _is_only_called(function: cst.FunctionDef, calls: Set[cst.Call], facts: Prog
     renamed = (
         name in module.code(node.name)
         for module in facts.modules
-        for node in module.nodes
-        if isinstance(node, cst.ImportAlias) and node.asname is not None
+        for node in module.all_of(cst.ImportAlias)
+        if node.asname is not None
     )
     return all(node in called or node is function.name for node in mentions(name, facts.modules)) and not any(renamed)

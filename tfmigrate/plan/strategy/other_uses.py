@@ -14,7 +14,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, dotted, import_statements, imports_of
 from tfmigrate.understand.values import Method, ModuleValue, Opaque, Symbol, Value, options
-from tfmigrate.walk import calls_in, walk
+from tfmigrate.walk import walk
 
 
 def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
@@ -52,7 +52,7 @@ def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:
 
 def _looked_up(module: Module) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
     """Each `getattr(holder, "multi_gpu_model")`, and its holder."""
-    for call in calls_in(module.tree):
+    for call in module.calls:
         if dotted(call.func) == "getattr" and any(text_of(arg.value) == "multi_gpu_model" for arg in call.args[1:2]):
             yield call, call.args[0].value
 
@@ -85,7 +85,7 @@ def _is_imported_name(module: Module, node: cst.BaseExpression) -> bool:
 
 def _through_unknown(draft: Draft) -> Iterator[tuple[cst.Call, str]]:
     """Calls of `something.utils.multi_gpu_model` where `something` is unknown, and its code."""
-    for call in calls_in(draft.module.tree):
+    for call in draft.module.calls:
         if _names_a_home(dotted(call.func)) and _is_unknown(draft.facts.values.get(call.func)):
             yield call, dotted(call.func).rsplit(".", 2)[0]
     for call, holder in _looked_up(draft.module):

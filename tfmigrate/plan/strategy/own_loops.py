@@ -105,7 +105,7 @@ def _steps(facts: Facts) -> list[cst.Call]:
     steps = [call for call in facts.module.calls if _updates(call, facts)]
     if not steps:
         return []
-    functions = (node for node in facts.module.nodes if isinstance(node, cst.FunctionDef))
+    functions = facts.module.all_of(cst.FunctionDef)
     inner = {
         part for function in functions if function.name.value in _UPDATES | {"train_step"} for part in walk(function)
     }

@@ -58,8 +58,8 @@ class Remains:
     def _words(self) -> Iterator[Replace]:
         """What the program prints of the old function is true of the strategy."""
         strategy = "MultiWorkerMirroredStrategy" if self.draft.settings.over_workers else "MirroredStrategy"
-        for node in self.draft.module.nodes:
-            call = node.value if isinstance(node, cst.Expr) else None
+        for node in self.draft.module.all_of(cst.Expr):
+            call = node.value
             if not isinstance(call, cst.Call) or dotted(call.func).rpartition(".")[2] not in _PRINTS:
                 continue
             for part in walk(call):
@@ -75,8 +75,8 @@ class Remains:
         """Choices between the template and the parallel model, or where the template is, which may be none any more."""
         settled = {edit.unit for edit in self.blocks.edits}
         changed = {*(node for node, _ in self.merge.renamed), *settled}
-        for node in self.draft.module.nodes if changed else ():
-            if not isinstance(node, cst.If | cst.IfExp) or node in settled or not is_pure(node.test):
+        for node in self.draft.module.all_of(cst.If, cst.IfExp) if changed else ():
+            if node in settled or not is_pure(node.test):
                 continue
             if changed.isdisjoint(walk(node)):
                 continue
@@ -98,8 +98,8 @@ class Remains:
         inside = {*walk(node.body), *(walk(node.orelse) if node.orelse is not None else ())}
         if any(binding.node in inside for name in asked for binding in self.draft.scopes.bindings(name)):
             return False
-        for part in self.draft.module.nodes:
-            if isinstance(part, cst.Global) and any(declared.name.value in asked for declared in part.names):
+        for part in self.draft.module.all_of(cst.Global):
+            if any(declared.name.value in asked for declared in part.names):
                 return False
         held = {_root(part) for part in test} - {""}
         return not held or not any(_may_change(part, held, inside) for part in inside)

@@ -365,10 +365,8 @@ class _Proof:
     @cached_property
     def _functions(self) -> tuple[cst.FunctionDef | cst.Lambda, ...]:
         """Every function of the program but the one in question; those inside it are."""
-        nodes = (node for draft in self._drafts for node in draft.module.nodes)
-        return tuple(
-            node for node in nodes if isinstance(node, cst.FunctionDef | cst.Lambda) and node is not self._function
-        )
+        nodes = (node for draft in self._drafts for node in draft.module.all_of(cst.FunctionDef, cst.Lambda))
+        return tuple(node for node in nodes if node is not self._function)
 
     def _is_mentioned(self, wanted: frozenset[str], going: Sequence[Unit]) -> bool:
         return any(_mentions(node, wanted) for node in (*going, *self._functions))

@@ -15,7 +15,7 @@ from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Parallel, options
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 
 
 def unwrapped(draft: Draft, refused: Container[cst.Call]) -> Iterator[Edit]:
@@ -39,8 +39,8 @@ def _without(statement: cst.Assign, module: Module) -> Edit:
 
 def _assigned_to_itself(node: cst.BaseExpression, model: cst.BaseExpression, draft: Draft) -> cst.Assign | None:
     """`model = model.layers[-2]`, which is removed entirely."""
-    for part in draft.module.nodes:
-        if isinstance(part, cst.Assign) and part.value is node and len(part.targets) == 1:
+    for part in draft.module.all_of(cst.Assign):
+        if part.value is node and len(part.targets) == 1:
             return part if part.targets[0].target.deep_equals(model) else None
     return None
 
@@ -118,8 +118,8 @@ def _same_test(first: cst.CSTNode, other: cst.CSTNode, draft: Draft) -> bool:
 
 def _names(node: cst.If | cst.IfExp) -> list[cst.Name]:
     """The variables of a condition."""
-    attributes = {part.attr for part in walk(node.test) if isinstance(part, cst.Attribute)}
-    return [part for part in walk(node.test) if isinstance(part, cst.Name) and part not in attributes]
+    attributes = {part.attr for part in nodes_in(node.test, cst.Attribute)}
+    return [part for part in nodes_in(node.test, cst.Name) if part not in attributes]
 
 
 def _bound_once(name: cst.Name, other: cst.Name, scopes: Scopes) -> bool:
@@ -130,5 +130,5 @@ def _bound_once(name: cst.Name, other: cst.Name, scopes: Scopes) -> bool:
 
 
 def _set_attributes(module: Module) -> set[str]:
-    targets = (node.target for node in module.nodes if isinstance(node, cst.AssignTarget | cst.AugAssign))
+    targets = (node.target for node in module.all_of(cst.AssignTarget, cst.AugAssign))
     return {target.attr.value for target in targets if isinstance(target, cst.Attribute)}
