@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.conftest import ROOT
 from tests.variants import Variant, comments, decoded, variants, with_comments, with_suppressions
@@ -19,27 +21,35 @@ from tfmigrate.settings import Settings
 
 RULES = rules.all_rules()
 PROGRAMS = [(rule, example) for rule in RULES for example in rule.examples if example.language == "python"]
-EXAMPLES = [pytest.param(rule, example, id=f"{rule.path.name}:{example.line}") for rule, example in PROGRAMS]
+
+
+def case(rule: Rule, *values: object, name: str) -> ParameterSet:
+    """A case of one page; all of a page's run in one worker, which migrates each of its programs once."""
+    return pytest.param(rule, *values, id=name, marks=pytest.mark.xdist_group(rule.path.name))
+
+
+EXAMPLES = [case(rule, example, name=f"{rule.path.name}:{example.line}") for rule, example in PROGRAMS]
 REWRITES = [
-    pytest.param(rule, example, id=f"{rule.path.name}:{example.line}")
+    case(rule, example, name=f"{rule.path.name}:{example.line}")
     for rule, example in PROGRAMS
     if example.kind == "rewrite"
 ]
 VARIANTS = [
-    pytest.param(rule, example, variant, id=f"{rule.path.name}:{example.line} {variant.form}")
+    case(rule, example, variant, name=f"{rule.path.name}:{example.line} {variant.form}")
     for rule, example in PROGRAMS
     for variant in variants(example)
     # A strategy over several machines is made at the top, wherever the rest stands.
     if (rule.strategy, variant.form) != ("multi-worker", "in a function")
 ]
 REQUIREMENTS = [
-    pytest.param(rule, example, id=f"{rule.path.name}:{example.line}")
+    case(rule, example, name=f"{rule.path.name}:{example.line}")
     for rule in RULES
     for example in rule.examples
     if example.language == "requirements"
 ]
 
 
+@lru_cache(maxsize=200)
 def migrated(data: bytes, rule: Rule) -> FileResult:
     file = migrate_bytes(data, "example.py", Settings(strategy=rule.strategy, unsafe_fixes=rule.safety == "unsafe"))
     assert file.error is None, file.error
@@ -68,7 +78,7 @@ def test_every_code_has_a_rule_and_every_rule_a_code_or_a_table() -> None:
     assert {rule.code for rule in RULES if not (rule.renames or rule.defaults)} <= named
 
 
-@pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.path.name) for rule in RULES])
+@pytest.mark.parametrize("rule", [case(rule, name=rule.path.name) for rule in RULES])
 def test_a_page_is_named_after_its_rule(rule: Rule) -> None:
     assert rule.path.stem == f"{rule.code}-{rule.name}"
     assert getattr(pages, rule.name.upper().replace("-", "_")) == rule.code
@@ -79,7 +89,7 @@ def test_a_name_without_a_page_is_no_code() -> None:
         pages.MOVED_STARS  # noqa: B018
 
 
-@pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.path.name) for rule in RULES])
+@pytest.mark.parametrize("rule", [case(rule, name=rule.path.name) for rule in RULES])
 def test_every_rule_has_an_example_that_provokes_it(rule: Rule) -> None:
     found = [finding.code for example in rule.examples for finding in outcome(example, rule).findings]
     assert rule.code in found, f"{rule.path.name} shows no program that it applies to"

@@ -2,11 +2,32 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT, git
+from tfmigrate import rewrite
+from tfmigrate.result import FileResult
+
+_migrate_program = rewrite.migrate_program
+
+
+@cache
+def _migrated(sources: tuple[rewrite.Source, ...]) -> tuple[FileResult, ...]:
+    return _migrate_program(sources)
+
+
+@pytest.fixture
+def each_program_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The codemod works on a program once in this process: for tests about the files that stand beside it."""
+
+    def migrate_program(sources: Sequence[rewrite.Source]) -> tuple[FileResult, ...]:
+        return _migrated(tuple(sources))
+
+    monkeypatch.setattr(rewrite, "migrate_program", migrate_program)
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from tfmigrate.verify.judge.plan import trains_estimators
 from tfmigrate.verify.run.program import program_of
 from tfmigrate.verify.run.scratch import copy_program
 
+pytestmark = pytest.mark.usefixtures("each_program_once")
 GOOD = (
     "from keras.layers import Dense\nfrom keras.models import Sequential\nfrom keras.utils import multi_gpu_model\n\n"
     "model = Sequential([Dense(1, input_shape=(4,))])\nparallel = multi_gpu_model(model, gpus=2)\n"
