@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
 
 import libcst as cst
 
@@ -28,12 +28,15 @@ def composed(code: str | Code, edited: Edited, config: cst.PartialParserConfig) 
 def composed_lines(code: str | Code, edited: Edited, config: cst.PartialParserConfig) -> list[cst.BaseStatement]:
     """The statements of a piece of code, without the blank lines between them; else as composed()."""
     text, holes = _with_holes((code,) if isinstance(code, str) else code, edited)
+    return [filled(partial(_statement, tree), holes) if holes else tree for tree in _lines(text, config)]
+
+
+@lru_cache(maxsize=50)
+def _lines(text: str, config: cst.PartialParserConfig) -> tuple[cst.BaseStatement, ...]:
+    """The statements of a text, which is one and the same helper in many programs."""
     module = cst.parse_module(text)
-    statements: list[cst.BaseStatement] = []
-    for statement in module.body:
-        tree = cst.parse_statement(module.code_for_node(statement).strip("\n"), config)
-        statements.append(filled(partial(_statement, tree), holes) if holes else tree)
-    return statements
+    alone = (module.code_for_node(statement).strip("\n") for statement in module.body)
+    return tuple(cst.parse_statement(text, config) for text in alone)
 
 
 def _with_holes(code: Code, edited: Edited) -> tuple[str, dict[str, cst.BaseExpression]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import libcst as cst
@@ -14,16 +14,30 @@ def definition(
     names: Mapping[str, str],
     indent: str = " " * 4,
     quote: str = '"',
-    leave_out: Callable[[cst.BaseStatement], bool] = lambda _: False,
+    leave_out: Callable[[cst.BaseStatement], bool] | None = None,
 ) -> str:
     """The function or class of a module of this room, without the module's imports.
 
     `names`: what its own name, and those that it imports, are in the user's module. `indent`, `quote`: the style there.
     `leave_out`: whether the user's program does not need a statement.
     """
+    return _definition(name, tuple(names.items()), indent, quote, leave_out)
+
+
+@lru_cache(maxsize=50)
+def _definition(
+    name: str,
+    names: tuple[tuple[str, str], ...],
+    indent: str,
+    quote: str,
+    leave_out: Callable[[cst.BaseStatement], bool] | None,
+) -> str:
+    """Most programs are given the same."""
     tree = _parsed(name)
     units = [unit for unit in tree.body if isinstance(unit, cst.FunctionDef | cst.ClassDef)]
-    renamed = tree.with_changes(body=units, header=(), default_indent=indent).visit(_InPlace(names, quote, leave_out))
+    renamed = tree.with_changes(body=units, header=(), default_indent=indent).visit(
+        _InPlace(dict(names), quote, leave_out)
+    )
     return renamed.code.strip("\n")
 
 
@@ -35,14 +49,16 @@ def _parsed(name: str) -> cst.Module:
 class _InPlace(cst.CSTTransformer):
     """Other names for variables, not for attributes and keywords, another quotation mark, and fewer statements."""
 
-    def __init__(self, names: Mapping[str, str], quote: str, leave_out: Callable[[cst.BaseStatement], bool]) -> None:
+    def __init__(
+        self, names: Mapping[str, str], quote: str, leave_out: Callable[[cst.BaseStatement], bool] | None
+    ) -> None:
         super().__init__()
         self._names = names
         self._quote = quote
         self._leave_out = leave_out
 
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode | cst.RemovalSentinel:  # type: ignore[override]
-        if isinstance(original_node, cst.BaseStatement) and self._leave_out(original_node):
+        if self._leave_out and isinstance(original_node, cst.BaseStatement) and self._leave_out(original_node):
             return cst.RemoveFromParent()
         return super().on_leave(original_node, updated_node)  # type: ignore[return-value]
 
