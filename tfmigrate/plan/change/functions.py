@@ -56,9 +56,9 @@ def mentions(name: str, modules: Iterable[Module]) -> Iterator[cst.Name]:
     """Where a name stands in a program, but in imports: that of a variable, or of an attribute."""
     for module in modules:
         if name in module.text:
-            imported = {part for node in module.nodes if isinstance(node, cst.ImportAlias) for part in walk(node)}
-            for node in module.nodes:
-                if isinstance(node, cst.Name) and node.value == name and node not in imported:
+            imported = {part for node in module.all_of(cst.ImportAlias) for part in walk(node)}
+            for node in module.all_of(cst.Name):
+                if node.value == name and node not in imported:
                     yield node
 
 
