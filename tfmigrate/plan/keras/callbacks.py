@@ -110,8 +110,7 @@ def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     written = {
         node.target.slice[0].slice.value
         for node in facts.module.all_of(cst.AssignTarget)
-        if isinstance(node.target, cst.Subscript)
-        and isinstance(node.target.slice[0].slice, cst.Index)
+        if isinstance(node.target, cst.Subscript) and isinstance(node.target.slice[0].slice, cst.Index)
     }
     own = {facts.module.code(log) for key, log in _filled(facts) if text_of(key) == "lr"}
     for key, log, node in _Keys(facts, scopes).reads:

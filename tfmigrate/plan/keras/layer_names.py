@@ -211,9 +211,7 @@ class _Slashes:
     @cached_property
     def _functions(self) -> Mapping[cst.CSTNode, cst.FunctionDef]:
         """The function that a name stands in."""
-        functions = (
-            inner for facts in self._modules for inner in facts.module.all_of(cst.FunctionDef)
-        )
+        functions = (inner for facts in self._modules for inner in facts.module.all_of(cst.FunctionDef))
         return {node: function for function in functions for node in nodes_in(function, cst.Name)}
 
     @cached_property

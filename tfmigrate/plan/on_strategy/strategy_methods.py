@@ -18,9 +18,7 @@ def plan_strategy_methods(drafts: Mapping[Module, Draft], rules: Iterable[Rule])
     """Rename what the rules say. A name that the program defines itself is its own, and what is guarded is left."""
     rows = (row for rule in rules if rule.code == codes.STRATEGY_METHODS for row in rule.renames)
     renamed = {row.old: row.new for row in rows}
-    defined = {
-        node.name.value for module in drafts for node in module.all_of(cst.FunctionDef)
-    } & renamed.keys()
+    defined = {node.name.value for module in drafts for node in module.all_of(cst.FunctionDef)} & renamed.keys()
     for module, draft in drafts.items():
         attributes = [
             node
