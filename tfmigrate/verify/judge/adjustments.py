@@ -30,7 +30,13 @@ HIDDEN = (
     "the old steps 6.4e-6 longer"
 )
 COUNTER = (
-    "standalone Keras reads its optimizer's step counter before it adds to it, which it otherwise leaves to chance"
+    "standalone Keras reads its optimizer's step counter before it adds to it, and weights before it updates them, "
+    "which it otherwise leaves to chance"
+)
+PROBABILITIES = (
+    "crossentropy is computed from probabilities on every side, as it was behind multi_gpu_model, which cut them off "
+    "at 1e-7. This hides that today's Keras takes the logits in front of a softmax or sigmoid, so that a sample whose "
+    "loss was cut off, at 16.1, counts for more"
 )
 
 
@@ -53,6 +59,8 @@ def made(traces: Iterable[Trace]) -> tuple[str, ...]:
         adjustments.append(ROUNDED + (HIDDEN if optimizers & ADAMS else ""))
     if any(trace.start is not None and trace.start.flavour == "keras" for trace in ran):
         adjustments.append(COUNTER)
+    if any("crossentropy" in compiled.loss for trace in ran for compiled in trace.compiles):
+        adjustments.append(PROBABILITIES)
     if any(fit.source == "sequence" for trace in ran for fit in trace.fits):
         adjustments.append(BETWEEN_EPOCHS)
     return tuple(adjustments)

@@ -30,6 +30,7 @@ def install(tf, found, seed, recorder):
         module.seed = unless_at_item(module.seed)
     settle_arithmetic(tf, recorder)
     settle_variables(tf, found)
+    settle_losses(found)
     silence_noise(tf, found)
     own_streams(found, seed)
     round_rates(found)
@@ -137,6 +138,18 @@ def settle_variables(tf, found):
     new_kind = getattr(getattr(getattr(tf, "compat", None), "v1", None), "enable_resource_variables", None)
     if new_kind is not None and any(flavour.name == "keras" for flavour in found):
         new_kind()
+
+
+LOSSES = {"tf_keras": "tf_keras.src.backend", "tf.keras": "keras.src.backend.tensorflow.nn"}
+
+
+def settle_losses(found):
+    """Crossentropy of a softmax is computed from its logits where Keras finds it. multi_gpu_model hid it behind a
+    Concatenate, so that probabilities were used, cut off at 1e-7: so they are on every side."""
+    for flavour in found:
+        module = flavours.optional(LOSSES[flavour.name]) if flavour.name in LOSSES else None
+        if hasattr(module, "_get_logits"):
+            module._get_logits = lambda output, from_logits, op_type, fn_name: (output, from_logits)
 
 
 def silence_noise(tf, found):

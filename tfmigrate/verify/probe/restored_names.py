@@ -94,11 +94,12 @@ class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec):
         module = types.ModuleType(spec.name)
-        for part in self.moved[self.old_path(spec.name)]:
-            home = importlib.import_module(self.home + "." + part)
+        homes = [importlib.import_module(self.home + "." + part) for part in self.moved[self.old_path(spec.name)]]
+        for home in homes:
             for name in dir(home):
                 if not name.startswith("__") and not hasattr(module, name):
                     setattr(module, name, getattr(home, name))
+        module.__getattr__ = first_of(*homes)  # for what is restored there later, as set_session() is
         return module
 
     def exec_module(self, module):
@@ -171,9 +172,16 @@ def restore_private_paths(flavour, home):
         setattr(package, name, getattr(flavour.root, name))
 
 
-def first_of(today, rest):
+def first_of(*modules):
     """Looked up on each access, so that functions that are replaced later are found too."""
-    return lambda name: getattr(today, name) if hasattr(today, name) else getattr(rest, name)
+
+    def look_up(name):
+        for module in modules[:-1]:
+            if hasattr(module, name):
+                return getattr(module, name)
+        return getattr(modules[-1], name)
+
+    return look_up
 
 
 def borrow(keras, compatible):
