@@ -806,7 +806,7 @@ class TestOneFile:
             }
         ).values()
         assert file.after.count("MirroredStrategy") == 1
-        assert "if (first) or (second)" in file.after
+        assert "if first or second" in file.after
 
     @pytest.mark.parametrize(
         "code",
