@@ -366,6 +366,7 @@ class TestVerify:
                 packages=False,
                 version=__version__,
                 command=mock.ANY,
+                with_todays_names=mock.ANY,
                 time_limit=900,
             )
         ]
