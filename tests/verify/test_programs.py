@@ -57,6 +57,21 @@ def resolved(tmp_path: Path, **names: Any) -> tuple[Program, Program, Path | Non
     return programs.resolve(Named(**names), Settings(), scratch)
 
 
+def test_names_of_today_are_written_where_the_program_goes_and_the_wrap_stays(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "from keras.utils import multi_gpu_model\nfrom nets import build\n"
+        "model = multi_gpu_model(build(), gpus=2)\nmodel.compile('sgd', 'mse')\nmodel.fit_generator(batches)\n"
+    )
+    (tmp_path / "nets.py").write_text("import numpy as np\nfrom keras.layers import Dense\nkind = np.int\n")
+    (tmp_path / "beside.py").write_text("import numpy as np\nimport keras\nkind = np.int\n")
+    files = programs.with_todays_names(Program(tmp_path, tmp_path / "train.py"), Settings())
+    assert set(files) == {"train.py", "nets.py"}
+    assert "multi_gpu_model(build(), gpus=2)" in files["train.py"]
+    assert "model.fit(" in files["train.py"]
+    assert "kind = int" in files["nets.py"]
+    assert "MirroredStrategy" not in "".join(files.values())
+
+
 def test_a_module_by_its_name_or_in_its_folder(repository: Path, tmp_path: Path) -> None:
     named, new, start = resolved(tmp_path, old=Path("src.package.train"), new=Path("src.package"))
     assert named == Program(repository, repository / "src/package/train.py", True)

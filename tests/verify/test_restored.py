@@ -20,9 +20,13 @@ from tensorflow.python.keras import backend as K
 from tensorflow.python.keras.callbacks import Callback
 from tensorflow.python.keras.layers import Activation, BatchNormalization, Dense, Input
 from tensorflow.python.keras.models import Model
+from keras.backend.tensorflow_backend import set_session
 from tensorflow.keras.models import Input as AlsoInput
 from tensorflow.python.keras.optimizers import RMSprop, SGD
 from tensorflow.python.keras.utils import multi_gpu_model
+
+
+set_session(tf.Session(config=tf.ConfigProto()))
 
 
 class Slower(Callback):

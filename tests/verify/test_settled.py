@@ -1,0 +1,79 @@
+"""What is made the same on every side before runs are compared: crossentropy, and races of old Keras."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tfmigrate.verify.probe import aligned
+from tfmigrate.verify.run import experiment
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.world import Kind, Limits, World
+
+OLD = """
+import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+template = Sequential([Dense(2, activation="softmax", input_shape=(2,))])
+template.set_weights([50 * np.eye(2), np.zeros(2)])
+parallel = multi_gpu_model(template, gpus=2)
+parallel.compile("sgd", "categorical_crossentropy")
+parallel.fit(np.eye(2)[[0, 0, 1, 1]], np.eye(2)[[1, 1, 0, 0]], batch_size=4, epochs=2)
+"""
+NEW = """
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+
+strategy = tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
+with strategy.scope():
+    model = Sequential([Dense(2, activation="softmax", input_shape=(2,))])
+    model.set_weights([50 * np.eye(2), np.zeros(2)])
+    model.compile("sgd", "categorical_crossentropy")
+model.fit(np.eye(2)[[0, 0, 1, 1]], np.eye(2)[[1, 1, 0, 0]], batch_size=4, epochs=2)
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize(
+    ("kind", "runtime", "keras"),
+    [
+        ("genuine", "genuine keras", None),
+        ("restored", "keras 3", 3),
+        ("restored", "keras 2", 2),
+        ("migrated", "keras 3", 3),
+        ("migrated", "keras 2", 2),
+    ],
+)
+def test_probabilities_are_cut_off_on_every_side(
+    kind: Kind,
+    runtime: str,
+    keras: int | None,
+    tmp_path: Path,
+    runtime_for: Callable[[str], Runtime],
+    launch: Launch,
+) -> None:
+    """All rows are sure to be wrong: 50 by the logits, and 16.1 where probabilities below 1e-7 are cut off."""
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "train.py").write_text(NEW if kind == "migrated" else OLD)
+    world = World(kind, kind, runtime_for(runtime), folder, "train.py", replicas=2, legacy_keras=keras == 2)
+    run = experiment.run(world, Limits(seconds=200), tmp_path / "run", launch=launch)
+    assert run.ok, run.message
+    assert [step.loss for step in run.trace.steps] == pytest.approx([16.118] * 2, abs=1e-2)
+
+
+@pytest.mark.parametrize(("flavour", "new_kind"), [("keras", True), ("tf.keras", False), ("tf_keras", False)])
+def test_variables_of_standalone_keras_are_read_before_they_are_updated(flavour: str, new_kind: bool) -> None:
+    asked: list[bool] = []
+    v1 = SimpleNamespace(enable_resource_variables=lambda: asked.append(True))
+    aligned.settle_variables(SimpleNamespace(compat=SimpleNamespace(v1=v1)), [SimpleNamespace(name=flavour)])
+    assert asked == [True] * new_kind
+    aligned.settle_variables(SimpleNamespace(), [SimpleNamespace(name=flavour)])  # TensorFlow 1.4 has neither
