@@ -75,7 +75,7 @@ def _below(node: cst.CSTNode, layout: bool) -> list[cst.CSTNode]:
 
 
 def nodes_in(node: cst.CSTNode, kind: type[_Node], layout: bool = False) -> list[_Node]:
-    """Every node of one class in a tree, outer ones first; a class that others derive from finds none of theirs."""
+    """Every node of one class in a tree, outer ones first, but not of its subclasses."""
     return [inner for inner in _walk(node, layout) if type(inner) is kind]
 
 

@@ -197,7 +197,7 @@ def test_another_momentum_of_batch_norm_is_no_known_difference(tmp_path: Path, m
 
 @pytest.mark.parametrize("momentum", [0.9, 0.99])
 def test_averages_that_old_keras_corrected_for_beginning_at_zero_are_known(tmp_path: Path, momentum: float) -> None:
-    """Keras 2.2 sets them to the batch's own at the first step, so that one step of today moves them 100 times less."""
+    """The first step in Keras 2.2 sets them to the statistics of the batch; today it moves them 1% of the way."""
     old = replace(OLD, moving_averages=True, momentum=momentum, keras="2.2.4")
     a, b = train(tmp_path / "old", old), train(tmp_path / "new", migrated(old))
     assert find(a, b) is None

@@ -102,7 +102,7 @@ class Module:
     @overload
     def all_of(self, kind: type[_A], other: type[_B], third: type[_C], /) -> tuple[_A | _B | _C, ...]: ...
     def all_of(self, *kinds: type[cst.CSTNode]) -> tuple[cst.CSTNode, ...]:
-        """Every node of these classes in order of appearance; a class that others derive from finds none of theirs."""
+        """Every node of these classes in order of appearance, but not of their subclasses."""
         found = self._of_kinds.get(kinds)
         if found is None:
             found = self._of_kinds[kinds] = tuple(node for node in self.nodes if type(node) in kinds)

@@ -1,4 +1,4 @@
-"""Runs the old script restored with the names and arguments of today's Keras, where it dies of those of its time."""
+"""Rewrites names and arguments of old Keras where they stop the restored script, and runs it again."""
 
 from __future__ import annotations
 
