@@ -7,8 +7,6 @@ requirements file.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -231,24 +229,12 @@ def _header(path: Path) -> tuple[dict[str, Any], str, int]:
     return table, text, 3 + front.count("\n")
 
 
-_ROWS = re.compile(r"^rename = \[\n((?: *\{.*\},\n)+)\]$", re.M)
-_KEY = re.compile(r"([{,] )(\w+) = ")
-
-
 def _toml(path: Path, text: str) -> dict[str, Any]:
-    # Of the time that all pages take, tomllib, which is Python, needs most for two tables: as JSON, C reads their rows.
-    match = _ROWS.search(text)
-    try:
-        rows = json.loads("[" + _KEY.sub(r'\1"\2": ', match[1])[:-2] + "]") if match is not None else None
-    except ValueError:
-        match = rows = None
-    if match is not None:
-        text = text[: match.start()] + "\n" * match[0].count("\n") + text[match.end() :]
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RuleError(f"{path}:{_toml_line(error) + 1}: front matter is not TOML: {error}") from None
-    return table if rows is None else {**table, "rename": rows}
+    return table
 
 
 def _toml_line(error: Exception) -> int:
