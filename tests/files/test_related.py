@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping
 
 from tfmigrate.files import related
 
@@ -14,13 +14,17 @@ FILES = {
 }
 
 
-def search(needles: Sequence[bytes]) -> Mapping[str, bytes]:
-    return {path: data for path, data in FILES.items() if any(needle in data for needle in needles)}
+def among(files: Mapping[str, bytes]) -> related.Search:
+    return lambda needles: {path: data for path, data in files.items() if any(needle in data for needle in needles)}
+
+
+def of(files: Mapping[str, bytes]) -> related.Find:
+    return lambda wanted: {path: data for path, data in files.items() if path in wanted}
 
 
 def test_importers_of_what_holds_the_needle_and_their_importers() -> None:
     hits = {"utils.py": FILES["utils.py"]}
-    assert sorted(related.with_importers(hits, NEEDLES, search)) == ["main.py", "train.py", "utils.py"]
+    assert sorted(related.with_importers(hits, NEEDLES, among(FILES))) == ["main.py", "train.py", "utils.py"]
 
 
 def test_a_name_that_a_package_passes_on_is_followed() -> None:
@@ -32,11 +36,8 @@ def test_a_name_that_a_package_passes_on_is_followed() -> None:
         "other.py": b"from stars import nothing\n",
     }
 
-    def among(needles: Sequence[bytes]) -> Mapping[str, bytes]:
-        return {path: data for path, data in files.items() if any(needle in data for needle in needles)}
-
     hits = {"zoo/factory.py": files["zoo/factory.py"]}
-    assert sorted(related.with_importers(hits, NEEDLES, among)) == [
+    assert sorted(related.with_importers(hits, NEEDLES, among(files))) == [
         "stars.py",
         "train.py",
         "zoo/__init__.py",
@@ -51,11 +52,8 @@ def test_a_package_that_holds_the_needle_itself_passes_a_name_on() -> None:
         "nets/plain.py": b"from ..tools import Dress\nmodel = Dress(1)\n",
     }
 
-    def among(needles: Sequence[bytes]) -> Mapping[str, bytes]:
-        return {path: data for path, data in files.items() if any(needle in data for needle in needles)}
-
     hits = {path: data for path, data in files.items() if b"multi_gpu_model" in data}
-    assert sorted(related.with_importers(hits, NEEDLES, among)) == sorted(files)
+    assert sorted(related.with_importers(hits, NEEDLES, among(files))) == sorted(files)
 
 
 def test_a_function_that_calls_what_holds_the_needle_is_followed_too() -> None:
@@ -65,10 +63,10 @@ def test_a_function_that_calls_what_holds_the_needle_is_followed_too() -> None:
         "other.py": b"from train import wrapper\n",
     }
 
-    def among(needles: Sequence[bytes]) -> Mapping[str, bytes]:
-        return {path: data for path, data in files.items() if any(needle in data for needle in needles)}
-
-    assert sorted(related.with_importers({"train.py": files["train.py"]}, NEEDLES, among)) == ["main.py", "train.py"]
+    assert sorted(related.with_importers({"train.py": files["train.py"]}, NEEDLES, among(files))) == [
+        "main.py",
+        "train.py",
+    ]
 
 
 def test_what_the_modules_of_a_package_hold_is_reached_through_it() -> None:
@@ -80,11 +78,8 @@ def test_what_the_modules_of_a_package_hold_is_reached_through_it() -> None:
         "other.py": b"import speech as s\n\ns.features()\n",
     }
 
-    def among(needles: Sequence[bytes]) -> Mapping[str, bytes]:
-        return {path: data for path, data in files.items() if any(needle in data for needle in needles)}
-
     hits = {path: data for path, data in files.items() if b"multi_gpu_model" in data}
-    assert sorted(related.with_importers(hits, NEEDLES, among)) == sorted(files.keys() - {"other.py"})
+    assert sorted(related.with_importers(hits, NEEDLES, among(files))) == sorted(files.keys() - {"other.py"})
 
 
 def test_what_a_program_imports_belongs_to_it_where_it_leads_to_keras() -> None:
@@ -99,13 +94,10 @@ def test_what_a_program_imports_belongs_to_it_where_it_leads_to_keras() -> None:
         "src/keras/utils.py": b"import keras\n",
     }
 
-    def find(wanted: Set[str]) -> Mapping[str, bytes]:
-        return {path: data for path, data in files.items() if path in wanted}
-
     known = {
         "src/train.py": b"import os, common\nfrom keras import utils\nfrom nets import (\n    build)\nimport text\n"
     }
-    assert sorted(related.with_imported(known, find)) == [
+    assert sorted(related.with_imported(known, of(files))) == [
         "common.py",
         "src/nets/__init__.py",
         "src/nets/blocks.py",
@@ -134,11 +126,8 @@ def test_what_a_file_that_trains_imports_is_read_because_it_may_say_what_the_dat
         "numbers.py": b"one = 1\n",
     }
 
-    def find(paths: Set[str]) -> Mapping[str, bytes]:
-        return {path: files[path] for path in paths if path in files}
-
     known = {path: files[path] for path in ("train.py", "build.py")}
-    assert sorted(related.with_imported(known, find)) == ["build.py", "data.py", "settings.py", "train.py"]
+    assert sorted(related.with_imported(known, of(files))) == ["build.py", "data.py", "settings.py", "train.py"]
 
 
 def test_a_module_that_names_numpy_is_read_however_far_it_is_imported() -> None:
@@ -149,8 +138,7 @@ def test_a_module_that_names_numpy_is_read_however_far_it_is_imported() -> None:
         "words.py": b"names = ()\n",
     }
     known = {"train.py": files["train.py"]}
-    find = lambda wanted: {path: data for path, data in files.items() if path in wanted}  # noqa: E731
-    assert sorted(related.with_imported(known, find)) == ["more.py", "tools.py", "train.py"]
+    assert sorted(related.with_imported(known, of(files))) == ["more.py", "tools.py", "train.py"]
 
 
 def test_a_script_that_shares_a_module_on_standalone_keras_belongs_to_the_program() -> None:
@@ -168,14 +156,8 @@ def test_a_script_that_shares_a_module_on_standalone_keras_belongs_to_the_progra
         "words.py": b"import keras  # nets\n",
     }
 
-    def among(needles: Sequence[bytes]) -> Mapping[str, bytes]:
-        return {path: data for path, data in files.items() if any(needle in data for needle in needles)}
-
-    def find(wanted: Set[str]) -> Mapping[str, bytes]:
-        return {path: data for path, data in files.items() if path in wanted}
-
-    known = related.with_imported({"train.py": files["train.py"]}, find)
-    assert sorted(related.with_users_of_keras(known, among, find)) == [
+    known = related.with_imported({"train.py": files["train.py"]}, of(files))
+    assert sorted(related.with_users_of_keras(known, among(files), of(files))) == [
         "compare.py",
         "data.py",
         "drawing.py",
@@ -184,4 +166,6 @@ def test_a_script_that_shares_a_module_on_standalone_keras_belongs_to_the_progra
         "predict.py",
         "train.py",
     ]
-    assert related.with_users_of_keras({"data.py": files["data.py"]}, among, find) == {"data.py": files["data.py"]}
+    assert related.with_users_of_keras({"data.py": files["data.py"]}, among(files), of(files)) == {
+        "data.py": files["data.py"]
+    }

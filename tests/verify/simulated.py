@@ -196,7 +196,7 @@ def train(folder: Path, how: Training) -> Trace:
     config = {"lr" if old else "learning_rate": how.learning_rate, "momentum": 0.0, **dict(how.config)}
     return Trace(
         folder=folder,
-        start=replace(start_of(how.world, how.replicas), **({"keras": how.keras} if old else {})),
+        start=start_of(how.world, how.replicas, how.keras),
         models=(
             Model(
                 how.model,
@@ -240,12 +240,12 @@ def train(folder: Path, how: Training) -> Trace:
     )
 
 
-def start_of(world: str, replicas: int) -> Start:
+def start_of(world: str, replicas: int, old_keras: str = "2.3.1") -> Start:
     old = world == "parallel"
     return Start(
         python="3.7.16" if old else "3.12.3",
         tensorflow="1.15.0" if old else "2.21.0",
-        keras="2.3.1" if old else "3.15.1",
+        keras=old_keras if old else "3.15.1",
         flavour="keras" if old else "tf.keras",
         devices=tuple(f"/device:CPU:{i}" for i in range(replicas)),
         device_kind="logical CPU",

@@ -108,10 +108,15 @@ def _migrated(named: Named, old: Program, settings: Settings, scratch: Path) -> 
     root = scratch / "migrated"
     copy_program(old.root, root, Limits().largest_copied_file)
     copy = root / old.script.resolve().relative_to(old.root)
-    home = old.root if old.as_module else None
-    reached = program_of(old.root, old.script.resolve().relative_to(old.root).as_posix(), home)
-    migrate.fix_copy(named.old if old.script == named.old else old.script, copy, settings, root, tuple(reached))
+    script = named.old if old.script == named.old else old.script
+    migrate.fix_copy(script, copy, settings, root, _modules(old))
     return Program(root, copy, old.as_module)
+
+
+def _modules(program: Program) -> tuple[str, ...]:
+    """The script and the modules of its program that it imports, by their paths in it."""
+    script = program.script.resolve().relative_to(program.root).as_posix()
+    return tuple(program_of(program.root, script, program.root if program.as_module else None))
 
 
 API_RULES = ("TFM2", "TFM5")
@@ -122,9 +127,7 @@ Optimizers have their old meaning there (TFM3), and the strategy is not there (T
 def with_todays_names(program: Program, settings: Settings) -> Mapping[str, str]:
     """The files of a program that change where names and arguments of old Keras are written as today's, by their paths
     in it. multi_gpu_model stays."""
-    script = program.script.resolve().relative_to(program.root).as_posix()
-    reached = program_of(program.root, script, program.root if program.as_module else None)
-    names = {str(program.root / name): name for name in (script, *reached)}
+    names = {str(program.root / name): name for name in _modules(program)}
     result = migrate.check([str(program.root)], replace(settings, select=API_RULES, ignore=()))
     return {names[file.path]: file.after for file in result.files if file.changed and file.path in names}
 

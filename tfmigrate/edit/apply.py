@@ -27,7 +27,7 @@ from tfmigrate.edit.lines import (
     lines_above,
     statements_of,
 )
-from tfmigrate.edit.reach import carried, edited, reached
+from tfmigrate.edit.reach import edited, reached
 from tfmigrate.plan.edits import (
     Append,
     Argument,
@@ -46,6 +46,7 @@ from tfmigrate.plan.edits import (
     Scope,
     Signature,
     Unwrap,
+    carried,
 )
 from tfmigrate.walk import comments_of, walk
 from tfmigrate.written import Changed, Code, nodes_of

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from tfmigrate.plan.edits import Arguments, Branch, Edit, Insert, Move, Scope, Signature, Unwrap, codes_of
+from tfmigrate.plan.edits import Arguments, Branch, Edit, Insert, Move, Scope, Signature, Unwrap
 from tfmigrate.walk import children
-from tfmigrate.written import nodes_of
-
-
-def carried(edits: Iterable[Edit]) -> Iterator[cst.BaseExpression]:
-    """The nodes of the program that stand in what edits write."""
-    for edit in edits:
-        for code in codes_of(edit):
-            yield from nodes_of(code)
 
 
 def edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:

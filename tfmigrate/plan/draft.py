@@ -17,6 +17,7 @@ from tfmigrate.plan.edits import (
     Remove,
     Replace,
     Unwrap,
+    carried,
     codes_of,
     place_of,
 )
@@ -120,9 +121,9 @@ class Draft:
 
     def vanishing(self) -> frozenset[cst.CSTNode]:
         """Every Name that stands in what the edits so far take out."""
-        carried = {part for edit in self.edits for code in codes_of(edit) for part in nodes_of(code)}
+        staying = set(carried(self.edits))
         taken = ((edit, _taken_out(edit)) for edit in self.edits)
-        return frozenset(name for edit, names in taken if names for name in names - _carried_off(edit, carried))
+        return frozenset(name for edit, names in taken if names for name in names - _carried_off(edit, staying))
 
     def reaches_into(self, name: str, round_: cst.CSTNode | None = None) -> bool:
         """Whether any edit so far writes `name`, or code with an attribute of it; `round_`: only those inside it."""
@@ -152,12 +153,12 @@ class Draft:
         return self.scopes.fresh("tf", self.scopes.module)
 
 
-def _carried_off(edit: Edit, carried: Set[cst.CSTNode]) -> set[cst.Name]:
+def _carried_off(edit: Edit, staying: Set[cst.CSTNode]) -> set[cst.Name]:
     """The names in what is written elsewhere of that which one edit changes."""
-    if not carried:
+    if not staying:
         return set()
     place = place_of(edit)
-    inside = (node for node in walk(place) if node is not place and node in carried)
+    inside = (node for node in walk(place) if node is not place and node in staying)
     return {name for node in inside for name in _names_in(node)}
 
 

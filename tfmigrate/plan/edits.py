@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeVar
@@ -243,6 +243,11 @@ def codes_of(edit: Edit) -> Iterator[str | Code]:
         yield edit.test
     elif isinstance(edit, Arguments):
         yield from ((argument.value, *argument.code) for argument in edit.arguments)
+
+
+def carried(edits: Iterable[Edit]) -> Iterator[cst.BaseExpression]:
+    """The nodes of the program that stand in what edits write."""
+    return (node for edit in edits for code in codes_of(edit) for node in nodes_of(code))
 
 
 @dataclass(frozen=True)

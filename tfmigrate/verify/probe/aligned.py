@@ -4,6 +4,7 @@ Initial weights, order of the data, dropout and noise, and the random streams of
 asked for is recorded before it is neutralised.
 """
 
+import contextlib
 import functools
 import importlib
 import itertools
@@ -50,7 +51,7 @@ def settle_pictures(flavour):
     """ImageDataGenerator draws for each flip, asked for or not, from Keras 2.2 on, and before that for those alone that
     are asked for: what is drawn behind a picture does not follow from how many numbers that one took."""
     for namespace in flavour.namespaces:
-        image = getattr(getattr(namespace, "preprocessing", None), "image", None)
+        image = flavours.at_path(namespace, "preprocessing.image")
         generator = getattr(image, "ImageDataGenerator", None)
         # random_transform() is made of get_random_transform() where there is one.
         name = next((n for n in ("get_random_transform", "random_transform") if hasattr(generator, n)), None)
@@ -117,9 +118,21 @@ def reseed(seed):
     np.random.seed(seed)
 
 
+@contextlib.contextmanager
+def reseeded(seed):
+    """The streams begin at a seed inside, and go on behind it where they were."""
+    states = random.getstate(), np.random.get_state()
+    reseed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+
+
 def settle_arithmetic(tf, recorder):
     """TF32 keeps ten bits of a product; kernels that add in any order differ from run to run."""
-    experimental = getattr(getattr(tf, "config", None), "experimental", None)
+    experimental = flavours.at_path(tf, "config.experimental")
     tf32 = getattr(experimental, "enable_tensor_float_32_execution", None)
     if tf32 is not None:
         tf32(False)
@@ -135,7 +148,7 @@ def settle_variables(tf, found):
     """Standalone Keras before 2.3 made variables of the old kind, which hand out their own memory: an update of one
     layer's weights could come before the gradient of the layer below had read them (seen as an Adam step that goes the
     other way for half of the weights). Variables of the new kind are read once, for the loss and its gradient."""
-    new_kind = getattr(getattr(getattr(tf, "compat", None), "v1", None), "enable_resource_variables", None)
+    new_kind = flavours.at_path(tf, "compat.v1.enable_resource_variables")
     if new_kind is not None and any(flavour.name == "keras" for flavour in found):
         new_kind()
 

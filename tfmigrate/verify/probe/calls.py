@@ -2,11 +2,8 @@
 
 import functools
 import inspect
-import random
 import sys
 import time
-
-import numpy as np
 
 from . import aligned, callers, facts, iterators, limits, passes
 from .eager import EagerKeras
@@ -269,16 +266,14 @@ def fix_one_sequence(sequence, seed):
 
     @functools.wraps(original)
     def __getitem__(self, index):
-        kept, outer = (random.getstate(), np.random.get_state()), getattr(aligned.LOOKING, "at_item", False)
+        outer = getattr(aligned.LOOKING, "at_item", False)
         aligned.LOOKING.at_item = False
-        aligned.reseed(seed + (int(index) % (1 << 31)))
-        aligned.LOOKING.at_item = True
-        try:
-            return original(self, index)
-        finally:
-            aligned.LOOKING.at_item = outer
-            random.setstate(kept[0])
-            np.random.set_state(kept[1])
+        with aligned.reseeded(seed + (int(index) % (1 << 31))):
+            aligned.LOOKING.at_item = True
+            try:
+                return original(self, index)
+            finally:
+                aligned.LOOKING.at_item = outer
 
     owner.__getitem__ = __getitem__
     if hasattr(owner, "on_epoch_end"):
@@ -297,13 +292,8 @@ def between_epochs(original, seed):
                 return None
         number = getattr(self, EPOCHS, 0)
         setattr(self, EPOCHS, number + 1)
-        states = random.getstate(), np.random.get_state()
-        aligned.reseed(seed + number)
-        try:
+        with aligned.reseeded(seed + number):
             return original(self)
-        finally:
-            random.setstate(states[0])
-            np.random.set_state(states[1])
 
     return on_epoch_end
 

@@ -82,6 +82,13 @@ def optional(name):
         return None
 
 
+def at_path(owner, path):
+    """What stands at a dotted path; None where nothing does."""
+    for part in path.split("."):
+        owner = getattr(owner, part, None)
+    return owner
+
+
 def unique(modules):
     seen = []
     for module in modules:

@@ -7,9 +7,6 @@ reads them as it trains, in turns with those for validation. Of one stream the t
 import builtins
 import functools
 import os
-import random
-
-import numpy as np
 
 from . import aligned
 
@@ -29,13 +26,8 @@ def seeding(original, root, seed):
             return original(iterator, *default)
         known = asked.setdefault(id(iterator), [iterator, 0])
         number, known[1] = known[1], known[1] + 1
-        states = random.getstate(), np.random.get_state()
-        aligned.reseed(seed + number)
-        try:
+        with aligned.reseeded(seed + number):
             return original(iterator, *default)
-        finally:
-            random.setstate(states[0])
-            np.random.set_state(states[1])
 
     return following
 

@@ -32,10 +32,10 @@ SHARED_MEMORY = "/dev/shm"
 
 def devices():
     """Paths of the devices that a run may use."""
-    devices = [os.path.join("/dev", name) for name in USUAL_DEVICES]
+    paths = [os.path.join("/dev", name) for name in USUAL_DEVICES]
     for pattern in ACCELERATORS:
-        devices.extend(sorted(glob.glob(os.path.join("/dev", pattern))))
-    return [path for path in devices if os.path.exists(path)]
+        paths.extend(sorted(glob.glob(os.path.join("/dev", pattern))))
+    return [path for path in paths if os.path.exists(path)]
 
 
 def read_only(writable):

@@ -29,22 +29,15 @@ def restore_names(tf, flavour, names):
         if path.startswith("keras."):
             package, path = "keras", path[len("keras.") :]
         if package == "numpy":
-            value = getattr(builtins, new, None) or at_path(np, new.partition(".")[2])
+            value = getattr(builtins, new, None) or flavours.at_path(np, new.partition(".")[2])
             if value is not None and "." not in path:
                 vars(np).setdefault(path, value)
             continue
-        value = at_path(tf, new.partition(".")[2])
+        value = flavours.at_path(tf, new.partition(".")[2])
         if value is None or "CuDNN" in path:
             continue
         for namespace in flavour.namespaces if package == "keras" else [tf] if package == "tensorflow" else []:
             put(namespace, path, value)
-
-
-def at_path(owner, path):
-    """What stands at a dotted path; None where nothing does."""
-    for part in path.split("."):
-        owner = getattr(owner, part, None)
-    return owner
 
 
 def put(owner, path, value):

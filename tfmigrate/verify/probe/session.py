@@ -158,9 +158,9 @@ def place(error, folder, script):
     root = os.path.realpath(folder)
     if isinstance(error, SyntaxError) and error.filename:
         return " (%s:%s)" % (os.path.relpath(os.path.realpath(error.filename), root), error.lineno)
-    place = ""
+    innermost = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = os.path.realpath(frame.f_code.co_filename)
         if path == os.path.realpath(script) or path.startswith(root + os.sep):
-            place = " (%s:%d)" % (os.path.relpath(path, root), line)
-    return place
+            innermost = " (%s:%d)" % (os.path.relpath(path, root), line)
+    return innermost
