@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -70,10 +70,32 @@ def test_probabilities_are_cut_off_on_every_side(
     assert [step.loss for step in run.trace.steps] == pytest.approx([16.118] * 2, abs=1e-2)
 
 
-@pytest.mark.parametrize(("flavour", "new_kind"), [("keras", True), ("tf.keras", False), ("tf_keras", False)])
-def test_variables_of_standalone_keras_are_read_before_they_are_updated(flavour: str, new_kind: bool) -> None:
-    asked: list[bool] = []
-    v1 = SimpleNamespace(enable_resource_variables=lambda: asked.append(True))
-    aligned.settle_variables(SimpleNamespace(compat=SimpleNamespace(v1=v1)), [SimpleNamespace(name=flavour)])
-    assert asked == [True] * new_kind
-    aligned.settle_variables(SimpleNamespace(), [SimpleNamespace(name=flavour)])  # TensorFlow 1.4 has neither
+VARIABLE = """
+import sys
+sys.path.insert(0, {folder!r})
+import tensorflow as tf
+from types import SimpleNamespace
+from probe import aligned
+aligned.settle_variables(tf, [SimpleNamespace(name={name!r}, version={version!r})])
+variable = tf.Variable([0.0, 1.0])
+print(type(variable).__name__, bool(variable))
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize(
+    ("name", "version", "kind"),
+    [
+        ("keras", "2.2.4", "ResourceVariable True"),
+        ("keras", "2.3.1", "RefVariable True"),
+        ("tf.keras", "2.2.4-tf", "RefVariable True"),
+    ],
+)
+def test_variables_of_old_keras_are_read_before_they_are_updated(
+    name: str, version: str, kind: str, runtime_for: Callable[[str], Runtime]
+) -> None:
+    """They are true as the old kind is, which Conv2DTranspose of Keras 2.1.6 asks. Keras 2.3 makes its own."""
+    code = VARIABLE.format(folder=str(Path(aligned.__file__).parent.parent), name=name, version=version)
+    python = runtime_for("genuine keras").python
+    done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, timeout=200)
+    assert done.stdout.strip() == kind, done.stderr

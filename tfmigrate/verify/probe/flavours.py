@@ -36,11 +36,16 @@ def find(tf):
         flavours.append(keras_2_standalone(standalone))
     if standalone is not None and standalone.__version__.split(".")[0] == "3":
         flavours.append(keras_3(tf, standalone))
-    elif legacy_keras() and tuple(int(part) for part in tf.__version__.split(".")[:2]) >= (2, 16):
+    elif legacy_keras() and minor(tf.__version__) >= (2, 16):
         flavours.append(keras_2(tf, importlib.import_module("tf_keras"), "tf_keras", "tf_keras.src"))
     else:
         flavours.append(keras_2(tf, tf.keras, "tf.keras", "tensorflow.python.keras", graph=major == 1))
     return flavours
+
+
+def minor(version):
+    """"2.16.1" as (2, 16)."""
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def legacy_keras():
