@@ -34,8 +34,21 @@ MOVED_MODULES: Mapping[str, tuple[str, ...]] = {
     "engine.training": ("models", "layers"), "engine.network": ("models",), "objectives": ("losses",),
 }  # fmt: skip
 """Old module path -> the public modules that have its names now."""
-CHANGED_RECURRENT: Mapping[str, Mapping[str, bool]] = {"GRU": {"reset_after": False}}
-"""Standalone Keras 2.3.1 (keras/layers/recurrent.py)."""
+LAST_WITH_MULTI_GPU_MODEL = (2, 3)
+"""Of keras as of tensorflow."""
+FIRST_WITH_SIGMOID: Mapping[str, tuple[int, int]] = {"keras": (2, 3), "tf.keras": (2, 0)}
+"""First version, of keras or of tensorflow, whose LSTM and GRU have `recurrent_activation='sigmoid'`."""
+FIRST_WITH_RESET_AFTER: Mapping[str, tuple[int, int]] = {"keras": (2, 4), "tf.keras": (2, 0)}
+"""First version whose GRU has `reset_after=True`; Keras 2.4 is tf.keras by another name."""
+
+
+def recurrent_defaults(flavour: str, version: tuple[int, ...]) -> dict[str, dict[str, object]]:
+    """What LSTM and GRU took by default in this version of keras or tensorflow and take no longer: layer to argument to
+    value (tools/compare_defaults.py)."""
+    gates = {"recurrent_activation": "hard_sigmoid"} if version < FIRST_WITH_SIGMOID[flavour] else {}
+    order = {"reset_after": False} if version < FIRST_WITH_RESET_AFTER[flavour] else {}
+    return {"LSTM": {**gates}, "LSTMCell": {**gates}, "GRU": {**gates, **order}, "GRUCell": {**gates, **order}}
+
 
 Parameters = Mapping[str, tuple[str, ...]]
 """What optimizers took in which place, class in lower case to parameters; the rate was called `lr`."""

@@ -15,7 +15,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.forks import Python
 from tfmigrate import rules
-from tfmigrate.plan.keras.recurrent import _ALWAYS_HARD, _GATED, FIRST_WITH_SIGMOID
+from tfmigrate.old_keras import FIRST_WITH_SIGMOID
+from tfmigrate.plan.keras.recurrent import _ALWAYS_HARD, _GATED
 from tfmigrate.rules import Default
 
 LINES = [

@@ -131,6 +131,20 @@ def test_the_keras_that_a_script_was_written_for(written_for: str | None, keras:
     assert runtimes.recipe_for("keras", written_for) == recipe
 
 
+@pytest.mark.parametrize(
+    ("text", "keras", "tensorflow"),
+    [
+        ("keras==2.2.4, tensorflow-gpu==1.13.1", (2, 2), (1, 13)),
+        ("tf 1.15", None, (1, 15)),
+        ("tf-keras==2.16", None, None),
+        (None, None, None),
+    ],
+)
+def test_what_is_pinned(text: str | None, keras: tuple[int, int] | None, tensorflow: tuple[int, int] | None) -> None:
+    assert runtimes.pinned("keras", text) == keras
+    assert runtimes.pinned("tensorflow", text) == tensorflow
+
+
 def test_without_the_right_keras_a_newer_one_is_nearer_than_an_older_one() -> None:
     old, new = (Runtime(Path(f"/{one}"), (3, 7, 16), "1.15.0", one) for one in ("2.1.6", "2.3.1"))
     assert runtimes.genuine_for("keras", [old, new], written_for="keras==2.2.4") is new

@@ -1,9 +1,10 @@
-"""What is made the same on every side before runs are compared: crossentropy, and races of old Keras."""
+"""What runs are given so that they can be compared: crossentropy alike, no races of old Keras, defaults of its time."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,45 @@ def test_variables_of_old_keras_are_read_before_they_are_updated(
     python = runtime_for("genuine keras").python
     done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, timeout=200)
     assert done.stdout.strip() == kind, done.stderr
+
+
+GATES = """
+import numpy as np
+from keras.layers import GRU, LSTM
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+parallel = multi_gpu_model(Sequential([LSTM(3, return_sequences=True, input_shape=(4, 2)), GRU(1)]), gpus=2)
+parallel.compile("sgd", "mse")
+random = np.random.RandomState(0)
+parallel.fit(random.rand(8, 4, 2), random.rand(8, 1), batch_size=4, epochs=2)
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_recurrent_layers_have_the_gates_of_their_keras(
+    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "train.py").write_text(GATES)
+    written = GATES.replace("GRU(1", "GRU(1, reset_after=False").replace("(3,", "(3, recurrent_activation=HARD,")
+    (folder / "written.py").write_text(
+        written.replace("GRU(1,", "GRU(1, recurrent_activation=HARD,").replace("HARD", "'hard_sigmoid'")
+    )
+    world = World(
+        "old", "restored", runtime_for(f"keras {keras}"), folder, "train.py", replicas=2, legacy_keras=keras == 2
+    )
+    losses = {}
+    for name, one in {
+        "2.2": replace(world, standalone=True, defaults_of=(2, 2)),
+        "2.3": replace(world, standalone=True, defaults_of=(2, 3)),
+        "tf 1": replace(world, defaults_of=(1, 15)),
+        "written": replace(world, script="written.py", defaults_of=(2, 3)),
+    }.items():
+        run = experiment.run(one, Limits(seconds=200), tmp_path / name, launch=launch)
+        assert run.ok, run.message
+        losses[name] = [step.loss for step in run.trace.steps]
+    assert losses["2.2"] == losses["tf 1"] == losses["written"]
+    assert losses["2.2"] != losses["2.3"]

@@ -69,6 +69,12 @@ def test_worlds_are_what_their_roles_say(lab: Laboratory) -> None:
     assert "with strategy.scope()" in lab.new.read_text(), "the user's file is as it was"
 
 
+def test_defaults_are_those_that_the_project_pins_else_those_of_the_genuine_run(lab: Laboratory) -> None:
+    lab.verify()
+    lab.verify(written_for="keras==2.2.4")
+    assert [one.defaults_of for one, _, _ in lab.seen if one.role == "restored on Keras 3"] == [(2, 3), (2, 2)]
+
+
 def test_controls_run_one_epoch(lab: Laboratory) -> None:
     lab.verify()
     assert {limits.epochs for world, limits, _ in lab.seen if world.role.startswith("control")} == {1}

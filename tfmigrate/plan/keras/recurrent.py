@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 import libcst as cst
 
+from tfmigrate.old_keras import FIRST_WITH_RESET_AFTER, FIRST_WITH_SIGMOID
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_true, keywords, text_of
@@ -23,8 +24,6 @@ _ACTIVATIONS = ("activation", "recurrent_activation")
 _NAME = "keras_2_hard_sigmoid"
 _FIRST_CLASSES = "tensorflow.python.keras.layers."
 """The private package has the layers of TensorFlow 1, defaults and all, in TensorFlow 2 too (measured on 2.3.4)."""
-FIRST_WITH_SIGMOID = {"keras": (2, 3), "tf.keras": (2, 0)}
-"""First version whose LSTM and GRU have `recurrent_activation='sigmoid'`."""
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -50,13 +49,14 @@ def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[Ca
             written.append((call, present[named[0]], named))
         if known not in _GATED:
             continue
-        old = real.startswith(_FIRST_CLASSES) or _is_old(settings, flavour)
+        old = real.startswith(_FIRST_CLASSES) or _is_before(FIRST_WITH_SIGMOID, settings, flavour)
         if known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present:
-            if flavour == "keras" or old:
+            reset_first = _is_before(FIRST_WITH_RESET_AFTER, settings, flavour)
+            if old or reset_first or (reset_first is None and flavour == "keras"):
                 message = "the GRU applied its reset gate before the product by default, and does after it now"
                 edit = Revision(call, set=(("reset_after", "False"),))
                 yield CallChange(codes.RECURRENT_DEFAULTS, call, message, edit)
-            elif old is None:
+            elif reset_first is None:
                 yield _ask(call, flavour, "reset_after", "False up to TensorFlow 1.15")
         if "recurrent_activation" in present:
             continue
@@ -75,7 +75,7 @@ def _say_choice(
     changed = []
     for real in choice:
         known, flavour = names.canonical(real), names.flavour(real)
-        old = real.startswith(_FIRST_CLASSES) or _is_old(settings, flavour)
+        old = real.startswith(_FIRST_CLASSES) or _is_before(FIRST_WITH_SIGMOID, settings, flavour)
         gru = known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present
         if known in _GATED and ((old is not False and "recurrent_activation" not in present) or gru):
             changed.append(known.rpartition(".")[2])
@@ -92,12 +92,12 @@ _ALWAYS_HARD = frozenset({"keras.layers.ConvLSTM2D"})
 """Its gates were hard_sigmoid in every Keras 1 and 2 (tools/compare_defaults.py)."""
 
 
-def _is_old(settings: Settings, flavour: str) -> bool | None:
-    """Whether the code was written for hard_sigmoid gates; None where neither a pin nor an option tells."""
+def _is_before(first: Mapping[str, tuple[int, int]], settings: Settings, flavour: str) -> bool | None:
+    """Whether the code was written for a version before this one; None where neither a pin nor an option tells."""
     version = settings.written_for("keras" if flavour == "keras" else "tensorflow")
-    if version is None or flavour not in FIRST_WITH_SIGMOID:
+    if version is None or flavour not in first:
         return None
-    return version < FIRST_WITH_SIGMOID[flavour]
+    return version < first[flavour]
 
 
 def _ask(call: cst.Call, flavour: str, argument: str, was: str) -> CallChange:

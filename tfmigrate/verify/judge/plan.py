@@ -13,6 +13,7 @@ from typing import Literal
 from tfmigrate.errors import UserError
 from tfmigrate.files import regular
 from tfmigrate.files.scan import search
+from tfmigrate.old_keras import LAST_WITH_MULTI_GPU_MODEL
 from tfmigrate.verify.judge.depth import Depth, budget_of
 from tfmigrate.verify.run import devices, runtimes, sandbox
 from tfmigrate.verify.run.program import program_of
@@ -171,6 +172,17 @@ class Plan:
         start = o.start.resolve().relative_to(o.program.resolve()) if o.program and o.start else Path()
         return source, name, source / start if o.as_modules else (source / name).parent
 
+    @property
+    def defaults_of(self) -> tuple[int, int]:
+        """The version of keras or tensorflow that the old script takes its defaults from: that of its project's pins,
+        as the migration does, else that of the genuine run."""
+        standalone = self.flavour == "keras"
+        if version := runtimes.pinned("keras" if standalone else "tensorflow", self.options.written_for):
+            return version
+        if self.genuine is None:
+            return LAST_WITH_MULTI_GPU_MODEL
+        return self.genuine.keras_version if standalone else self.genuine.tensorflow_version
+
     def world(self, kind: Literal["genuine", "restored", "migrated"], keras: Keras | None = None) -> World:
         """Raises KeyError when no runtime serves it."""
         o = self.options
@@ -198,6 +210,7 @@ class Plan:
             synthetic_data=o.synthetic_data,
             workers=o.workers if kind == "migrated" else 1,
             standalone=self.flavour == "keras",
+            defaults_of=self.defaults_of,
             environment=o.environment,
         )
 
@@ -272,11 +285,11 @@ def _of_genuine(genuine: Runtime | None, flavour: str, options: VerifyOptions) -
                 "multi_gpu_model restored on today's"
             )
         yield f"{missing}; `tfmigrate runtimes --make {recipe}` builds a genuine one"
-    pinned = runtimes.pinned_keras(options.written_for)
-    if genuine is not None and flavour == "keras" and pinned and genuine.keras_version != pinned:
+    keras = runtimes.pinned("keras", options.written_for)
+    if genuine is not None and flavour == "keras" and keras and genuine.keras_version != keras:
         recipe = runtimes.recipe_for(flavour, options.written_for)
         nearer = f"; `tfmigrate runtimes --make {recipe}` builds a nearer one" if recipe != "tf1.15" else ""
-        wanted = ".".join(map(str, pinned))
+        wanted = ".".join(map(str, keras))
         yield f"the program is written for Keras {wanted}, and ran genuinely on {genuine.keras}{nearer}"
 
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tfmigrate.old_keras import CHANGED_RECURRENT, FIRST, LOSS_WORDS, MOVED_MODULES, SINCE
+from tfmigrate.old_keras import FIRST, LOSS_WORDS, MOVED_MODULES, SINCE, recurrent_defaults
 from tfmigrate.rules import moved_names, old_defaults
 from tfmigrate.verify.run import cgroups, packages, sandbox
 from tfmigrate.verify.run import trace as traces
@@ -222,7 +222,7 @@ def _config(
         "aligned": world.aligned,
         "shares_evenly": world.shares_evenly,
         "seed": world.seed,
-        "defaults": _defaults() if world.standalone and world.kind == "restored" else {},
+        "defaults": _defaults(world) if world.kind == "restored" else {},
         "words": LOSS_WORDS,
         "names": moved_names() if world.kind == "restored" else {},
         "moved": MOVED_MODULES,
@@ -234,11 +234,11 @@ def _config(
     }
 
 
-def _defaults() -> dict[str, dict[str, Any]]:
-    """Those of standalone Keras 2.3.1, class to argument to value; tf.keras's are today's. What epsilon is where it
-    stands now, the probe knows."""
-    defaults: dict[str, dict[str, Any]] = {name: dict(values) for name, values in CHANGED_RECURRENT.items()}
-    for row in old_defaults():
+def _defaults(world: World) -> dict[str, dict[str, Any]]:
+    """Class to argument to value. The optimizers of tf.keras have today's; what epsilon is where it stands now, the
+    probe knows."""
+    defaults = recurrent_defaults("keras" if world.standalone else "tf.keras", world.defaults_of)
+    for row in old_defaults() if world.standalone else ():
         defaults.setdefault(row.of.rpartition(".")[2], {})[row.argument] = row.old
     return defaults
 

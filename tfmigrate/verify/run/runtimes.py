@@ -185,14 +185,15 @@ KERAS_RECIPES = {(2, 1): "tf1.15-keras2.1", (2, 2): "tf1.15-keras2.2"}
 
 def recipe_for(flavour: str, written_for: str | None = None) -> str:
     """Which recipe makes a genuine runtime for an old script of this flavour; `written_for`: see genuine_for."""
-    keras = pinned_keras(written_for)
+    keras = pinned("keras", written_for)
     older = KERAS_RECIPES.get(max(keras, (2, 1))) if keras and flavour == "keras" else None
     return older or MAKES[f"genuine {flavour}"]
 
 
-def pinned_keras(written_for: str | None) -> tuple[int, int] | None:
-    """(2, 2) for "keras==2.2.4, tensorflow==1.13.1"."""
-    match = re.search(r"\bkeras\s*(?:==|\s)\s*(\d+(?:\.\d+)*)", written_for or "")
+def pinned(package: str, written_for: str | None) -> tuple[int, int] | None:
+    """(2, 2) for "keras" of "keras==2.2.4, tensorflow==1.13.1"."""
+    names = {"keras": "keras", "tensorflow": "(?:tf|tensorflow(?:-cpu|-gpu)?)"}
+    match = re.search(rf"(?<![\w-]){names[package]}\s*(?:==|\s)\s*(\d+(?:\.\d+)*)", written_for or "")
     return _numbers(match[1]) if match else None
 
 
@@ -213,15 +214,15 @@ def genuine_for(
     if not fitting:
         return None
     if flavour == "keras":
-        pinned = pinned_keras(written_for) or (2, 3)
-        return min(fitting, key=lambda runtime: (*_apart(runtime.keras_version, pinned), runtime.tensorflow_version))
+        wanted = pinned("keras", written_for) or (2, 3)
+        return min(fitting, key=lambda runtime: (*_apart(runtime.keras_version, wanted), runtime.tensorflow_version))
     oldest = flavour == "estimator" or ONLY_IN_TENSORFLOW_1.search(source)
     return fitting[0] if oldest else fitting[-1]
 
 
-def _apart(keras: tuple[int, int], pinned: tuple[int, int]) -> tuple[bool, int]:
+def _apart(keras: tuple[int, int], wanted: tuple[int, int]) -> tuple[bool, int]:
     """Sorts the nearest version that is no older first."""
-    distance = 100 * (keras[0] - pinned[0]) + keras[1] - pinned[1]
+    distance = 100 * (keras[0] - wanted[0]) + keras[1] - wanted[1]
     return distance < 0, abs(distance)
 
 

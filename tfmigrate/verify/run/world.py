@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 import psutil
 
+from tfmigrate.old_keras import LAST_WITH_MULTI_GPU_MODEL
 from tfmigrate.verify.run import cgroups, disk
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.sandbox import Asked
@@ -83,6 +84,8 @@ class World:
     """It starts from the other run's weights moved by one unit in their last place, which shows what rounding does."""
     standalone: bool = False
     """The script trains with standalone Keras, whose defaults were not tf.keras's."""
+    defaults_of: tuple[int, ...] = LAST_WITH_MULTI_GPU_MODEL
+    """Restored: its layers have the defaults of this version, of keras where `standalone`, else of tensorflow."""
     environment: Mapping[str, str] = field(default_factory=dict)
     workers: int = 1
     """Processes that train together over loopback, each told by TF_CONFIG which it is; the replicas are shared out."""
