@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,55 @@ def test_compile_decides_what_is_trained(
     keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
 ) -> None:
     restored(ADVERSARIES, keras, tmp_path, runtime_for, launch)
+
+
+SHARED = """
+import numpy as np
+from keras import backend as K
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import Adam
+from keras.utils import multi_gpu_model
+
+optimizer = Adam(lr=0.05)
+first = Sequential([Dense(3, input_shape=(4,)), Dense(1)])
+models = [multi_gpu_model(one, gpus=2) for one in (first, Sequential([Dense(1, input_shape=(4,))]))]
+first.layers[0].trainable = False
+for model in models:
+    model.compile(optimizer, "mse")
+random = np.random.RandomState(0)
+x, y = random.rand(8, 4), random.rand(8, 1)
+for _ in range(3):
+    for model in models:
+        model.train_on_batch(x, y)
+K.set_value(models[0].optimizer.lr, 0.01)
+first.layers[0].trainable = True
+models[0].compile(optimizer, "mse")
+for _ in range(3):
+    for model in models:
+        model.train_on_batch(x, y)
+"""
+
+
+@pytest.mark.runs_tensorflow
+def test_models_share_an_optimizers_count_and_rate_and_nothing_else(
+    tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    (tmp_path / "old.py").write_text(SHARED)
+    world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
+    genuine = experiment.run(world, Limits(seconds=200), tmp_path / "genuine", launch=launch)
+    assert genuine.ok, genuine.message
+    for keras in (3, 2):
+        today = replace(
+            world,
+            kind="restored",
+            runtime=runtime_for(f"keras {keras}"),
+            legacy_keras=keras == 2,
+            standalone=True,
+            old_optimizers=keras == 2,
+        )
+        run = experiment.run(today, Limits(seconds=200), tmp_path / f"keras {keras}", genuine.trace, launch=launch)
+        assert run.ok, run.message
+        assert [step.loss for step in run.trace.steps] == pytest.approx(
+            [step.loss for step in genuine.trace.steps], rel=1e-4
+        )

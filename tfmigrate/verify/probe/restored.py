@@ -17,7 +17,7 @@ import numpy as np
 from . import calls, flavours, remainder
 from .genuine import REPLICAS
 from .restored_names import HOMES, restore_modules, restore_names
-from .restored_optimizers import bring_old_optimizers, restore_optimizers, restore_rates
+from .restored_optimizers import bring_old_optimizers, restore_optimizers, restore_rates, restore_shared_optimizers
 from .restored_toggles import restore_toggles
 
 EXTRA_MODULES = ("multi_gpu_utils", "training_utils")
@@ -45,6 +45,7 @@ def install(tf, found, machine, config, evenly=False):
         restore_embedding_shapes(flavour)
         restore_toggles(flavour)
         restore_words(flavour, config.get("words") or {})
+    restore_shared_optimizers(flavour)
     restore_callbacks(flavour)
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)

@@ -115,6 +115,37 @@ def with_epsilon_beside_root(cls):
     cls.from_config = classmethod(functools.wraps(from_config)(squared_already))
 
 
+GIVEN = "_tfmigrate_given"
+"""On an optimizer that a model was compiled with."""
+
+
+def restore_shared_optimizers(flavour):
+    """Old Keras made an optimizer's averages anew at each compile(), and kept one count of steps and one rate for all
+    models that had it; today's is made for the weights of the model that trains first (TFM405)."""
+    model_class = flavour.root.models.Model
+    original = model_class.compile
+
+    @functools.wraps(original)
+    def compile(self, optimizer="rmsprop", *args, **kwargs):
+        if getattr(optimizer, GIVEN, False):
+            optimizer = twin(optimizer)
+        elif hasattr(optimizer, "get_config"):
+            object.__setattr__(optimizer, GIVEN, True)
+        return original(self, optimizer, *args, **kwargs)
+
+    model_class.compile = compile
+
+
+def twin(optimizer):
+    """Another one, with the same count of steps and the same rate."""
+    other = type(optimizer).from_config(optimizer.get_config())
+    other._iterations = optimizer.iterations
+    for rate in ("_learning_rate", "_hyper"):  # today's; that of TensorFlow 2.10
+        if hasattr(optimizer, rate):
+            setattr(other, rate, getattr(optimizer, rate))
+    return other
+
+
 def restore_rates(flavour):
     """`K.set_value(model.optimizer.lr, x)`, as callbacks have it: Keras 3 lacks the name, and fails on the variable."""
     if not flavour.is_keras3:
