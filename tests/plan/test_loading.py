@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kit import migrate
+from tfmigrate.plan.data.sequences import LOADING
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -81,7 +82,27 @@ def test_a_sequence_in_epochs_is_loaded_as_it_was() -> None:
         {"train.py": f"{HEAD}parallel.fit_generator(train, steps_per_epoch=3, epochs=2, workers=8)\n"}, Settings()
     )
     assert "train.workers = 8\nmodel.fit(Epochs(train, 3), epochs=2)" in file.after
-    assert "setattr(self, name, getattr(data, name))" in file.after
+    assert 'self.workers = getattr(data, "workers", 1)' in file.after
+    assert "self.max_queue_size" not in file.after
+
+
+@pytest.mark.parametrize(
+    ("head", "asked", "copied"),
+    [
+        ("", "use_multiprocessing=False", []),
+        ("", "workers=1, max_queue_size=10", []),
+        ("workers = 8\n", "workers=1", []),
+        ("", "use_multiprocessing=True, workers=1", ["use_multiprocessing"]),
+        ("", "max_queue_size=size, workers=n", ["workers", "max_queue_size"]),
+        ("parallel.evaluate_generator(held, workers=8)\n", "verbose=0", []),
+        ("parallel.fit_generator(train, workers=8)\n", "use_multiprocessing=True", ["use_multiprocessing"]),
+        ("train.workers = 8\n", "verbose=0", ["workers"]),
+    ],
+)
+def test_epochs_copy_no_more_than_the_program_asks_for(head: str, asked: str, copied: list[str]) -> None:
+    file = migrate(f"{HEAD}{head}parallel.fit_generator(train, steps_per_epoch=3, epochs=2, {asked})\n")
+    helper = file.after[file.after.index("class Epochs(") : file.after.index("class Rows(")]
+    assert [name for name in LOADING if f"self.{name} = getattr(data" in helper] == copied
 
 
 def test_one_that_is_made_in_the_call_is_loaded_so_in_epochs_too() -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, is_false, keywords, named_arguments
-from tfmigrate.plan.data.sequences import LOADING, is_sequence
+from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, named_arguments
+from tfmigrate.plan.data.sequences import LOADING, is_default, is_sequence, set_in
 from tfmigrate.plan.edits import Edit, Insert, Rank
-from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted
@@ -37,50 +37,28 @@ def check(context: Context) -> Iterator[CallChange]:
         if named is None or use.call in seen or not of_model:
             continue
         asked = {name: named[name].value for name in LOADING if name in named}
-        if all(_is_default(name, value) for name, value in asked.items()):
+        if all(is_default(name, value) for name, value in asked.items()):
             continue
         seen.add(use.call)
         data = [named[name].value for name in _DATA if name in named]
         sequences = [node for node in data if _surely_sequence(node, facts)]
         if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
-            elsewhere = context.migration.once(_set_in)
+            elsewhere = context.migration.once(set_in)
             # Where nothing else sets an attribute it has its default.
             settings = {
                 name: asked.get(name, default)
                 for name, default in LOADING.items()
-                if (name in asked and not _is_default(name, asked[name])) or elsewhere[name] - {use.call}
+                if (name in asked and not is_default(name, asked[name])) or elsewhere[name] - {use.call}
             }
             yield _set(use, settings, sequences, facts, scopes)
         elif not sequences and data and _may_be_sequence(data[0], facts):
-            written = {name: facts.module.code(value) for name, value in asked.items() if not _is_default(name, value)}
+            written = {name: facts.module.code(value) for name, value in asked.items() if not is_default(name, value)}
             listed = ", ".join(f"{name} = {value}" for name, value in written.items())
             message = (
                 "in Keras 3 the number of threads or processes is set on the Sequence, and fit() has no arguments "
                 f"for it: if the data is a Sequence, set `{listed}` on it"
             )
             yield CallChange(codes.UNSEEN_LOADING, data[0], message, action="warn")
-
-
-def _is_default(name: str, value: cst.BaseExpression) -> bool:
-    if isinstance(value, cst.Integer):
-        return value.value in (LOADING[name], "0" if name == "workers" else "")
-    return name == "use_multiprocessing" and is_false(value)
-
-
-def _set_in(migration: Migration) -> Mapping[str, Set[cst.CSTNode]]:
-    """For each setting the places of the program after which a Sequence may have another one than Keras 3 begins with:
-    calls that ask for it, and assignments to what is called so."""
-    places: dict[str, set[cst.CSTNode]] = {name: set() for name in LOADING}
-    for facts in migration.facts.modules.values():
-        for call in facts.module.calls:
-            for name, argument in keywords(call).items():
-                if name in LOADING and not _is_default(name, argument.value):
-                    places[name].add(call)
-        for node in facts.module.all_of(cst.AssignTarget, cst.AnnAssign, cst.AugAssign):
-            name = dotted(node.target).rpartition(".")[2]
-            if name in LOADING:
-                places[name].add(node)
-    return places
 
 
 def _surely_sequence(node: cst.BaseExpression, facts: Facts) -> bool:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, keywords, named_arguments
+from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, is_false, keywords, named_arguments
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.lengths import is_length, is_length_of_flow, is_own_length
 from tfmigrate.plan.helpers import definition
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import dotted
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue, Instance, Opaque, Symbol, Value
+from tfmigrate.walk import walk
 
 _HELPER = "Epochs"
 _CUT_SHORT = (
@@ -60,12 +62,18 @@ def check(context: Context) -> Iterator[CallChange]:
         else:
             message = f"{_CUT_SHORT}. Leave `steps_per_epoch` out where it is not the number of batches"
             yield CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
-    loaded = any(not keywords(call).keys().isdisjoint(LOADING) for call in wrapped)
     own_names, indent = {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent
+    # What another call asks for is set on its own Sequence.
+    kept = {
+        name
+        for name, places in (context.migration.once(set_in) if wrapped else {}).items()
+        if any(place in wrapped or not isinstance(place, cst.Call) for place in places)
+    }
 
     def is_needless(unit: cst.BaseStatement) -> bool:
-        """The loop copies the number of threads or processes that load the Sequence."""
-        return isinstance(unit, cst.For) and not loaded
+        """A line that copies a setting which no Sequence here has otherwise than by default."""
+        set_here = {node.attr.value for node in walk(unit) if isinstance(node, cst.Attribute)}
+        return isinstance(unit, cst.SimpleStatementLine) and not set_here.isdisjoint(LOADING.keys() - kept)
 
     code = partial(definition, "epochs", own_names, indent, leave_out=is_needless)
     yield from with_function(facts.module, code, wrapped, wrapped.values())
@@ -103,6 +111,45 @@ def _is_one_epoch(call: cst.Call, facts: Facts) -> bool:
 
 LOADING = {"workers": "1", "use_multiprocessing": "False", "max_queue_size": "10"}
 """Arguments of fit() in Keras 2, attributes of a Sequence in Keras 3, each with what Keras 2 began with."""
+
+
+def is_default(name: str, value: cst.BaseExpression) -> bool:
+    """Whether an argument of `LOADING` asks for what Keras 2 did without it."""
+    if isinstance(value, cst.Integer):
+        return value.value in (LOADING[name], "0" if name == "workers" else "")
+    return name == "use_multiprocessing" and is_false(value)
+
+
+def set_in(migration: Migration) -> Mapping[str, Set[cst.CSTNode]]:
+    """For each setting the places of the program after which a Sequence may have another one than Keras 3 begins with:
+    calls that ask for it, and assignments to what is called so."""
+    places: dict[str, set[cst.CSTNode]] = {name: set() for name in LOADING}
+    for facts in migration.facts.modules.values():
+        for call in facts.module.calls:
+            for name, argument in keywords(call).items():
+                if name in LOADING and not is_default(name, argument.value):
+                    places[name].add(call)
+        for target in _attributes(facts):
+            name = dotted(target).rpartition(".")[2]
+            if name in LOADING:
+                places[name].add(target)
+    return places
+
+
+def _attributes(facts: Facts) -> Iterator[cst.BaseExpression]:
+    """What a module assigns to: attributes, and names in the body of a class."""
+    for node in facts.module.all_of(cst.AssignTarget, cst.AnnAssign, cst.AugAssign):
+        if isinstance(node.target, cst.Attribute):
+            yield node.target
+    for cls in facts.module.all_of(cst.ClassDef):
+        for line in cls.body.body:
+            for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+                if isinstance(small, cst.Assign):
+                    yield from (target.target for target in small.targets)
+                elif isinstance(small, cst.AnnAssign):
+                    yield small.target
+
+
 _TRAIN = frozenset({"fit", "fit_generator"})
 _FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
 """Methods of ImageDataGenerator."""

@@ -8,9 +8,9 @@ class Epochs(tf.keras.utils.Sequence):
         super().__init__()
         self.data, self.first = data, 0
         self.begun = not hasattr(super(), "on_epoch_begin")  # Keras 3 ends an epoch before the first one
-        for name in ("workers", "use_multiprocessing", "max_queue_size"):  # loaded as `data` is
-            if hasattr(data, name):
-                setattr(self, name, getattr(data, name))
+        self.workers = getattr(data, "workers", 1)
+        self.use_multiprocessing = getattr(data, "use_multiprocessing", False)
+        self.max_queue_size = getattr(data, "max_queue_size", 10)
         self.steps = -int(-(steps or len(data)) // 1)  # rounded up, as old Keras counted
 
     def __len__(self):
