@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -513,6 +514,44 @@ def test_where_two_old_runs_part_after_some_steps_those_before_are_compared(lab:
     wrong = replace(migrated(OLD), learning_rate=1.0)
     lab.behaviour = broken(migrated=wrong, **slower)
     assert lab.verify().verdict == "DIFFERENT"
+
+
+class Growing(Laboratory):
+    """Rounding grows from the second step on, in each run to something else, where it is float32's."""
+
+    single = frozenset({"restored", "genuine", "migrated"})
+    """Kinds of scripts that run in float64 too."""
+
+    def run(self, world: World, *given: Any) -> Run:
+        if world.doubles and world.kind not in self.single:
+            return replace(super().run(world, *given), outcome="crashed", message="float32 is written out (old.py:3)")
+        run = super().run(world, *given)
+        grown = 0.0 if world.doubles else 1e-4 * (zlib.crc32(world.role.encode()) % 97)
+        steps = (replace(s, loss=s.loss * (1 + grown * (i > 0))) for i, s in enumerate(run.trace.steps))
+        return replace(run, trace=replace(run.trace, steps=tuple(steps)))
+
+
+def test_where_rounding_grows_at_once_all_is_run_in_float64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Growing(tmp_path, monkeypatch)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "the training losses, computed in float64, differ" in report.reason
+    assert any(note.startswith("in float32, rounding grows") for note in report.notes)
+    assert all(world.doubles for world, _, _ in lab.seen if world.role.startswith("control"))
+    lab.behaviour = broken(migrated=replace(migrated(OLD), learning_rate=1.0))
+    assert lab.verify().verdict == "DIFFERENT"
+
+
+@pytest.mark.parametrize("kind", ["genuine", "migrated"])
+def test_what_does_not_run_in_float64_is_judged_as_it_is(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Growing(tmp_path, monkeypatch)
+    lab.single = Growing.single - {kind}
+    report = lab.verify()
+    assert report.verdict == "INCONCLUSIVE", report.reason
+    assert "thread counts" in report.reason
+    assert all(run.outcome == "ok" for run in report.runs)
 
 
 def test_where_the_old_script_parts_between_kerases_the_steps_before_are_compared(

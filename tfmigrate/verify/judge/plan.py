@@ -115,6 +115,8 @@ class Plan:
     genuine: Runtime | None
     modern: Mapping[Keras, Runtime]
     notes: tuple[str, ...]
+    doubles: bool = False
+    """All runs compute in float64."""
 
     @property
     def title(self) -> str:
@@ -211,6 +213,7 @@ class Plan:
             workers=o.workers if kind == "migrated" else 1,
             standalone=self.flavour == "keras",
             defaults_of=self.defaults_of,
+            doubles=self.doubles,
             environment=o.environment,
         )
 

@@ -101,6 +101,8 @@ def _judge(lab: Lab) -> Report:
         )
     elif own_noise > tolerance(own_noise, len(reference.trace.steps)):
         steady = _cut_where_they_part(lab, reference, (reference.trace, repeated.trace), OTHER_THREADS)
+        if steady is None:
+            steady = _computed_in_float64(lab, reference, own_noise)
         if steady is not None:
             reference, own_noise = lab.runs[reference.world.role], steady
     band = tolerance(own_noise or 0.0, len(reference.trace.steps))
@@ -180,6 +182,28 @@ def _cut_where_they_part(lab: Lab, start: Run, same: tuple[Trace, Trace], why: s
     lab.remarks.append(f"the first {len(places)} of {len(start.trace.steps)} steps are compared: after them {why}")
     first, second = (through_steps(trace, places) for trace in same)
     return noise(first, second)
+
+
+def _computed_in_float64(lab: Lab, reference: Run, own_noise: float) -> float | None:
+    """Makes all runs once more, and those to come, in float64, in which the rounding that grows in a float32 stays
+    small. Returns the noise of the old script then; None, and nothing changes, where that is no less, or a script that
+    runs in float32 does not run so."""
+    before = dict(lab.runs)
+    worlds = {role: replace(run.world, doubles=True) for role, run in before.items() if run.ok}
+    first = lab.run(worlds.pop(reference.world.role))[0]
+    others = lab.run(*worlds.values(), start=first) if first.ok else []
+    if first.ok and all(run.ok for run in others):
+        left = noise(first.trace, lab.runs[again(reference.world).role].trace)
+        if left <= tolerance(left, len(first.trace.steps)):
+            lab.plan = replace(lab.plan, doubles=True)
+            lab.remarks.append(
+                f"in float32, rounding grows so fast that two runs of the old script with different thread counts "
+                f"differ by {own_noise:.2g}: all scripts were run once more in float64, where they differ by "
+                f"{left:.2g}, and those runs are compared"
+            )
+            return left
+    lab.runs = before
+    return None
 
 
 def _restored_on_both(lab: Lab) -> tuple[Trace, Trace] | None:
@@ -415,7 +439,7 @@ def _conclude(
         taken = lab.covered() if lab.was_cut else steps
         if lab.judged is not None:
             taken = f"the first {steps}, after which the old script's own runs differ from each other,"
-        what = f"over {taken} the training losses"
+        what = f"over {taken} the training losses{', computed in float64,' if lab.plan.doubles else ''}"
     possible = len(results) + sum(control.possible for control in left_out)
     count = f"{len(results)} wrong migrations" if possible == len(results) else f"{len(results)} of {possible} possible"
     count += " were all detected" if possible == len(results) else " wrong migrations were made and all detected"

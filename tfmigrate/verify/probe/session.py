@@ -11,6 +11,7 @@ from . import (
     aligned,
     calls,
     devices,
+    doubles,
     estimators,
     flavours,
     genuine,
@@ -78,6 +79,8 @@ def prepare(config, recorder):
     recorder.machine = machine
     kerases = flavours.find(tf)
     devices.show_to_script(tf, kerases, machine)
+    if config.get("doubles"):
+        doubles.install(tf, kerases)
     if config["world"] == "genuine":
         genuine.install(tf, machine)
         if recorder.shares_evenly:

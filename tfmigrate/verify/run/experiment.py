@@ -230,6 +230,7 @@ def _config(
         "old_optimizers": world.old_optimizers,
         "whole_batches": world.whole_batches,
         "nudged": world.nudged,
+        "doubles": world.doubles,
         "standalone": world.standalone,
     }
 

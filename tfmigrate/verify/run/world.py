@@ -82,6 +82,8 @@ class World:
     """Restored: multi_gpu_model does not cut the batch, as train_on_batch of Keras 3 under a strategy does not."""
     nudged: bool = False
     """It starts from the other run's weights moved by one unit in their last place, which shows what rounding does."""
+    doubles: bool = False
+    """Computed in float64 where the script says nothing else."""
     standalone: bool = False
     """The script trains with standalone Keras, whose defaults were not tf.keras's."""
     defaults_of: tuple[int, ...] = LAST_WITH_MULTI_GPU_MODEL
